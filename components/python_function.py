@@ -1,0 +1,110 @@
+"""A Lambda function in Python with all that it needs to run: log group, role and policy."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+
+@dataclass
+class PythonFunctionArgs:
+    """`name` is the function's and, with the region where it matters, its role's."""
+
+    name: str
+    role_name: str
+    region: str
+    handler: str
+    code: pulumi.Archive
+    environment: Mapping[str, pulumi.Input[str]]
+    statements: pulumi.Input[Sequence[Mapping[str, Any]]]
+    """What the role allows besides writing the function's own logs: IAM statements."""
+    memory_size: int
+    timeout: int
+    """Seconds."""
+    log_retention_days: int
+    log_level: str
+    reserved_concurrency: int = 0
+    """0 is no cap."""
+
+
+class PythonFunction(pulumi.ComponentResource):
+    """Outputs: `name` and `arn` of the function, ready to be called (its role's policy exists)."""
+
+    name: pulumi.Output[str]
+    arn: pulumi.Output[str]
+    function: aws.lambda_.Function
+    policy: aws.iam.RolePolicy
+
+    def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:PythonFunction", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+
+        logs = aws.cloudwatch.LogGroup(
+            f"{name}-logs",
+            name=f"/aws/lambda/{args.name}",
+            region=args.region,
+            retention_in_days=args.log_retention_days,
+            opts=child,
+        )
+        role = aws.iam.Role(
+            f"{name}-role",
+            name=args.role_name,
+            assume_role_policy=json.dumps(
+                {
+                    "Version": "2012-10-17",
+                    "Statement": [
+                        {
+                            "Effect": "Allow",
+                            "Principal": {"Service": "lambda.amazonaws.com"},
+                            "Action": "sts:AssumeRole",
+                        }
+                    ],
+                }
+            ),
+            opts=child,
+        )
+        self.policy = aws.iam.RolePolicy(
+            f"{name}-policy",
+            role=role.name,
+            name="own",
+            policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy),
+            opts=child,
+        )
+        self.function = aws.lambda_.Function(
+            f"{name}-function",
+            name=args.name,
+            region=args.region,
+            role=role.arn,
+            runtime="python3.14",
+            architectures=["arm64"],
+            handler=args.handler,
+            code=args.code,
+            memory_size=args.memory_size,
+            timeout=args.timeout,
+            reserved_concurrent_executions=args.reserved_concurrency or -1,
+            environment=aws.lambda_.FunctionEnvironmentArgs(variables=args.environment),
+            # A successful mint writes no line: the system's REPORT lines (INFO) alone would cost as much as the mint.
+            logging_config=aws.lambda_.FunctionLoggingConfigArgs(
+                log_format="JSON",
+                log_group=logs.name,
+                application_log_level=args.log_level,
+                system_log_level="WARN",
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy]),
+        )
+        self.name = self.function.name
+        self.arn = self.function.arn
+        self.register_outputs({"name": self.name, "arn": self.arn})
+
+
+def _policy(resolved: list[Any]) -> str:
+    logs_arn, statements = resolved
+    own_logs = {
+        "Effect": "Allow",
+        "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+        "Resource": [f"{logs_arn}:*"],  # the group's streams: Lambda names them
+    }
+    return json.dumps({"Version": "2012-10-17", "Statement": [own_logs, *statements]})

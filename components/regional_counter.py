@@ -1,0 +1,92 @@
+"""What one region has: the counter table, the minting function and its URL."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from .archive import archive
+from .python_function import PythonFunction, PythonFunctionArgs
+from .settings import Settings
+from .table import table
+
+
+@dataclass
+class RegionalCounterArgs:
+    region: str
+    prefix: str
+    """`<project>-<stack>`, which every name begins with."""
+    settings: Settings
+
+
+class RegionalCounter(pulumi.ComponentResource):
+    """Outputs: `url`, where the region mints, and `table`, which the coordinator lays out."""
+
+    url: pulumi.Output[str]
+    table: aws.dynamodb.Table
+
+    def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:RegionalCounter", name, None, opts)
+        settings, region = args.settings, args.region
+        child = pulumi.ResourceOptions(parent=self)
+
+        self.table = table(f"{name}-table", f"{args.prefix}-counters", region, protect=settings.protect, parent=self)
+        mint = PythonFunction(
+            f"{name}-mint",
+            PythonFunctionArgs(
+                name=f"{args.prefix}-mint",
+                role_name=f"{args.prefix}-mint-{region}",
+                region=region,
+                handler="mint.handler.handler",
+                code=archive("mint", "components/names.py"),
+                environment={"COUNTERS_TABLE": self.table.name, "DEFAULT_COUNTER": settings.counters[0]},
+                statements=self.table.arn.apply(
+                    lambda arn: [{"Effect": "Allow", "Action": ["dynamodb:UpdateItem"], "Resource": [arn]}]
+                ),
+                memory_size=settings.memory_size,
+                timeout=10,
+                log_retention_days=settings.log_retention_days,
+                log_level="WARN",
+                reserved_concurrency=settings.reserved_concurrency,
+            ),
+            opts=child,
+        )
+        function_url = aws.lambda_.FunctionUrl(
+            f"{name}-url",
+            region=region,
+            function_name=mint.name,
+            authorization_type=settings.authorization,
+            opts=child,
+        )
+        self.url = function_url.function_url
+        if settings.authorization == "NONE":
+            self._open_to_everyone(name, region, mint)
+        self.register_outputs({"url": self.url, "table": self.table.name})
+
+    def _open_to_everyone(self, name: str, region: str, mint: PythonFunction) -> None:
+        """Both statements that a public URL needs since October 2025 (Lambda guide, "Control access to function URLs").
+
+        The provider adds them itself when it creates a public URL, but not when a signed one is made
+        public; hence these, with statement ids of their own.
+        """
+        child = pulumi.ResourceOptions(parent=self)
+        aws.lambda_.Permission(
+            f"{name}-public-url",
+            region=region,
+            function=mint.name,
+            statement_id="global-integers-public-url",
+            action="lambda:InvokeFunctionUrl",
+            principal="*",
+            function_url_auth_type="NONE",
+            opts=child,
+        )
+        aws.lambda_.Permission(
+            f"{name}-public-invoke",
+            region=region,
+            function=mint.name,
+            statement_id="global-integers-public-invoke",
+            action="lambda:InvokeFunction",
+            principal="*",
+            invoked_via_function_url=True,
+            opts=child,
+        )

@@ -1,0 +1,99 @@
+"""What the protocol may do to the tables: each one read, or one conditional write.
+
+The protocol only names these; `store.py` carries them out on DynamoDB, the tests on a dictionary.
+A conditional write answers whether its condition held. It changes nothing where it did not.
+"""
+
+from dataclasses import dataclass
+
+from .model import Item, Register
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStanding:
+    """Answers the regions that new counters are to have, or None before the first deployment."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRegister:
+    """Answers the Register or None."""
+
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRegister:
+    """Condition: no register of this counter, and the standing regions are the register's.
+
+    The second half keeps a counter that is created during a change of layout from missing it.
+    """
+
+    register: Register
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceRegister:
+    """Condition: the register is still `old`."""
+
+    old: Register
+    new: Register
+
+
+@dataclass(frozen=True, slots=True)
+class ReadItem:
+    """Answers the Item, or None where the table has none or there is no table."""
+
+    region: str
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenewItem:
+    """Put the epoch's item over an older one. Condition: its epoch is older, and it isn't being opened."""
+
+    region: str
+    counter: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceItem:
+    """Put a closed item where there is none. Condition: no item, or one that is being opened by `instead_of`."""
+
+    region: str
+    counter: str
+    item: Item
+    instead_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """Let a placed item mint. Condition: it is still the one that `token` placed."""
+
+    region: str
+    counter: str
+    token: str
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class FenceItem:
+    """Lower the ceiling for good. Condition: this epoch, not fenced yet, nothing minted above the ceiling."""
+
+    region: str
+    counter: str
+    epoch: int
+    ceiling: int
+
+
+Operation = (
+    ReadStanding
+    | ReadRegister
+    | CreateRegister
+    | ReplaceRegister
+    | ReadItem
+    | RenewItem
+    | PlaceItem
+    | OpenItem
+    | FenceItem
+)

@@ -1,0 +1,210 @@
+"""The protocol's operations on DynamoDB: each one call to one region."""
+
+import time
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from .encoding import item_of, item_values, register_attributes, register_of
+from .model import Refused, Register
+from .operations import (
+    CreateRegister,
+    FenceItem,
+    OpenItem,
+    Operation,
+    PlaceItem,
+    ReadItem,
+    ReadRegister,
+    ReadStanding,
+    RenewItem,
+    ReplaceRegister,
+)
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+STANDING = "/standing"
+"""The key of the record of the standing regions. No counter can be called so."""
+
+PATIENCE = 60
+"""Seconds that `AccessDenied` is tried again: a new role takes that long to be known everywhere."""
+
+TRANSPORT = Config(
+    connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
+)
+
+
+class Store:
+    """The layouts table in `home`, and the counter table of every region, by name."""
+
+    def __init__(self, home: str, layouts: str, counters: str) -> None:
+        self.home = home
+        self._layouts = layouts
+        self._counters = counters
+        self._clients: dict[str, DynamoDBClient] = {}
+        self._making = Lock()
+
+    def carry_out(self, operation: Operation) -> Any:
+        """Carry out one operation and answer as `operations.py` says.
+
+        Raises:
+            Refused: the region can't be reached, or does not let the coordinator in.
+        """
+        region = getattr(operation, "region", self.home)
+        return _patiently(region, lambda: self._call(operation, self._client(region)))
+
+    def registered(self) -> list[Register]:
+        """All registers, read consistently."""
+        found: list[Register] = []
+        pages = self._client(self.home).get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
+        for page in pages:
+            found += [register_of(item) for item in page["Items"] if item["counter"].get("S") != STANDING]
+        return found
+
+    def stand(self, regions: tuple[str, ...]) -> None:
+        """Say which regions counters created from now on are to have."""
+        item = {"counter": {"S": STANDING}, "regions": {"L": [{"S": region} for region in regions]}}
+        _patiently(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
+
+    def _call(self, operation: Operation, client: "DynamoDBClient") -> Any:
+        match operation:
+            case ReadStanding():
+                record = _get(client, self._layouts, STANDING)
+                return tuple(region["S"] for region in record["regions"]["L"]) if record else None
+            case ReadRegister(counter):
+                record = _get(client, self._layouts, counter)
+                return register_of(record) if record else None
+            case CreateRegister(register):
+                return self._create(client, register)
+            case ReplaceRegister(old, new):
+                return self._replace(client, old, new)
+            case ReadItem(_, counter):
+                try:
+                    record = _get(client, self._counters, counter)
+                except client.exceptions.ResourceNotFoundException:
+                    return None
+                return item_of(record) if record else None
+            case RenewItem(_, counter, item):
+                condition = "epoch < :epoch AND attribute_not_exists(opening)"
+                return self._put(client, counter, item_values(item), condition, {":epoch": {"N": str(item.epoch)}})
+            case PlaceItem(_, counter, item, instead_of):
+                condition, values = "attribute_not_exists(#counter)", {}
+                if instead_of is not None:
+                    condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
+                return self._put(client, counter, item_values(item), condition, values)
+            case OpenItem(_, counter, token, ceiling):
+                return self._update(
+                    client,
+                    counter,
+                    "SET ceiling = :ceiling REMOVE opening, fenced",
+                    "opening = :token",
+                    {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
+                )
+            case FenceItem(_, counter, epoch, ceiling):
+                return self._update(
+                    client,
+                    counter,
+                    "SET ceiling = :ceiling, fenced = :true",
+                    "epoch = :epoch AND attribute_not_exists(fenced) AND issued <= :ceiling",
+                    {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}, ":true": {"BOOL": True}},
+                )
+
+    def _client(self, region: str) -> "DynamoDBClient":
+        with self._making:  # boto3's clients may be shared by threads, but not made by several at once
+            if region not in self._clients:
+                self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
+            return self._clients[region]
+
+    def _create(self, client: "DynamoDBClient", register: Register) -> bool:
+        regions = {":regions": {"L": [{"S": region} for region in register.regions]}}
+        standing = {
+            "TableName": self._layouts,
+            "Key": {"counter": {"S": STANDING}},
+            "ConditionExpression": "regions = :regions",
+            "ExpressionAttributeValues": regions,
+        }
+        new = {
+            "TableName": self._layouts,
+            "Item": register_attributes(register),
+            "ConditionExpression": "attribute_not_exists(#counter)",
+            "ExpressionAttributeNames": {"#counter": "counter"},
+        }
+        return _held(lambda: client.transact_write_items(TransactItems=[{"ConditionCheck": standing}, {"Put": new}]))  # pyright: ignore[reportArgumentType]
+
+    def _replace(self, client: "DynamoDBClient", old: Register, new: Register) -> bool:
+        before = {key: value for key, value in register_attributes(old).items() if key != "counter"}
+        tests = [f"#{key} = :{key}" for key in before] + ([] if "next" in before else ["attribute_not_exists(#next)"])
+        return _held(
+            lambda: client.put_item(
+                TableName=self._layouts,
+                Item=register_attributes(new),
+                ConditionExpression=" AND ".join(tests),
+                ExpressionAttributeNames={f"#{key}": key for key in {*before, "next"}},
+                ExpressionAttributeValues={f":{key}": value for key, value in before.items()},
+            )
+        )
+
+    def _put(
+        self, client: "DynamoDBClient", counter: str, item: Mapping[str, Any], condition: str, values: Mapping[str, Any]
+    ) -> bool:
+        names = {"ExpressionAttributeNames": {"#counter": "counter"}} if "#counter" in condition else {}
+        bound = {"ExpressionAttributeValues": values} if values else {}
+        return _held(
+            lambda: client.put_item(
+                TableName=self._counters,
+                Item={"counter": {"S": counter}, **item},
+                ConditionExpression=condition,
+                **names,
+                **bound,
+            )
+        )
+
+    def _update(
+        self, client: "DynamoDBClient", counter: str, update: str, condition: str, values: Mapping[str, Any]
+    ) -> bool:
+        return _held(
+            lambda: client.update_item(
+                TableName=self._counters,
+                Key={"counter": {"S": counter}},
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeValues=values,
+            )
+        )
+
+
+def _get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
+    return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+
+
+def _held(write: Callable[[], object]) -> bool:
+    try:
+        write()
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code")
+        reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
+        if code == "ConditionalCheckFailedException" or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
+            return False
+        raise
+    return True
+
+
+def _patiently(region: str, call: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call()
+        except ClientError as error:
+            denied = error.response.get("Error", {}).get("Code") == "AccessDeniedException"
+            if not denied or time.monotonic() > deadline:
+                raise Refused(f"{region}: DynamoDB refused: {error}. The layout was left as it is.") from error
+            time.sleep(2)
+        except BotoCoreError as error:
+            raise Refused(
+                f"{region}: can't be reached: {error}. Every region must answer while a layout changes; "
+                "deploy again when it does."
+            ) from error

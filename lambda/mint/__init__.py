@@ -1,0 +1,1 @@
+"""The minting function: one region, one write an integer."""

@@ -1,0 +1,43 @@
+"""What goes back over HTTP: integers as JSON, errors as problem documents (RFC 9457)."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+Answer = dict[str, Any]
+"""A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
+
+
+class Problem(Exception):
+    """A request that gets no integer, and why. `status` is the HTTP status, `headers` go with it."""
+
+    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+
+def minted(counter: str, region: str, integer: int) -> Answer:
+    return _answer(
+        HTTPStatus.OK, "application/json", {"counter": counter, "region": region, "integer": integer}, {}
+    )
+
+
+def problem(refusal: Problem) -> Answer:
+    document = {
+        "type": "about:blank",  # RFC 9457, section 4.2.1: the status says it all
+        "title": refusal.status.phrase,
+        "status": refusal.status.value,
+        "detail": refusal.detail,
+    }
+    return _answer(refusal.status, "application/problem+json", document, refusal.headers)
+
+
+def _answer(status: HTTPStatus, media_type: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+    return {
+        "statusCode": status.value,
+        "headers": {"Content-Type": media_type, "Cache-Control": "no-store", **headers},
+        "body": json.dumps(document),
+    }

@@ -1,0 +1,134 @@
+"""`python -m local`: deploy the stack to an AWS API server on this machine, look at it, end it."""
+
+import argparse
+import fcntl
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import server
+from .configuration import configuration, project
+from .engine import deploy
+from .paths import LocalError, state_folder
+from .resources import Aws
+from .state import State
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 when it did what it should, 1 with a message when not, 130 on Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    try:
+        with _alone():
+            options.command(options)
+    except LocalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted; what was made is kept, and the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    up = commands.add_parser("up", help="start the server if need be, and deploy; again after a change")
+    up.add_argument("--stack", default="dev", help="deploy with Pulumi.<stack>.yaml (default: dev)")
+    up.add_argument("-c", dest="overrides", action="append", default=[], metavar="key=value", help="set for this run")
+    up.add_argument("--port", type=int, help=f"the server's port (default: {server.USUAL_PORT}, or a free one)")
+    up.set_defaults(command=_up)
+
+    outputs = commands.add_parser("outputs", help="print what the last deployment gave out")
+    outputs.add_argument("--stack", default="dev")
+    outputs.add_argument("--json", action="store_true")
+    outputs.set_defaults(command=_outputs)
+
+    down = commands.add_parser("down", help="end the server and forget everything, integers too")
+    down.set_defaults(command=_down)
+    return parser
+
+
+def _up(options: argparse.Namespace) -> None:
+    config = configuration(options.stack, options.overrides)
+    if server.recorded() is None:
+        started = server.start(options.port)
+        print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
+        if started.port != (options.port or server.USUAL_PORT):
+            print(f"port {server.USUAL_PORT} is taken by something else")
+    else:
+        started = server.running()
+        if options.port not in (None, started.port):
+            raise LocalError(f"--port {options.port}: the server runs on port {started.port}; end it: python -m local down")
+        print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
+    done: Counter[str] = Counter()
+
+    def report(what: str, kind: str, name: str) -> None:
+        done[what] += 1
+        if what != "unchanged":
+            print(f"  {what:<9} {kind.rsplit(':')[-1]:<12} {name}", flush=True)
+
+    try:
+        outputs = deploy(project()["name"], options.stack, config, Aws(started.endpoint), report)
+    except LocalError as error:
+        raise LocalError(f"{error}{_if_ended(started)}") from error
+    print(f"{options.stack}: {', '.join(f'{n} {what}' for what, n in done.items())}")
+    _print(outputs)
+
+
+def _if_ended(started: server.Server) -> str:
+    return "" if started.alive() else f"\nthe local AWS server has ended.\n{server.log_end()}"
+
+
+def _outputs(options: argparse.Namespace) -> None:
+    server.running()
+    outputs = State(options.stack).outputs
+    if not outputs:
+        raise LocalError(f"stack {options.stack} is not deployed here; deploy it: python -m local up --stack {options.stack}")
+    if options.json:
+        print(json.dumps(outputs, indent=2))
+    else:
+        _print(outputs)
+
+
+def _down(_: argparse.Namespace) -> None:
+    ended = server.stop()
+    for path in state_folder().iterdir():
+        if path.name not in ("lock", "server.log"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    print("ended; everything minted here is forgotten" if ended else "nothing ran here")
+
+
+def _print(outputs: dict[str, Any]) -> None:
+    for name, value in outputs.items():
+        if isinstance(value, dict):
+            print(f"{name}:")
+            for key, entry in value.items():  # pyright: ignore[reportUnknownVariableType]
+                print(f"  {key}: {entry if isinstance(entry, str) else json.dumps(entry)}")
+        else:
+            print(f"{name}: {value if isinstance(value, str) else json.dumps(value)}")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One command at a time: a second one waits, and says so."""
+    state_folder().mkdir(parents=True, exist_ok=True)
+    with (state_folder() / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another `python -m local` is at work; waiting for it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    status = main()
+    sys.stdout.flush()
+    os._exit(status) if status == 130 else sys.exit(status)

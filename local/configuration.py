@@ -1,0 +1,57 @@
+"""A stack's configuration as the Pulumi engine would hand it to the program."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .paths import ROOT, LocalError
+
+
+def project() -> dict[str, Any]:
+    """`Pulumi.yaml`."""
+    return _read(ROOT / "Pulumi.yaml")
+
+
+def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
+    """Full key → value, objects and lists as JSON: defaults of the project, then the stack's file, then `key=value`.
+
+    Raises:
+        LocalError: there is no such stack, an override is none, or a required setting is missing.
+    """
+    described = project()
+    name = described["name"]
+    path = ROOT / f"Pulumi.{stack}.yaml"
+    if not path.exists():
+        stacks = sorted(p.name.split(".")[1] for p in ROOT.glob("Pulumi.*.yaml"))
+        raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks)}")
+    values: dict[str, str] = {
+        f"{name}:{key}": _text(entry["default"]) for key, entry in described["config"].items() if "default" in entry
+    }
+    for key, value in (_read(path).get("config") or {}).items():
+        values[_full(key, name)] = _text(value)
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals or not key:
+            raise LocalError(f'-c {override}: not of the form key=value; for a list: -c \'regions=["us-east-1"]\'')
+        values[_full(key, name)] = value
+    return values
+
+
+def _full(key: str, project_name: str) -> str:
+    return key if ":" in key else f"{project_name}:{key}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return yaml.safe_load(path.read_text()) or {}
+    except yaml.YAMLError as error:
+        raise LocalError(f"{path.name} is not valid YAML: {error}") from error

@@ -1,0 +1,57 @@
+"""IAM roles and their inline policies. IAM is global: the region of the client is of no account."""
+
+from typing import Any
+
+from ..state import Made
+from .kind import Aws, Result
+
+ANYWHERE = "us-east-1"
+
+
+class Role:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        client = aws.client("iam", ANYWHERE)
+        name = inputs["name"]
+        if before is None:
+            client.create_role(RoleName=name, AssumeRolePolicyDocument=inputs["assumeRolePolicy"])
+        else:
+            client.update_assume_role_policy(RoleName=name, PolicyDocument=inputs["assumeRolePolicy"])
+        return Result(name, {"arn": client.get_role(RoleName=name)["Role"]["Arn"]})
+
+    def exists(self, aws: Aws, made: Made) -> bool:
+        client = aws.client("iam", ANYWHERE)
+        try:
+            client.get_role(RoleName=made.id)
+        except client.exceptions.NoSuchEntityException:
+            return False
+        return True
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        client = aws.client("iam", ANYWHERE)
+        try:
+            client.delete_role(RoleName=made.id)
+        except client.exceptions.NoSuchEntityException:
+            return
+
+
+class RolePolicy:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        aws.client("iam", ANYWHERE).put_role_policy(
+            RoleName=inputs["role"], PolicyName=inputs["name"], PolicyDocument=inputs["policy"]
+        )
+        return Result(f"{inputs['role']}:{inputs['name']}", {})
+
+    def exists(self, aws: Aws, made: Made) -> bool:
+        client = aws.client("iam", ANYWHERE)
+        try:
+            client.get_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
+        except client.exceptions.NoSuchEntityException:
+            return False
+        return True
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        client = aws.client("iam", ANYWHERE)
+        try:
+            client.delete_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
+        except client.exceptions.NoSuchEntityException:
+            return

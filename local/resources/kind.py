@@ -1,0 +1,69 @@
+"""What every kind of resource can do, and the AWS clients that it does it with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Literal, Protocol, overload
+
+import boto3
+from botocore.config import Config
+from types_boto3_dynamodb import DynamoDBClient
+from types_boto3_iam import IAMClient
+from types_boto3_lambda import LambdaClient
+from types_boto3_logs import CloudWatchLogsClient
+
+from ..state import Made
+
+ACCOUNT = "000000000000"
+
+
+class Aws:
+    """Clients of the local server, one per service and region. Its test keys; no setting of the user's counts."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
+        self._session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._lock = Lock()
+
+    @overload
+    def client(self, service: Literal["dynamodb"], region: str) -> DynamoDBClient: ...
+    @overload
+    def client(self, service: Literal["iam"], region: str) -> IAMClient: ...
+    @overload
+    def client(self, service: Literal["lambda"], region: str) -> LambdaClient: ...
+    @overload
+    def client(self, service: Literal["logs"], region: str) -> CloudWatchLogsClient: ...
+    def client(self, service: Literal["dynamodb", "iam", "lambda", "logs"], region: str) -> Any:
+        with self._lock:
+            if (service, region) not in self._clients:
+                # 900 s: the coordinator may take as long as a function may run.
+                config = Config(read_timeout=900, retries={"total_max_attempts": 1}, proxies={})
+                self._clients[service, region] = self._session.client(
+                    service, region_name=region, endpoint_url=self.endpoint, config=config
+                )
+            return self._clients[service, region]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A resource as it stands: its id, and what the provider would give out beside the inputs."""
+
+    id: str
+    outputs: Mapping[str, Any]
+
+
+class Kind(Protocol):
+    """One type of resource. `before` is how the last deployment left it, None if it didn't make it."""
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Bring the real thing to `inputs`: make it where it is missing, else change it in place."""
+        ...
+
+    def exists(self, aws: Aws, made: Made) -> bool:
+        """Is it still there?"""
+        ...
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Remove it; that it's gone already is no error."""
+        ...

@@ -1,0 +1,28 @@
+"""CloudWatch log groups."""
+
+from typing import Any
+
+from ..state import Made
+from .kind import Aws, Result
+
+
+class LogGroup:
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        client = aws.client("logs", inputs["region"])
+        name = inputs["name"]
+        if before is None:
+            client.create_log_group(logGroupName=name)
+        client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
+        group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
+        return Result(name, {"arn": group.get("arn", "").removesuffix(":*")})  # as the provider gives it out
+
+    def exists(self, aws: Aws, made: Made) -> bool:
+        groups = aws.client("logs", made.inputs["region"]).describe_log_groups(logGroupNamePrefix=made.id)
+        return any(group.get("logGroupName") == made.id for group in groups["logGroups"])
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        client = aws.client("logs", made.inputs["region"])
+        try:
+            client.delete_log_group(logGroupName=made.id)
+        except client.exceptions.ResourceNotFoundException:
+            return

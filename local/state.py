@@ -1,0 +1,62 @@
+"""What a local deployment made, so that the next one changes it instead of making it again."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from .paths import state_folder
+
+
+@dataclass(frozen=True)
+class Made:
+    """One resource: what was asked for, and what came of it."""
+
+    type: str
+    name: str
+    inputs: dict[str, Any]
+    id: str
+    outputs: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        return f"{self.type}::{self.name}"
+
+
+class State:
+    """The resources of one stack, in the order of their making; written down after every one."""
+
+    def __init__(self, stack: str) -> None:
+        self._path: Path = state_folder() / f"{stack}.json"
+        self._lock = Lock()
+        self.resources: dict[str, Made] = {}
+        self.outputs: dict[str, Any] = {}
+        if self._path.exists():
+            written = json.loads(self._path.read_text())
+            self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
+            self.outputs = written["outputs"]
+
+    def put(self, made: Made) -> None:
+        with self._lock:
+            self.resources[made.key] = made
+            self._write()
+
+    def remove(self, key: str) -> None:
+        with self._lock:
+            del self.resources[key]
+            self._write()
+
+    def finish(self, outputs: dict[str, Any]) -> None:
+        with self._lock:
+            self.outputs = outputs
+            self._write()
+
+    def _write(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._path.with_suffix(".new")
+        fresh.write_text(
+            json.dumps({"outputs": self.outputs, "resources": [asdict(made) for made in self.resources.values()]})
+        )
+        os.replace(fresh, self._path)
