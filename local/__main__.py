@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,14 +64,16 @@ def _up(options: argparse.Namespace) -> None:
     else:
         started = server.running()
         if options.port not in (None, started.port):
-            raise LocalError(f"--port {options.port}: the server runs on port {started.port}; end it: python -m local down")
+            raise LocalError(
+                f"--port {options.port}: the server runs on port {started.port}; end it: python -m local down"
+            )
         print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
     done: Counter[str] = Counter()
 
     def report(what: str, kind: str, name: str) -> None:
         done[what] += 1
         if what != "unchanged":
-            print(f"  {what:<9} {kind.rsplit(':')[-1]:<12} {name}", flush=True)
+            sys.stdout.write(f"  {what:<9} {kind.rsplit(':')[-1]:<12} {name}\n")  # one write: threads report
 
     try:
         outputs = deploy(project()["name"], options.stack, config, Aws(started.endpoint), report)
@@ -89,7 +91,9 @@ def _outputs(options: argparse.Namespace) -> None:
     server.running()
     outputs = State(options.stack).outputs
     if not outputs:
-        raise LocalError(f"stack {options.stack} is not deployed here; deploy it: python -m local up --stack {options.stack}")
+        raise LocalError(
+            f"stack {options.stack} is not deployed here; deploy it: python -m local up --stack {options.stack}"
+        )
     if options.json:
         print(json.dumps(outputs, indent=2))
     else:
@@ -115,7 +119,7 @@ def _print(outputs: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone() -> Generator[None]:
     """One command at a time: a second one waits, and says so."""
     state_folder().mkdir(parents=True, exist_ok=True)
     with (state_folder() / "lock").open("w") as lock:

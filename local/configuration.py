@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -30,12 +30,12 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     values: dict[str, str] = {
         f"{name}:{key}": _text(entry["default"]) for key, entry in described["config"].items() if "default" in entry
     }
-    for key, value in (_read(path).get("config") or {}).items():
+    for key, value in cast("dict[str, Any]", _read(path).get("config") or {}).items():
         values[_full(key, name)] = _text(value)
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals or not key:
-            raise LocalError(f'-c {override}: not of the form key=value; for a list: -c \'regions=["us-east-1"]\'')
+            raise LocalError(f"-c {override}: not of the form key=value; for a list: -c 'regions=[\"us-east-1\"]'")
         values[_full(key, name)] = value
     return values
 

@@ -9,13 +9,13 @@ import base64
 import io
 import runpy
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
-from pulumi.runtime import mocks, rpc, settings, stack
+from pulumi.runtime import mocks, settings, stack
 
 from .paths import ROOT, LocalError
 from .resources import KINDS, Aws
@@ -35,11 +35,11 @@ class Engine(mocks.Mocks):
         self.seen: set[str] = set()
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
-        raise LocalError(f"{args.token}: the program asks AWS something, which can't be answered here (local/engine.py)")
+        raise LocalError(f"{args.token}: the program asks AWS, which can't be answered here (local/engine.py)")
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
         if not args.custom:  # a component is only a name for its children
-            return "", dict(args.inputs)
+            return "", cast("dict[str, Any]", args.inputs)
         kind = KINDS.get(args.typ)
         if kind is None:
             raise LocalError(
@@ -72,17 +72,6 @@ class Engine(mocks.Mocks):
                 self._report("deleted", made.type, made.name)
 
 
-class _Monitor(mocks.MockMonitor):
-    """Catches the stack's outputs, which Pulumi's own mocks let go."""
-
-    outputs: Mapping[str, Any] | None = None
-
-    def RegisterResourceOutputs(self, request: Any) -> Any:
-        if "pulumi:pulumi:Stack" in request.urn:
-            self.outputs = rpc.deserialize_properties(request.outputs)
-        return super().RegisterResourceOutputs(request)
-
-
 def deploy(project: str, name: str, config: dict[str, str], aws: Aws, report: Report) -> dict[str, Any]:
     """Apply `__main__.py` as `pulumi up` would: make, change, then remove what is gone. Returns its outputs.
 
@@ -91,14 +80,13 @@ def deploy(project: str, name: str, config: dict[str, str], aws: Aws, report: Re
     """
     state = State(name)
     engine = Engine(aws, state, report)
-    monitor = _Monitor(engine)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        mocks.set_mocks(engine, project=project, stack=name, preview=False, monitor=monitor)
+        mocks.set_mocks(engine, project=project, stack=name, preview=False)
         settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
         pulumi.runtime.set_all_config(config)
-        loop.run_until_complete(stack.run_in_stack(_program))
+        outputs = loop.run_until_complete(_run())
     except Exception as error:
         raise _told(error) from error
     finally:
@@ -106,13 +94,20 @@ def deploy(project: str, name: str, config: dict[str, str], aws: Aws, report: Re
         loop.close()
         asyncio.set_event_loop(None)
     engine.delete_unseen()
-    outputs = dict(monitor.outputs or {})
     state.finish(outputs)
     return outputs
 
 
-def _program() -> None:
-    runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+async def _run() -> dict[str, Any]:
+    """Run the program and return its exports, in its order and types."""
+    exports: dict[str, Any] = {}
+
+    def program() -> None:
+        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+        exports.update(cast("stack.Stack", settings.get_root_resource()).outputs)
+
+    await stack.run_in_stack(program)
+    return dict(await pulumi.Output.from_input(exports).future() or {})
 
 
 def _told(error: BaseException) -> BaseException:

@@ -1,7 +1,6 @@
 """What a local deployment made, so that the next one changes it instead of making it again."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
@@ -59,4 +58,4 @@ class State:
         fresh.write_text(
             json.dumps({"outputs": self.outputs, "resources": [asdict(made) for made in self.resources.values()]})
         )
-        os.replace(fresh, self._path)
+        fresh.replace(self._path)

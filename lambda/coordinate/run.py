@@ -55,7 +55,9 @@ def settle_all(
                     advance(settling, [])
             if not under_way:
                 return stand, refused, all_begun
-            wait([call for calls in under_way.values() for call in calls if not call.done()], return_when=FIRST_COMPLETED)
+            wait(
+                [call for calls in under_way.values() for call in calls if not call.done()], return_when=FIRST_COMPLETED
+            )
             for settling, calls in list(under_way.items()):
                 if all(call.done() for call in calls):
                     del under_way[settling]

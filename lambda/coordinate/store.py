@@ -151,17 +151,12 @@ class Store:
     def _put(
         self, client: "DynamoDBClient", counter: str, item: Mapping[str, Any], condition: str, values: Mapping[str, Any]
     ) -> bool:
-        names = {"ExpressionAttributeNames": {"#counter": "counter"}} if "#counter" in condition else {}
-        bound = {"ExpressionAttributeValues": values} if values else {}
-        return _held(
-            lambda: client.put_item(
-                TableName=self._counters,
-                Item={"counter": {"S": counter}, **item},
-                ConditionExpression=condition,
-                **names,
-                **bound,
-            )
-        )
+        request: dict[str, Any] = {"Item": {"counter": {"S": counter}, **item}, "ConditionExpression": condition}
+        if "#counter" in condition:
+            request["ExpressionAttributeNames"] = {"#counter": "counter"}
+        if values:
+            request["ExpressionAttributeValues"] = values
+        return _held(lambda: client.put_item(TableName=self._counters, **request))
 
     def _update(
         self, client: "DynamoDBClient", counter: str, update: str, condition: str, values: Mapping[str, Any]

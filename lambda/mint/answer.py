@@ -20,9 +20,7 @@ class Problem(Exception):
 
 
 def minted(counter: str, region: str, integer: int) -> Answer:
-    return _answer(
-        HTTPStatus.OK, "application/json", {"counter": counter, "region": region, "integer": integer}, {}
-    )
+    return _answer(HTTPStatus.OK, "application/json", {"counter": counter, "region": region, "integer": integer}, {})
 
 
 def problem(refusal: Problem) -> Answer:

@@ -24,6 +24,6 @@ def counter_of(method: str, path: str, default: str) -> str:
     if not COUNTER_NAME.fullmatch(name):
         raise Problem(
             HTTPStatus.NOT_FOUND,
-            f"no counter can have this path; it is / or /{{counter}}, and a counter's name matches {COUNTER_NAME.pattern}",
+            f"no counter has this path; it is / or /{{counter}}, and a counter's name matches {COUNTER_NAME.pattern}",
         )
     return name

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import boto3
 from botocore.config import Config
-from types_boto3_dynamodb import DynamoDBClient
-from types_boto3_iam import IAMClient
-from types_boto3_lambda import LambdaClient
-from types_boto3_logs import CloudWatchLogsClient
 
 from ..state import Made
+
+if TYPE_CHECKING:  # the stubs are for the checks, not for running
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_iam import IAMClient
+    from types_boto3_lambda import LambdaClient
+    from types_boto3_logs import CloudWatchLogsClient
 
 ACCOUNT = "000000000000"
 
@@ -27,13 +29,13 @@ class Aws:
         self._lock = Lock()
 
     @overload
-    def client(self, service: Literal["dynamodb"], region: str) -> DynamoDBClient: ...
+    def client(self, service: Literal["dynamodb"], region: str) -> "DynamoDBClient": ...
     @overload
-    def client(self, service: Literal["iam"], region: str) -> IAMClient: ...
+    def client(self, service: Literal["iam"], region: str) -> "IAMClient": ...
     @overload
-    def client(self, service: Literal["lambda"], region: str) -> LambdaClient: ...
+    def client(self, service: Literal["lambda"], region: str) -> "LambdaClient": ...
     @overload
-    def client(self, service: Literal["logs"], region: str) -> CloudWatchLogsClient: ...
+    def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     def client(self, service: Literal["dynamodb", "iam", "lambda", "logs"], region: str) -> Any:
         with self._lock:
             if (service, region) not in self._clients:

@@ -1,0 +1,61 @@
+# Everything here runs on this machine; nothing needs an AWS account, Docker or the Pulumi CLI.
+PYTHON ?= python3
+BIN := .venv/bin
+STACK ?= dev
+
+.PHONY: help demo up outputs down test lint types fix clean
+
+# What there is to do.
+help:
+	@awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{split($$1,name,":"); printf "  make %-8s %s\n", name[1], text}' Makefile
+
+# Deploy the stack on this machine, mint from every region, print a table.
+demo: .venv/local
+	@$(BIN)/python -m local up --stack $(STACK)
+	@$(BIN)/python -m local demo --stack $(STACK)
+
+# Deploy the stack on this machine, or apply what has changed since.
+up: .venv/local
+	@$(BIN)/python -m local up --stack $(STACK)
+
+# Print what the deployment gave out.
+outputs: .venv/local
+	@$(BIN)/python -m local outputs --stack $(STACK)
+
+# End the deployment on this machine and forget it.
+down: .venv/local
+	@$(BIN)/python -m local down
+
+# Lint, types and all tests.
+test: lint types
+	$(BIN)/python -m pytest
+
+# Style and common mistakes.
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# Strict types of our own code.
+types: .venv/dev
+	$(BIN)/basedpyright
+
+# Mend what lint can mend by itself.
+fix: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Remove what was installed and left behind here.
+clean: down
+	rm -rf .venv .local
+
+.venv/local: requirements.txt requirements-local.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
+	@echo "installing pinned dependencies into .venv (about a minute, once)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements-local.txt
+	@touch $@
+
+.venv/dev: .venv/local requirements-dev.txt
+	@echo "installing lint, types and tests into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
