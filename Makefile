@@ -52,10 +52,10 @@ clean: down
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
 	@echo "installing pinned dependencies into .venv (about a minute, once)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements-local.txt
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-local.txt
 	@touch $@
 
 .venv/dev: .venv/local requirements-dev.txt
 	@echo "installing lint, types and tests into .venv"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
 	@touch $@

@@ -3,7 +3,6 @@
 import argparse
 import fcntl
 import json
-import os
 import shutil
 import sys
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any
 
 from . import server
 from .configuration import configuration, project
+from .demo import how_to_go_on, table
 from .engine import deploy
 from .paths import LocalError, state_folder
 from .resources import Aws
@@ -48,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     outputs.add_argument("--stack", default="dev")
     outputs.add_argument("--json", action="store_true")
     outputs.set_defaults(command=_outputs)
+
+    demo = commands.add_parser("demo", help="mint from every region and show it")
+    demo.add_argument("--stack", default="dev")
+    demo.set_defaults(command=_demo)
 
     down = commands.add_parser("down", help="end the server and forget everything, integers too")
     down.set_defaults(command=_down)
@@ -88,16 +92,27 @@ def _if_ended(started: server.Server) -> str:
 
 
 def _outputs(options: argparse.Namespace) -> None:
-    server.running()
-    outputs = State(options.stack).outputs
-    if not outputs:
-        raise LocalError(
-            f"stack {options.stack} is not deployed here; deploy it: python -m local up --stack {options.stack}"
-        )
+    outputs = _deployed(options.stack)
     if options.json:
         print(json.dumps(outputs, indent=2))
     else:
         _print(outputs)
+
+
+def _demo(options: argparse.Namespace) -> None:
+    outputs = _deployed(options.stack)
+    try:
+        print(f"\n{table(outputs)}\n\n{how_to_go_on(outputs)}")
+    except OSError as error:
+        raise LocalError(f"minting failed: {error}\n{server.log_end()}") from error
+
+
+def _deployed(stack: str) -> dict[str, Any]:
+    server.running()
+    outputs = State(stack).outputs
+    if not outputs:
+        raise LocalError(f"stack {stack} is not deployed here; deploy it: python -m local up --stack {stack}")
+    return outputs
 
 
 def _down(_: argparse.Namespace) -> None:
@@ -132,7 +147,4 @@ def _alone() -> Generator[None]:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(line_buffering=True)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    status = main()
-    sys.stdout.flush()
-    os._exit(status) if status == 130 else sys.exit(status)
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Mint from every region and show what came of it."""
+
+import json
+import urllib.request
+from typing import Any
+
+MINTS = 5
+
+
+def mint(url: str, counter: str = "") -> int:
+    """One integer from a region's URL.
+
+    Raises:
+        OSError: no answer, or one without an integer.
+    """
+    # No proxy: whatever the environment says, the URL is on this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as answer:
+        return json.load(answer)["integer"]
+
+
+def table(outputs: dict[str, Any]) -> str:
+    """Mints `MINTS` integers in every region, in turn, and lays them out as a table."""
+    minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
+    for _ in range(MINTS):
+        for region, integers in minted.items():
+            integers.append(mint(outputs["urls"][region]))
+    rows = [("region", "offset", "stride", "just minted", "URL")]
+    for region, integers in minted.items():
+        place = outputs["layout"][region]
+        shown = ", ".join(map(str, integers))
+        rows.append((region, str(place["offset"]), str(place["stride"]), shown, outputs["urls"][region]))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def how_to_go_on(outputs: dict[str, Any]) -> str:
+    url = outputs["urls"][outputs["regions"][0]]
+    return f"mint one more:  curl {url}\nend it:         make down"
