@@ -29,4 +29,5 @@ pulumi.export(
     "urls",
     {region: pulumi.Output.all(counter.url, coordinator.settled)[0] for region, counter in counters.items()},
 )
+pulumi.export("counters", coordinator.settled["counters"])
 pulumi.export("coordinator", coordinator.function_name)

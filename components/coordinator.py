@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pulumi_aws as aws
@@ -34,7 +34,9 @@ class Coordinator(pulumi.ComponentResource):
         settings, home = args.settings, args.settings.home
         counters_table = f"{args.prefix}-counters"
 
-        layouts = table(f"{name}-layouts", f"{args.prefix}-layouts", home, protect=settings.protect, parent=self)
+        layouts = table(
+            f"{name}-layouts", f"{args.prefix}-layouts", home, protect=settings.protect, stream=False, parent=self
+        )
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
@@ -58,12 +60,27 @@ class Coordinator(pulumi.ComponentResource):
             function_name=function.name,
             # CRUD: a changed wish is an update in place, and the function sees which event it is.
             lifecycle_scope="CRUD",
-            input=json.dumps({"regions": settings.regions, "counters": settings.counters}),
+            input=pulumi.Output.all(*(table.stream_label for table in args.tables)).apply(
+                lambda labels: _wish(settings, cast("list[str]", labels))
+            ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[*args.tables, layouts, function.policy]),
         )
         self.settled = invocation.result.apply(json.loads)
         self.function_name = function.name
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
+
+
+def _wish(settings: Settings, labels: Sequence[str]) -> str:
+    """What the coordinator is asked for, and the tables that it is asked for: one made anew is checked again."""
+    return json.dumps(
+        {
+            "regions": settings.regions,
+            "counters": settings.counters,
+            "floors": settings.floors,
+            "tables": dict(zip(settings.regions, labels, strict=True)),
+        },
+        sort_keys=True,
+    )
 
 
 def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:

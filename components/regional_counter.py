@@ -30,7 +30,9 @@ class RegionalCounter(pulumi.ComponentResource):
         settings, region = args.settings, args.region
         child = pulumi.ResourceOptions(parent=self)
 
-        self.table = table(f"{name}-table", f"{args.prefix}-counters", region, protect=settings.protect, parent=self)
+        self.table = table(
+            f"{name}-table", f"{args.prefix}-counters", region, protect=settings.protect, stream=True, parent=self
+        )
         mint = PythonFunction(
             f"{name}-mint",
             PythonFunctionArgs(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -12,7 +12,7 @@ import boto3
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from .layout import MAX_REGIONS
+from .layout import MAX, MAX_REGIONS
 from .names import COUNTER_NAME
 
 LOG_RETENTION_DAYS = (
@@ -41,6 +41,8 @@ class Settings:
     log_retention_days: int
     reserved_concurrency: int
     protect: bool
+    floors: Mapping[str, int]
+    """Counter → the integer below which it must mint nothing again."""
 
     @staticmethod
     def load() -> "Settings":
@@ -59,6 +61,7 @@ class Settings:
             log_retention_days=reader.integer("logRetentionDays", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
             reserved_concurrency=reader.integer("reservedConcurrency", 0, 100_000, default=0),
             protect=reader.boolean("protect", default=True),
+            floors=reader.floors(),
         )
         reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home))
         reader.finish()
@@ -115,6 +118,23 @@ class _Reader:
         self._check_repeats("counters", counters)
         return counters
 
+    def floors(self) -> dict[str, int]:
+        value = self.raw("floors")
+        how = "pulumi config set --path floors.integers 5000000"
+        parsed: Any = _parsed(value) if value is not None else {}
+        if not isinstance(parsed, dict):
+            self.wrong("floors", value, f"is not an object of counters and integers: {how}")
+            return {}
+        floors = cast("dict[str, Any]", parsed)
+        for counter, floor in floors.items():
+            if not COUNTER_NAME.fullmatch(counter):
+                self.wrong("floors", counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
+            if not isinstance(floor, int) or isinstance(floor, bool):
+                self.wrong(f"floors.{counter}", floor, f"is not an integer; 1 to {MAX} are allowed")
+            elif not 1 <= floor <= MAX:
+                self.wrong(f"floors.{counter}", floor, f"is out of range; 1 to {MAX} are allowed")
+        return floors
+
     def one_of(self, key: str, allowed: tuple[str, ...], *, default: str) -> str:
         value = self.raw(key)
         if value is None:
@@ -168,10 +188,7 @@ class _Reader:
         if value is None:
             self.errors.append(f"{key}: not set; at least one is needed: {how}")
             return ()
-        try:
-            parsed: Any = json.loads(value)
-        except ValueError:
-            parsed = None
+        parsed = _parsed(value or "")
         if not isinstance(parsed, list) or not all(isinstance(entry, str) for entry in cast("list[Any]", parsed)):
             self.wrong(key, value, f"is not a list of strings: {how}")
             return ()
@@ -188,6 +205,13 @@ class _Reader:
         for value in dict.fromkeys(values):
             if values.count(value) > 1:
                 self.wrong(key, value, f"is listed {values.count(value)} times; each may be listed once")
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
 
 
 def _did_you_mean(value: str, known: Iterable[str]) -> str:

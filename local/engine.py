@@ -10,6 +10,7 @@ import io
 import runpy
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,9 +52,11 @@ class Engine(mocks.Mocks):
         self.seen.add(key)
         before = self._state.resources.get(key)
         try:
-            if before is not None and not kind.exists(self._aws, before):
-                before = None
+            if before is not None:  # as `pulumi up --refresh` does: what it is now, not what it was
+                outputs = kind.read(self._aws, before)
+                before = replace(before, outputs=dict(outputs)) if outputs is not None else None
             if before is not None and before.inputs == inputs:
+                self._state.put(before)
                 self._report("unchanged", args.typ, args.name)
                 return before.id, {**args.inputs, **before.outputs}
             result = kind.apply(self._aws, inputs, before)

@@ -14,6 +14,7 @@ def register_attributes(register: Register) -> Attributes:
         "epoch": {"N": str(register.epoch)},
         "regions": _list(register.regions),
         "base": {"N": str(register.base)},
+        "born": {"S": register.born},
         "opened": {"BOOL": register.opened},
     }
     if register.next is not None:
@@ -29,6 +30,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         epoch=int(attributes["epoch"]["N"]),
         regions=_tuple(attributes["regions"]),
         base=int(attributes["base"]["N"]),
+        born=attributes["born"]["S"],
         opened=attributes["opened"]["BOOL"],
         next=Next(_tuple(following["M"]["regions"]), int(following["M"]["floor"]["N"])) if following else None,
     )

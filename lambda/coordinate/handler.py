@@ -1,16 +1,18 @@
-"""The entry: a deployment's wish, or a request by hand to create counters."""
+"""The entry: a deployment's wish, or a request to create counters."""
 
 import os
 import secrets
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from components.layout import places
-from components.names import COUNTER_NAME
 
+from .journal import journal
 from .model import Refused, Register, Wish
 from .operations import ReadStanding
 from .protocol import settle
+from .refusals import nothing_deployed, superseded
+from .request import Request, request_of
 from .run import settle_all
 from .store import Store
 
@@ -23,61 +25,55 @@ class CoordinatorError(Exception):
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Settle what the event asks for and report how every counter stands.
-
-    Of a deployment: `{"regions": [...], "counters": [...]}`, with Terraform's `tf` beside it; its
-    deletion does nothing. By hand: `{"create": ["invoices", ...]}`, under the layout that stands.
+    """Settle what the event asks for (`request.py` says what it may be) and report how the counters stand.
 
     Raises:
-        CoordinatorError
+        CoordinatorError: something was refused, or time ran out; running it again goes on where it stopped.
     """
     if event.get("tf", {}).get("action") == "delete":
         return {}
     try:
-        return _coordinate(event, context)
+        return _coordinate(request_of(event), context)
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
 
 
-def _coordinate(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+def _coordinate(request: Request, context: Any) -> dict[str, Any]:
     store = Store(os.environ["AWS_REGION"], os.environ["LAYOUTS_TABLE"], os.environ["COUNTERS_TABLE"])
-    standing = store.carry_out(ReadStanding())
-    if "create" in event:
-        if standing is None:
-            raise Refused("create: nothing is deployed yet; deploy the stack first.")
-        regions, wanted = standing, _names(event, "create")
-    else:
-        regions, wanted = _names(event, "regions"), _names(event, "counters")
-        if standing is not None and standing != regions:
-            raise Refused(
-                f"regions: the layout is {', '.join(standing)}, and {', '.join(regions)} is wanted; the layout of a "
-                f"running stack can't be changed yet. Set regions back to {', '.join(standing)}; nothing was changed."
-            )
-        store.stand(regions)
-    for counter in wanted:
-        if not COUNTER_NAME.fullmatch(counter):
-            raise Refused(f"{counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
-
-    registered = [] if "create" in event else [register.counter for register in store.registered()]
-    counters = list(dict.fromkeys((*wanted, *registered)))
     token = secrets.token_hex(16)
-    stand, refused, begun = settle_all(
-        (settle(counter, Wish(regions), token) for counter in counters),
-        store.carry_out,
-        lambda: context.get_remaining_time_in_millis() > RESERVE,
+    if request.regions is None:  # create: whatever layout stands
+        if store.carry_out(ReadStanding()) is None:
+            raise nothing_deployed(", ".join(request.counters))
+        counters = list(request.counters)
+    else:
+        # From here on no coordinator with another wish can decide anything, and counters created
+        # meanwhile get these regions: so one look at the registers sees all that must follow.
+        store.stand(request.regions)
+        counters = list(dict.fromkeys((*request.counters, *(register.counter for register in store.registered()))))
+        unknown = sorted(set(request.floors) - set(counters))
+        if unknown:
+            raise Refused(f"floors: there is no counter {', '.join(unknown)}; add it to counters, or take it out here.")
+
+    def settlings() -> Any:
+        return (settle(name, Wish(request.regions, request.floors.get(name, 0)), token) for name in counters)
+
+    stand, refused, all_begun = settle_all(
+        settlings(), journal(store.carry_out), lambda: context.get_remaining_time_in_millis() > RESERVE
     )
     if refused:
-        raise Refused("\n".join(dict.fromkeys(str(refusal) for refusal in refused)))
-    if not begun:
+        raise Refused(_listed(refused))
+    if not all_begun:
         raise Refused(f"{len(stand)} of {len(counters)} counters stand as wanted; time ran out. Deploy again to go on.")
-    return {"counters": {register.counter: _report(register) for register in stand}}
+    if request.regions is not None and (standing := store.carry_out(ReadStanding())) != request.regions:
+        raise superseded(standing)
+    reported = [register for register in stand if register.counter in request.counters]
+    return {"counters": {register.counter: _report(register) for register in reported}, "registered": len(stand)}
 
 
-def _names(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    names: Any = event.get(key)
-    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in cast("list[Any]", names)):
-        raise Refused(f"{key}: {names!r} is not a list of names.")
-    return tuple(cast("list[str]", names))
+def _listed(refused: list[Refused], most: int = 10) -> str:
+    lines = list(dict.fromkeys(str(refusal) for refusal in refused))
+    more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n".join([*lines[:most], *more])
 
 
 def _report(register: Register) -> dict[str, Any]:

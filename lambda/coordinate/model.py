@@ -16,12 +16,17 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One counter's layout: the truth that every coordinator goes by. Epochs count from 1."""
+    """One counter's layout: the truth that every coordinator goes by. Epochs count from 1.
+
+    `born` is the token of the coordinator that created it: a register of the same counter in a stack
+    that was destroyed and deployed anew is another one, whatever else is equal.
+    """
 
     counter: str
     epoch: int
     regions: tuple[str, ...]
     base: int
+    born: str
     opened: bool = False
     next: Next | None = None
 
@@ -44,9 +49,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a coordinator is asked to bring about for one counter. `floor` 0 is none."""
+    """What a coordinator is asked to bring about for one counter.
 
-    regions: tuple[str, ...]
+    `regions` None: only that the counter exists, under whatever layout stands. `floor` 0 is none.
+    """
+
+    regions: tuple[str, ...] | None
     floor: int = 0
 
 

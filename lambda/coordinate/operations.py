@@ -11,7 +11,7 @@ from .model import Item, Register
 
 @dataclass(frozen=True, slots=True)
 class ReadStanding:
-    """Answers the regions that new counters are to have, or None before the first deployment."""
+    """Answers the regions that the last deployment asked for, or None before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,14 @@ class CreateRegister:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceRegister:
-    """Condition: the register is still `old`."""
+    """Condition: the register is still `old`, and the standing regions (if given) are still these.
+
+    The second half keeps a coordinator whose wish is out of date from deciding anything.
+    """
 
     old: Register
     new: Register
+    standing: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

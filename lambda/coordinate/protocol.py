@@ -3,16 +3,20 @@
 `settle` decides and does no I/O: it yields batches of operations (a batch may be carried out in any
 order or at once) and is sent their answers. Every write is conditional, so it may stop anywhere, be
 run again and race with others of its kind: the register decides, all carry out the same.
+
+Why no integer is minted twice is argued in docs/layouts.md and searched for in tests/protocol/.
 """
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from components.layout import places
+from components.layout import lowered_ceiling, places
 
-from .model import Item, Refused, Register, Wish
+from .model import HEADROOM, Item, Next, Refused, Register, Wish
 from .operations import (
     CreateRegister,
+    FenceItem,
     OpenItem,
     Operation,
     PlaceItem,
@@ -22,14 +26,18 @@ from .operations import (
     RenewItem,
     ReplaceRegister,
 )
+from .refusals import lost, lost_register, newer, nothing_deployed, superseded
 
-Steps = Generator[Sequence[Operation], Sequence[Any], Any]
+Steps = Generator[Sequence[Operation], Sequence[Any], None]
 
 
-def settle(counter: str, wish: Wish, token: str) -> Generator[Sequence[Operation], Sequence[Any], Register]:
+def settle(
+    counter: str, wish: Wish, token: str, headroom: int = HEADROOM
+) -> Generator[Sequence[Operation], Sequence[Any], Register]:
     """Bring `counter` to `wish` and return the register that stands.
 
-    `token` tells this run from every other one (a random string).
+    `token` tells this run from every other one (a random string). `headroom` is how many integers a
+    region may still mint between fence and opening.
 
     Raises:
         Refused: nothing can be done, or must be done, without an operator.
@@ -37,34 +45,36 @@ def settle(counter: str, wish: Wish, token: str) -> Generator[Sequence[Operation
     while True:
         register = yield from _one(ReadRegister(counter))
         if register is None:
-            yield from _create(counter, wish)
+            yield from _create(counter, wish, token)
         elif not register.opened:
             yield from _open(register, token)
-        elif register.regions == wish.regions:
-            if (yield from _all_there(register)):
-                return register
+        elif wish.regions is None:
+            return register
+        elif register.next is not None:
+            yield from _fence(register, wish, headroom)
         else:
-            raise Refused(
-                f"{counter}: its layout is {_listed(register.regions)}, and {_listed(wish.regions)} is wanted; "
-                "the layout of a running stack can't be changed yet. "
-                f"Set regions back to {_listed(register.regions)}; nothing was changed."
-            )
+            items = yield from _whole(register, may_be_lost=wish.floor > register.base)
+            if items is None:
+                continue
+            if register.regions == wish.regions and wish.floor <= register.base and not _any_fenced(items):
+                return register
+            yield from _decide(register, Next(wish.regions, wish.floor))
 
 
-def _create(counter: str, wish: Wish) -> Steps:
+def _create(counter: str, wish: Wish, token: str) -> Steps:
     """Step 1: the counter's first register, unless the regions show that it had one."""
-    standing: tuple[str, ...] = (yield from _one(ReadStanding())) or wish.regions
+    standing: tuple[str, ...] | None = yield from _one(ReadStanding())
+    if standing is None:
+        raise nothing_deployed(counter)
+    if wish.regions not in (None, standing):
+        raise superseded(standing)
     items = yield [ReadItem(region, counter) for region in standing]
     found = [region for region, item in zip(standing, items, strict=True) if item is not None]
-    if found and (yield from _one(ReadRegister(counter))) is None:
-        raise Refused(
-            f"{counter}: {_listed(found)} already has an item of this counter, but the layouts table has no "
-            "register of it; the register was lost. Restore the layouts table from its backup "
-            "(point-in-time recovery), then deploy again."
-        )
     if not found:
-        base = max(1, wish.floor)
-        yield from _one(CreateRegister(Register(counter, epoch=1, regions=standing, base=base)))
+        register = Register(counter, 1, standing, base=max(1, wish.floor), born=token)
+        yield from _one(CreateRegister(register))
+    elif (yield from _one(ReadRegister(counter))) is None:
+        raise lost_register(counter, found)
 
 
 def _open(register: Register, token: str) -> Steps:
@@ -74,9 +84,9 @@ def _open(register: Register, token: str) -> Steps:
     gone could put one into a table made anew; so it is placed closed, under a token of one's own, and
     opened only if the register still says the same after that.
     """
-    counter, epoch = register.counter, register.epoch
+    counter, epoch, base = register.counter, register.epoch, register.base
     wanted = {
-        region: Item(place.before(register.base), place.stride, place.highest_ceiling(register.base), epoch)
+        region: Item(place.before(base), place.stride, place.highest_ceiling(base), epoch)
         for region, place in places(register.regions).items()
     }
     renewed = yield [RenewItem(region, counter, item) for region, item in wanted.items()]
@@ -85,11 +95,13 @@ def _open(register: Register, token: str) -> Steps:
     placing: list[PlaceItem] = []
     for region, item in zip(rest, found, strict=True):
         if item is None or item.opening is not None:
-            closed = Item(wanted[region].issued, wanted[region].stride, wanted[region].issued, epoch, True, token)
+            closed = replace(wanted[region], ceiling=wanted[region].issued, fenced=True, opening=token)
             placing.append(PlaceItem(region, counter, closed, item.opening if item else None))
-        elif item.epoch != epoch:
-            yield from _unless_changed(register, _newer(register, region, item))
+        elif item.epoch > epoch:
+            yield from _unless_changed(register, newer(register, region, item))
             return
+        elif item.epoch < epoch:
+            return  # it came between the two calls: look again
     if placing:
         yield placing
         if (yield from _one(ReadRegister(counter))) != register:
@@ -97,50 +109,87 @@ def _open(register: Register, token: str) -> Steps:
         opened = yield [OpenItem(place.region, counter, token, wanted[place.region].ceiling) for place in placing]
         if not all(opened):
             return
-    yield from _one(ReplaceRegister(register, _with(register, opened=True)))
+    yield from _one(ReplaceRegister(register, replace(register, opened=True)))
 
 
-def _all_there(register: Register) -> Generator[Sequence[Operation], Sequence[Any], bool]:
-    """Step 3: does every region have its item of this epoch? False: the register has changed meanwhile."""
+def _whole(
+    register: Register, *, may_be_lost: bool
+) -> Generator[Sequence[Operation], Sequence[Any], list[Item | None] | None]:
+    """Step 3: every region's item, all of this epoch. None: the register has changed meanwhile, look again."""
     items = yield [ReadItem(region, register.counter) for region in register.regions]
     for region, item in zip(register.regions, items, strict=True):
+        refusal = _amiss(register, region, item, may_be_lost=may_be_lost)
+        if refusal is not None:
+            yield from _unless_changed(register, refusal)
+            return None
+    return list(items)
+
+
+def _decide(register: Register, following: Next) -> Steps:
+    """Step 4: say what follows. The regions that come must answer, or nothing is begun."""
+    items = yield [ReadItem(region, register.counter) for region in following.regions]
+    for region, item in zip(following.regions, items, strict=True):
         if item is not None and item.epoch > register.epoch:
-            return (yield from _unless_changed(register, _newer(register, region, item)))
-        if item is None or item.opening is not None or item.epoch < register.epoch:
-            return (yield from _unless_changed(register, _lost(register, region, item)))
-    return True
+            yield from _unless_changed(register, newer(register, region, item))
+            return
+    decided = yield from _one(ReplaceRegister(register, replace(register, next=following), following.regions))
+    standing = yield from _one(ReadStanding())
+    if not decided and standing != following.regions:
+        raise superseded(standing)
 
 
-def _unless_changed(register: Register, refusal: Refused) -> Generator[Sequence[Operation], Sequence[Any], bool]:
+def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
+    """Step 5: end the present epoch in every region, then begin the next above all that it can have minted."""
+    following = register.next
+    assert following is not None  # noqa: S101 (the caller has seen it)
+    if wish.floor > max(register.base, following.floor):  # an operator's way on, where a table is lost
+        raised = replace(following, floor=wish.floor)
+        yield from _one(ReplaceRegister(register, replace(register, next=raised)))
+        return
+    items = yield [ReadItem(region, register.counter) for region in register.regions]
+    ceilings: list[int] = []
+    fences: list[FenceItem] = []
+    for region, item in zip(register.regions, items, strict=True):
+        refusal = _amiss(register, region, item, may_be_lost=following.floor > register.base)
+        if refusal is not None:
+            yield from _unless_changed(register, refusal)
+            return
+        if item is None or item.opening is not None:
+            continue  # given up for lost; and what is being opened can't mint
+        if item.fenced:
+            ceilings.append(item.ceiling)
+        else:
+            ceiling = lowered_ceiling(item.issued, item.stride, item.ceiling, headroom)
+            fences.append(FenceItem(region, register.counter, item.epoch, ceiling))
+    if fences and not all((yield fences)):
+        return  # one was fenced by another, or has minted past the ceiling: look again
+    ceilings += [fence.ceiling for fence in fences]
+    base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
+    after = Register(register.counter, register.epoch + 1, following.regions, base, register.born)
+    yield from _one(ReplaceRegister(register, after))
+
+
+def _amiss(register: Register, region: str, item: Item | None, *, may_be_lost: bool) -> Refused | None:
+    """What is wrong with a region's item in an opened epoch, if anything."""
+    if item is not None and item.epoch > register.epoch:
+        return newer(register, region, item)
+    if may_be_lost:
+        return None
+    if item is None or item.opening is not None or item.epoch < register.epoch:
+        return lost(register, region, item)
+    return None
+
+
+def _any_fenced(items: Sequence[Item | None]) -> bool:
+    """Fenced, but nothing follows: the register was restored to before the decision. A new epoch mends it."""
+    return any(item is not None and item.fenced for item in items)
+
+
+def _unless_changed(register: Register, refusal: Refused) -> Steps:
     """What was found is wrong only if the register is still what it was found wrong against."""
     if (yield from _one(ReadRegister(register.counter))) == register:
         raise refusal
-    return False
-
-
-def _lost(register: Register, region: str, item: Item | None) -> Refused:
-    found = "no item" if item is None or item.opening else f"an item of epoch {item.epoch}"
-    return Refused(
-        f"{register.counter}: {region} has {found}, but the layout is in epoch {register.epoch}; "
-        "the region's counter table was lost or restored from a backup. Nothing was changed."
-    )
-
-
-def _newer(register: Register, region: str, item: Item) -> Refused:
-    return Refused(
-        f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
-        f"{register.epoch}; the layouts table was restored from an old backup. Restore it to a later time "
-        "(point-in-time recovery), then deploy again. Nothing was changed."
-    )
 
 
 def _one(operation: Operation) -> Generator[Sequence[Operation], Sequence[Any], Any]:
     return (yield [operation])[0]
-
-
-def _with(register: Register, *, opened: bool) -> Register:
-    return Register(register.counter, register.epoch, register.regions, register.base, opened, register.next)
-
-
-def _listed(regions: Sequence[str]) -> str:
-    return ", ".join(regions)

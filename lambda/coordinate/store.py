@@ -80,8 +80,8 @@ class Store:
                 return register_of(record) if record else None
             case CreateRegister(register):
                 return self._create(client, register)
-            case ReplaceRegister(old, new):
-                return self._replace(client, old, new)
+            case ReplaceRegister(old, new, standing):
+                return self._replace(client, old, new, standing)
             case ReadItem(_, counter):
                 try:
                     record = _get(client, self._counters, counter)
@@ -120,33 +120,39 @@ class Store:
             return self._clients[region]
 
     def _create(self, client: "DynamoDBClient", register: Register) -> bool:
-        regions = {":regions": {"L": [{"S": region} for region in register.regions]}}
-        standing = {
-            "TableName": self._layouts,
-            "Key": {"counter": {"S": STANDING}},
-            "ConditionExpression": "regions = :regions",
-            "ExpressionAttributeValues": regions,
-        }
-        new = {
+        put = {
             "TableName": self._layouts,
             "Item": register_attributes(register),
             "ConditionExpression": "attribute_not_exists(#counter)",
             "ExpressionAttributeNames": {"#counter": "counter"},
         }
-        return _held(lambda: client.transact_write_items(TransactItems=[{"ConditionCheck": standing}, {"Put": new}]))  # pyright: ignore[reportArgumentType]
+        return self._put_while_standing(client, put, register.regions)
 
-    def _replace(self, client: "DynamoDBClient", old: Register, new: Register) -> bool:
+    def _replace(
+        self, client: "DynamoDBClient", old: Register, new: Register, standing: tuple[str, ...] | None
+    ) -> bool:
         before = {key: value for key, value in register_attributes(old).items() if key != "counter"}
         tests = [f"#{key} = :{key}" for key in before] + ([] if "next" in before else ["attribute_not_exists(#next)"])
-        return _held(
-            lambda: client.put_item(
-                TableName=self._layouts,
-                Item=register_attributes(new),
-                ConditionExpression=" AND ".join(tests),
-                ExpressionAttributeNames={f"#{key}": key for key in {*before, "next"}},
-                ExpressionAttributeValues={f":{key}": value for key, value in before.items()},
-            )
-        )
+        put: dict[str, Any] = {
+            "TableName": self._layouts,
+            "Item": register_attributes(new),
+            "ConditionExpression": " AND ".join(tests),
+            "ExpressionAttributeNames": {f"#{key}": key for key in {*before, "next"}},
+            "ExpressionAttributeValues": {f":{key}": value for key, value in before.items()},
+        }
+        if standing is None:
+            return _held(lambda: client.put_item(**put))
+        return self._put_while_standing(client, put, standing)
+
+    def _put_while_standing(self, client: "DynamoDBClient", put: dict[str, Any], standing: tuple[str, ...]) -> bool:
+        check = {
+            "TableName": self._layouts,
+            "Key": {"counter": {"S": STANDING}},
+            "ConditionExpression": "regions = :regions",
+            "ExpressionAttributeValues": {":regions": {"L": [{"S": region} for region in standing]}},
+        }
+        both: Any = [{"ConditionCheck": check}, {"Put": put}]
+        return _held(lambda: client.transact_write_items(TransactItems=both))
 
     def _put(
         self, client: "DynamoDBClient", counter: str, item: Mapping[str, Any], condition: str, values: Mapping[str, Any]

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from .answer import Answer, Problem, minted, problem
+from .patience import patiently
 from .route import counter_of
 from .table import CeilingReached, CounterTable, Unavailable, UnknownCounter
 
@@ -32,7 +33,7 @@ def _respond(event: Mapping[str, Any]) -> Answer:
     http = event["requestContext"]["http"]
     counter = counter_of(http["method"], event["rawPath"], os.environ["DEFAULT_COUNTER"])
     try:
-        return minted(counter, os.environ["AWS_REGION"], _table().mint(counter))
+        return minted(counter, os.environ["AWS_REGION"], patiently(lambda: _table().mint(counter)))
     except UnknownCounter:
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
     except CeilingReached as reached:

@@ -1,5 +1,6 @@
 """DynamoDB tables."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..state import Made
@@ -19,6 +20,11 @@ class Table:
                     {"AttributeName": attribute["name"], "AttributeType": attribute["type"]}
                     for attribute in inputs["attributes"]
                 ],
+                StreamSpecification=(
+                    {"StreamEnabled": True, "StreamViewType": inputs["streamViewType"]}
+                    if inputs["streamEnabled"]
+                    else {"StreamEnabled": False}
+                ),
             )
             client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         client.update_table(TableName=name, DeletionProtectionEnabled=inputs["deletionProtectionEnabled"])
@@ -26,16 +32,14 @@ class Table:
             TableName=name,
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": inputs["pointInTimeRecovery"]["enabled"]},
         )
-        table = client.describe_table(TableName=name)["Table"]
-        return Result(name, {"arn": table.get("TableArn", "")})
+        return Result(name, _outputs(client.describe_table(TableName=name)["Table"]))
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("dynamodb", made.inputs["region"])
         try:
-            client.describe_table(TableName=made.id)
+            return _outputs(client.describe_table(TableName=made.id)["Table"])
         except client.exceptions.ResourceNotFoundException:
-            return False
-        return True
+            return None
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("dynamodb", made.inputs["region"])
@@ -44,3 +48,7 @@ class Table:
         except client.exceptions.ResourceNotFoundException:
             return
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+
+
+def _outputs(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {"arn": table["TableArn"], "streamLabel": table.get("LatestStreamLabel", "")}

@@ -1,5 +1,6 @@
 """IAM roles and their inline policies. IAM is global: the region of the client is of no account."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..state import Made
@@ -18,13 +19,13 @@ class Role:
             client.update_assume_role_policy(RoleName=name, PolicyDocument=inputs["assumeRolePolicy"])
         return Result(name, {"arn": client.get_role(RoleName=name)["Role"]["Arn"]})
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("iam", ANYWHERE)
         try:
             client.get_role(RoleName=made.id)
         except client.exceptions.NoSuchEntityException:
-            return False
-        return True
+            return None
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)
@@ -41,13 +42,13 @@ class RolePolicy:
         )
         return Result(f"{inputs['role']}:{inputs['name']}", {})
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("iam", ANYWHERE)
         try:
             client.get_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
         except client.exceptions.NoSuchEntityException:
-            return False
-        return True
+            return None
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)

@@ -62,8 +62,8 @@ class Kind(Protocol):
         """Bring the real thing to `inputs`: make it where it is missing, else change it in place."""
         ...
 
-    def exists(self, aws: Aws, made: Made) -> bool:
-        """Is it still there?"""
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Its outputs as they are now, None if it's gone."""
         ...
 
     def delete(self, aws: Aws, made: Made) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ..paths import LocalError
@@ -46,13 +47,13 @@ class Function:
         client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         return Result(name, {"arn": client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")})
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
         try:
             client.get_function(FunctionName=made.id)
         except client.exceptions.ResourceNotFoundException:
-            return False
-        return True
+            return None
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
@@ -75,13 +76,13 @@ class FunctionUrl:
         url_id = url["FunctionUrl"].split("://")[1].split(".")[0]
         return Result(name, {"functionUrl": f"{aws.endpoint}/_aws/lambda-url/{url_id}/", "urlId": url_id})
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
         try:
             client.get_function_url_config(FunctionName=made.id)
         except client.exceptions.ResourceNotFoundException:
-            return False
-        return True
+            return None
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
@@ -111,13 +112,13 @@ class Permission:
         )
         return Result(inputs["statementId"], {})
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
         try:
             policy = json.loads(client.get_policy(FunctionName=made.inputs["function"])["Policy"])
         except client.exceptions.ResourceNotFoundException:
-            return False
-        return any(statement["Sid"] == made.id for statement in policy["Statement"])
+            return None
+        return made.outputs if any(statement["Sid"] == made.id for statement in policy["Statement"]) else None
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
@@ -137,8 +138,8 @@ class Invocation:
             {"result": self._invoke(aws, inputs, "update" if before else "create", previous)},
         )
 
-    def exists(self, aws: Aws, made: Made) -> bool:
-        return True
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         self._invoke(aws, made.inputs, "delete", json.loads(made.inputs["input"]))

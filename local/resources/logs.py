@@ -1,5 +1,6 @@
 """CloudWatch log groups."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..state import Made
@@ -16,9 +17,9 @@ class LogGroup:
         group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
         return Result(name, {"arn": group.get("arn", "").removesuffix(":*")})  # as the provider gives it out
 
-    def exists(self, aws: Aws, made: Made) -> bool:
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         groups = aws.client("logs", made.inputs["region"]).describe_log_groups(logGroupNamePrefix=made.id)
-        return any(group.get("logGroupName") == made.id for group in groups["logGroups"])
+        return made.outputs if any(group.get("logGroupName") == made.id for group in groups["logGroups"]) else None
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("logs", made.inputs["region"])

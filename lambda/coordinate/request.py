@@ -1,0 +1,61 @@
+"""What the coordinator may be asked: checked before anything is touched."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from components.layout import MAX, MAX_REGIONS
+from components.names import COUNTER_NAME
+
+from .model import Refused
+
+
+@dataclass(frozen=True)
+class Request:
+    """`regions` None: create the counters under the layout that stands."""
+
+    counters: tuple[str, ...]
+    regions: tuple[str, ...] | None = None
+    floors: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def request_of(event: Mapping[str, Any]) -> Request:
+    """Read an event.
+
+    Of a deployment: `{"regions": [...], "counters": [...], "floors": {counter: integer}}`, the floors
+    optional, with Terraform's `tf` beside it. By hand: `{"create": ["invoices", ...]}`.
+
+    Raises:
+        Refused: it is neither, or a name or a floor is wrong.
+    """
+    if "create" in event:
+        return Request(_counters(event, "create"))
+    regions = _names(event, "regions")
+    if len(set(regions)) != len(regions) or len(regions) > MAX_REGIONS:
+        raise Refused(f"regions: {list(regions)} is not a list of 1 to {MAX_REGIONS} different regions.")
+    return Request(_counters(event, "counters"), regions, _floors(event))
+
+
+def _counters(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    counters = _names(event, key)
+    for counter in counters:
+        if not COUNTER_NAME.fullmatch(counter):
+            raise Refused(f"{key}: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
+    return tuple(dict.fromkeys(counters))
+
+
+def _names(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    names: Any = event.get(key)
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in cast("list[Any]", names)):
+        raise Refused(f"{key}: {names!r} is not a list of names.")
+    return tuple(cast("list[str]", names))
+
+
+def _floors(event: Mapping[str, Any]) -> dict[str, int]:
+    floors: Any = event.get("floors") or {}
+    if not isinstance(floors, dict):
+        raise Refused(f"floors: {floors!r} is not an object of counters and integers.")
+    for counter, floor in cast("dict[str, Any]", floors).items():
+        if not isinstance(floor, int) or isinstance(floor, bool) or not 1 <= floor <= MAX:
+            raise Refused(f"floors: {counter}: {floor!r} is not an integer from 1 to {MAX} (2^53 − 1).")
+    return cast("dict[str, int]", floors)
