@@ -1,0 +1,52 @@
+"""What AWS adds to a resource that it made: ARNs, the URL, a function's answer."""
+
+import json
+from functools import cache
+from typing import Any
+
+import boto3
+
+ACCOUNT = "123456789012"
+
+TABLE = "aws:dynamodb/table:Table"
+ROLE = "aws:iam/role:Role"
+POLICY = "aws:iam/rolePolicy:RolePolicy"
+LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
+FUNCTION = "aws:lambda/function:Function"
+FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl"
+PERMISSION = "aws:lambda/permission:Permission"
+INVOCATION = "aws:lambda/invocation:Invocation"
+
+
+def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """The computed outputs of a resource, by its inputs."""
+    region = inputs.get("region", "")
+    match resource_type:
+        case "aws:dynamodb/table:Table":
+            return {"arn": arn("dynamodb", region, f"table/{inputs['name']}")}
+        case "aws:iam/role:Role":
+            return {"arn": f"arn:aws:iam::{ACCOUNT}:role/{inputs['name']}"}
+        case "aws:cloudwatch/logGroup:LogGroup":
+            return {"arn": arn("logs", region, f"log-group:{inputs['name']}")}
+        case "aws:lambda/function:Function":
+            return {"arn": arn("lambda", region, f"function:{inputs['name']}")}
+        case "aws:lambda/functionUrl:FunctionUrl":
+            return {"functionUrl": url(region)}
+        case "aws:lambda/invocation:Invocation":
+            return {"result": json.dumps({"counters": {}})}
+        case _:
+            return {}
+
+
+def arn(service: str, region: str, resource: str) -> str:
+    return f"arn:{_partition(region)}:{service}:{region}:{ACCOUNT}:{resource}"
+
+
+def url(region: str) -> str:
+    """A function's URL. Real ones have a random host name."""
+    return f"https://abc{region}.lambda-url.{region}.on.aws/"
+
+
+@cache
+def _partition(region: str) -> str:
+    return boto3.Session().get_partition_for_region(region)
