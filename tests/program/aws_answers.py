@@ -17,13 +17,16 @@ FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl"
 PERMISSION = "aws:lambda/permission:Permission"
 INVOCATION = "aws:lambda/invocation:Invocation"
 
+LABEL = "2026-11-21T00:00:00.000"
+"""Of a table's stream: when it was made."""
+
 
 def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """The computed outputs of a resource, by its inputs."""
     region = inputs.get("region", "")
     match resource_type:
         case "aws:dynamodb/table:Table":
-            return {"arn": arn("dynamodb", region, f"table/{inputs['name']}")}
+            return {"arn": arn("dynamodb", region, f"table/{inputs['name']}"), "streamLabel": LABEL}
         case "aws:iam/role:Role":
             return {"arn": f"arn:aws:iam::{ACCOUNT}:role/{inputs['name']}"}
         case "aws:cloudwatch/logGroup:LogGroup":

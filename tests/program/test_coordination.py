@@ -2,7 +2,7 @@
 
 import json
 
-from aws_answers import FUNCTION, INVOCATION, POLICY, ROLE, TABLE
+from aws_answers import FUNCTION, INVOCATION, LABEL, POLICY, ROLE, TABLE
 from recording import Deployment
 from running import FAILED, HOME, PREFIX, THREE, config, deploy, deploy_badly
 
@@ -35,7 +35,15 @@ def test_the_coordinator_is_asked_for_the_regions_and_counters_in_order() -> Non
     assert json.loads(deployment.one(INVOCATION).inputs["input"]) == {
         "regions": list(THREE),
         "counters": ["orders", "invoices", "a"],
+        "floors": {},
+        "tables": dict.fromkeys(THREE, LABEL),
     }
+
+
+def test_the_coordinator_is_told_the_floors() -> None:
+    deployment = deploy(config(*THREE, floors={"integers": 5_000_000}))
+
+    assert json.loads(deployment.one(INVOCATION).inputs["input"])["floors"] == {"integers": 5_000_000}
 
 
 def test_the_coordinator_runs_only_once_all_tables_exist_and_its_role_may_write(signed: Deployment) -> None:

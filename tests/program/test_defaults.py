@@ -13,6 +13,7 @@ DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" 
 
 OTHER: dict[str, object] = {
     "counters": ["orders"],
+    "floors": {"integers": 1000},
     "authorization": "NONE",
     "memorySize": 512,
     "logRetentionDays": 30,
@@ -59,7 +60,7 @@ def test_the_program_knows_the_declared_settings_and_no_others() -> None:
 
 @pytest.mark.parametrize("key", SCHEMA)
 def test_every_setting_is_described_and_its_default_is_of_its_type(key: str) -> None:
-    types = {"array": list, "string": str, "integer": int, "boolean": bool}
+    types = {"array": list, "string": str, "integer": int, "boolean": bool, "object": dict}
     entry = SCHEMA[key]
 
     assert len(entry["description"]) > 20

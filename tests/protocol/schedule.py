@@ -15,10 +15,9 @@ from coordinate.model import Refused, Register, Wish
 from coordinate.operations import Operation
 from coordinate.protocol import settle
 from coordinate.refusals import superseded
+from world import NoTable, World
 
 from components.layout import places
-
-from .world import NoTable, World
 
 REGIONS = "abcd"
 COORDINATORS = 3
@@ -31,7 +30,6 @@ LAYOUTS = 6
 class Coordinator:
     """One run of `settle`, an operation at a time."""
 
-    wish: tuple[str, ...]
     steps: Generator[Sequence[Operation], Sequence[Any], Register]
     todo: list[tuple[int, Operation]] = field(default_factory=list[tuple[int, Operation]])
     answers: list[Any] = field(default_factory=list[Any])
@@ -56,6 +54,22 @@ class Coordinator:
         self.todo = list(enumerate(batch))
         self.answers = [None] * len(batch)
 
+    def run_to(self, kind: type[Operation], world: World) -> None:
+        """Go on until an operation of this kind is next, and stop before it."""
+        while not any(isinstance(operation, kind) for _, operation in self.todo):
+            self.step(world, Random(0))
+            assert not self.ended, f"ended without any {kind.__name__}"
+
+    def step_all(self, world: World) -> None:
+        """Carry out what is under way, and decide nothing further."""
+        for _, operation in self.todo:
+            world.carry_out(operation)
+
+    def finish(self, world: World) -> Register | None:
+        while not self.ended:
+            self.step(world, Random(0))
+        return self.settled
+
 
 class Schedule:
     """`run` raises AssertionError on a duplicate, a false refusal, or a deployment that does not settle."""
@@ -64,9 +78,10 @@ class Schedule:
         self.random = Random(seed)
         self.world = World(without)
         self.coordinators: list[Coordinator] = []
-        self.tokens = 0
         self.minting = self.random.uniform(0.1, 0.7)
         self.sleepiness = self.random.choice((0.02, 0.1, 0.3))
+        # A tenant's counter is in no settings: it is created while the system runs, and then follows.
+        self.tenant = self.random.random() < 0.3
 
     def run(self) -> World:
         layouts = self.random.randint(2, LAYOUTS)
@@ -86,26 +101,34 @@ class Schedule:
         for region in wish:
             world.tables.setdefault(region, None)
         world.standing = wish
-        active = self._coordinator(wish)
+        if self.tenant and world.register is None:  # the scan of the registers finds nothing to do
+            self._start(Wish(None))
+            for _ in range(random.randint(0, 15)):
+                self._one_step()
+            self._remove_tables(wish)
+            return
+        floor = random.randint(1, 60) if random.random() < 0.15 else 0
+        active = self._start(Wish(wish, floor))
         crash = random.random() < 0.7
         for _ in range(crash_after if crash_after and crash else 100_000):
             if active.ended:
                 break
             self._one_step()
         if active.settled is not None:
-            for region in [region for region in world.tables if region not in wish]:
-                del world.tables[region]
+            self._remove_tables(wish)
         elif crash_after is None:
             raise AssertionError(f"left alone, the last deployment ({wish}) did not settle")
 
-    def _coordinator(self, wish: tuple[str, ...]) -> Coordinator:
-        random = self.random
-        self.tokens += 1
-        floor = random.randint(1, 60) if random.random() < 0.15 else 0
-        made = Coordinator(wish, settle("c", Wish(wish, floor), f"token {self.tokens}", HEADROOM))
+    def _remove_tables(self, wish: tuple[str, ...]) -> None:
+        for region in [region for region in self.world.tables if region not in wish]:
+            del self.world.tables[region]
+
+    def _start(self, wish: Wish) -> Coordinator:
+        self.world.tokens += 1
+        made = Coordinator(settle("c", wish, f"token {self.world.tokens}", HEADROOM))
         self.coordinators.append(made)
         while len(self.coordinators) > COORDINATORS:
-            self.coordinators.pop(random.randrange(COORDINATORS))  # dies; the new one does not
+            self.coordinators.pop(self.random.randrange(COORDINATORS))  # dies; the new one does not
         return made
 
     def _one_step(self) -> None:

@@ -50,6 +50,7 @@ class World:
     register: Register | None = None
     tables: dict[str, Item | None] = field(default_factory=dict[str, Item | None])
     minted: dict[int, str] = field(default_factory=dict[int, str])
+    tokens: int = 0
 
     def holds(self, name: str, condition: bool) -> bool:
         return condition or name == self.without
@@ -116,4 +117,13 @@ class World:
                 after = replace(item, ceiling=ceiling, fenced=True) if item else None
         if held:
             self.tables[region] = after
+            if isinstance(operation, FenceItem):
+                self._check_fence(after)
         return held
+
+    def _check_fence(self, item: Item | None) -> None:
+        """An epoch that nobody has decided to end would stand still once its headroom is minted."""
+        register = self.register
+        decided = register is not None and item is not None and register.next is not None
+        if not decided or register.epoch < item.epoch:
+            raise AssertionError("an epoch was fenced that nobody had decided to end")
