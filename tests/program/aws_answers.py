@@ -23,7 +23,7 @@ LABEL = "2026-11-21T00:00:00.000"
 
 def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """The computed outputs of a resource, by its inputs."""
-    region = inputs.get("region", "")
+    region = inputs.get("region", "us-east-1")  # where one is left out, the provider takes the stack's `aws:region`
     match resource_type:
         case "aws:dynamodb/table:Table":
             return {"arn": arn("dynamodb", region, f"table/{inputs['name']}"), "streamLabel": LABEL}
