@@ -52,9 +52,10 @@ class Settings:
             SettingsError: with every wrong setting, its value and what is allowed.
         """
         reader = _Reader(pulumi.get_project())
+        home = reader.home()
         settings = Settings(
-            home=reader.home(),
-            regions=reader.regions(),
+            home=home,
+            regions=reader.regions(home),
             counters=reader.counters(),
             authorization=reader.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
             memory_size=reader.integer("memorySize", 128, 10_240, default=256),
@@ -95,17 +96,18 @@ class _Reader:
         self._check_region("aws:region", home)
         return home
 
-    def regions(self) -> tuple[str, ...]:
+    def regions(self, home: str) -> tuple[str, ...]:
         regions = self._strings("regions", None, 'pulumi config set --path "regions[0]" us-east-1')
         for region in dict.fromkeys(regions):
             self._check_region("regions", region)
         self._check_repeats("regions", regions)
         if len(regions) > MAX_REGIONS:
             self.errors.append(f"regions: {len(regions)} regions; at most {MAX_REGIONS} are possible")
-        partitions = {_partition_of(region) for region in regions} - {None}
+        partitions = {_partition_of(region) for region in (*regions, home)} - {None}
         if len(partitions) > 1:
+            listed = ", ".join(sorted(map(str, partitions)))
             self.errors.append(
-                f"regions: they lie in different AWS partitions ({', '.join(sorted(map(str, partitions)))}); "
+                f"regions: with aws:region they lie in different AWS partitions ({listed}); "
                 "a stack belongs to one account, and so to one partition"
             )
         return regions
@@ -148,7 +150,8 @@ class _Reader:
         if value is None:
             return default
         if not re.fullmatch(r"-?[0-9]{1,18}", value):
-            self.wrong(key, value, f"is not an integer; {low} to {high} are allowed")
+            allowed = f"one of {', '.join(map(str, only))} is" if only else f"{low} to {high} are"
+            self.wrong(key, value, f"is not an integer; {allowed} allowed")
             return default
         number = int(value)
         if only and number not in only:

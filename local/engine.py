@@ -83,6 +83,7 @@ def deploy(project: str, name: str, config: dict[str, str], aws: Aws, report: Re
     """
     state = State(name)
     engine = Engine(aws, state, report)
+    settings.SETTINGS.outputs.clear()  # of an earlier run in this process that failed
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:

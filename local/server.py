@@ -18,6 +18,10 @@ PATIENCE = 30
 """Seconds to come up, and to go down."""
 
 
+_children: list[subprocess.Popen[bytes]] = []
+"""Kept, since they outlive this process on purpose: Python warns of a forgotten one."""
+
+
 @dataclass(frozen=True)
 class Server:
     """A server that was started. Its data live in its memory: they go with the process."""
@@ -84,7 +88,7 @@ def start(port: int | None = None) -> Server:
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
     if port is not None and not _free(port):
         raise LocalError(f"port {port} is taken by something else; choose another: python -m local up --port N")
-    chosen = port or (USUAL_PORT if _free(USUAL_PORT) else _any_free_port())
+    chosen = port or (USUAL_PORT if _free(USUAL_PORT) else any_free_port())
     with _log().open("w") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "ministack"],
@@ -95,6 +99,7 @@ def start(port: int | None = None) -> Server:
             env=_environment(chosen, folder),
             start_new_session=True,  # Ctrl-C at `up` is not for the server
         )
+    _children.append(process)
     server = Server(process.pid, chosen)
     _record().write_text(json.dumps(asdict(server)))
     deadline = time.monotonic() + PATIENCE
@@ -165,7 +170,8 @@ def _free(port: int) -> bool:
     return True
 
 
-def _any_free_port() -> int:
+def any_free_port() -> int:
+    """A port of 127.0.0.1 on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

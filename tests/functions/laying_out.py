@@ -1,0 +1,55 @@
+"""Calls of the coordinator as a deployment makes them, and a look at what came of it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import coordinate.handler
+from coordinate.encoding import item_of, item_values, register_attributes, register_of
+from coordinate.model import Item, Register
+
+HOME = "us-east-1"
+REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
+CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000)
+
+
+def deploy(*regions: str, counters: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    event = {"regions": list(regions) or REGIONS, "counters": counters or ["integers"], **more}
+    return coordinate.handler.handler({**event, "tf": {"action": "update", "prev_input": None}}, CONTEXT)
+
+
+def create(*counters: str) -> dict[str, Any]:
+    return coordinate.handler.handler({"create": list(counters)}, CONTEXT)
+
+
+def item(stack: Any, region: str, counter: str = "integers") -> Item | None:
+    client = stack.aws.client("dynamodb", region)
+    found = client.get_item(TableName=stack.counters, Key={"counter": {"S": counter}}).get("Item")
+    return item_of(found) if found else None
+
+
+def items(stack: Any, *regions: str, counter: str = "integers") -> list[Item | None]:
+    return [item(stack, region, counter) for region in regions or REGIONS]
+
+
+def put_item(stack: Any, region: str, new: Item, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", region).put_item(
+        TableName=stack.counters, Item={"counter": {"S": counter}, **item_values(new)}
+    )
+
+
+def delete_item(stack: Any, region: str, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", region).delete_item(TableName=stack.counters, Key={"counter": {"S": counter}})
+
+
+def register(stack: Any, counter: str = "integers") -> Register | None:
+    client = stack.aws.client("dynamodb", HOME)
+    found = client.get_item(TableName=stack.layouts, Key={"counter": {"S": counter}}).get("Item")
+    return register_of(found) if found else None
+
+
+def put_register(stack: Any, new: Register) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=register_attributes(new))
+
+
+def delete_register(stack: Any, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})

@@ -1,0 +1,45 @@
+"""Deployments on this machine: one that many tests look at, and fresh ones."""
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+from machine import Machine
+
+from local.server import any_free_port
+
+
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[], Machine]]:
+    made: list[Machine] = []
+
+    def make() -> Machine:
+        made.append(Machine(tmp_path_factory.mktemp("local"), any_free_port()))
+        return made[-1]
+
+    yield make
+    for machine in made:
+        machine.run("down")
+
+
+@pytest.fixture
+def fresh(machines: Callable[[], Machine]) -> Generator[Machine]:
+    """A machine on which nothing runs yet."""
+    machine = machines()
+    yield machine
+    machine.run("down")
+
+
+@pytest.fixture(scope="module")
+def deployed(machines: Callable[[], Machine]) -> Generator[Machine]:
+    """Stack `dev`, deployed."""
+    machine = machines()
+    result = machine.up()
+    assert result.returncode == 0, result.stderr
+    yield machine
+    machine.run("down")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

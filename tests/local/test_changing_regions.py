@@ -1,0 +1,97 @@
+"""Regions come and go while clients mint from all URLs all the time."""
+
+import os
+import signal
+import time
+from typing import Any
+
+from laying_out import item
+from machine import Clients, Machine, chosen, coordinators, mint
+
+from local.resources import Aws
+
+TWO = ("us-east-1", "eu-west-1")
+THREE = (*TWO, "ap-southeast-2")
+FOUR = (*THREE, "us-west-2")
+TENANTS = 40
+"""Counters besides: they make a change take long enough to be cut."""
+
+
+def test_regions_come_and_go_under_traffic_and_no_integer_is_minted_twice(fresh: Machine) -> None:
+    tenants = ", ".join(f'"tenant-{n}"' for n in range(TENANTS))
+    counters = (f'counters=["integers", {tenants}]',)
+    assert fresh.up(*TWO, settings=counters).returncode == 0
+    urls = fresh.outputs()["urls"]
+    clients = Clients(urls)
+
+    for regions in (THREE, FOUR):
+        result = fresh.up(*regions, settings=counters)
+        assert result.returncode == 0, result.stderr
+        new = {region: url for region, url in fresh.outputs()["urls"].items() if region not in urls}
+        clients.add(new)
+        urls |= new
+    killed = kill_the_coordinator(fresh, *THREE[::-1], settings=counters)
+    assert "process" in killed.lower() or "error" in killed.lower()
+    result = fresh.up(*THREE[::-1], settings=counters)
+    assert result.returncode == 0, result.stderr
+    result = fresh.up(*TWO, settings=counters)
+    assert result.returncode == 0, result.stderr
+    time.sleep(0.5)  # some more under the last layout
+    integers = clients.end()
+
+    assert len(set(integers)) == len(integers)
+    assert len(integers) > 200
+    for client, own in clients.minted.items():
+        assert own == sorted(own), client
+    assert {region for region in clients.failed if region in TWO} == set(), clients.failed
+    final = fresh.outputs()["counters"]["integers"]
+    assert final["epoch"] == 5
+    for region in TWO:
+        assert clients.minted[region, 0][-1] >= final["base"]
+    print(f"{len(integers)} integers, {clients.retried} answers of 503")
+
+
+def kill_the_coordinator(machine: Machine, *regions: str, settings: tuple[str, ...]) -> str:
+    """Start a change, end the coordinator's process as soon as some register shows it; what `up` said."""
+    dynamodb = Aws(f"http://127.0.0.1:{machine.port}").client("dynamodb", "us-east-1")
+
+    def epochs() -> set[str]:
+        found: list[dict[str, Any]] = []
+        for page in dynamodb.get_paginator("scan").paginate(TableName="global-integers-dev-layouts"):
+            found += page["Items"]
+        return {register["epoch"]["N"] for register in found if "epoch" in register}
+
+    before = epochs()
+    with machine.start("up", *chosen(*regions, settings=settings)) as process:
+        while epochs() == before:
+            assert process.poll() is None
+        for pid in coordinators(machine.folder):
+            os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1, "the coordinator was too fast to be killed"
+    assert len(epochs()) > 1, "killed, and yet all counters were done"
+    return err
+
+
+def test_a_table_made_anew_is_refused_until_a_floor_says_where_to_go_on(fresh: Machine) -> None:
+    assert fresh.up(*TWO).returncode == 0
+    url = fresh.outputs()["urls"]["eu-west-1"]
+    assert [mint(url)[1]["integer"] for _ in range(3)] == [2, 4, 6]
+    aws = Aws(f"http://127.0.0.1:{fresh.port}")
+    client = aws.client("dynamodb", "eu-west-1")
+    client.delete_table(TableName="global-integers-dev-counters")
+
+    assert mint(url)[0] == 503
+    refused = fresh.up(*TWO)
+    assert refused.returncode == 1
+    assert "eu-west-1 has no item of this counter" in refused.stderr
+    assert "floors.integers" in refused.stderr
+    assert mint(url)[0] == 404
+
+    recovered = fresh.up(*TWO, settings=('floors={"integers": 1000}',))
+    assert recovered.returncode == 0, recovered.stderr
+    assert mint(url)[1]["integer"] > 1000
+    stack = type("Stack", (), {"aws": aws, "counters": "global-integers-dev-counters"})
+    found = item(stack, "eu-west-1")
+    assert found is not None
+    assert found.epoch == 2
