@@ -10,6 +10,7 @@ import io
 import runpy
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +20,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pulumi.runtime import mocks, settings, stack
 
 from .paths import ROOT, LocalError
+from .progress import told
 from .resources import KINDS, Aws
 from .state import Made, State
+
+INVOCATION = "aws:lambda/invocation:Invocation"
 
 Report = Callable[[str, str, str], None]
 """Told of every resource: what happened (`created`, `updated`, `unchanged`, `deleted`), its type, its name."""
@@ -59,7 +63,8 @@ class Engine(mocks.Mocks):
                 self._state.put(before)
                 self._report("unchanged", args.typ, args.name)
                 return before.id, {**args.inputs, **before.outputs}
-            result = kind.apply(self._aws, inputs, before)
+            with told(self._aws, inputs["region"], inputs["functionName"]) if args.typ == INVOCATION else nullcontext():
+                result = kind.apply(self._aws, inputs, before)
         except (ClientError, BotoCoreError) as error:
             raise LocalError(f"{args.name} ({args.typ}): {error}") from error
         self._state.put(Made(args.typ, args.name, inputs, result.id, dict(result.outputs)))
@@ -83,7 +88,7 @@ def deploy(project: str, name: str, config: dict[str, str], aws: Aws, report: Re
     """
     state = State(name)
     engine = Engine(aws, state, report)
-    settings.SETTINGS.outputs.clear()  # of an earlier run in this process that failed
+    cast("Any", settings.SETTINGS).outputs.clear()  # of an earlier run in this process that failed
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:

@@ -64,9 +64,8 @@ def ask(stack: Stack) -> Ask:
     event = json.loads((Path(__file__).parent / "events" / "get.json").read_text())
 
     def asked(method: str = "GET", path: str = "/", region: str = HOME) -> dict[str, Any]:
-        if stack.monkeypatch is not None:
-            stack.monkeypatch.setenv("AWS_REGION", region)
-            stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+        stack.monkeypatch.setenv("AWS_REGION", region)
+        stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
         mint.handler._table.cache_clear()
         boto3.DEFAULT_SESSION = None
         http = {**event["requestContext"]["http"], "method": method, "path": path}

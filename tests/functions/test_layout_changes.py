@@ -130,7 +130,7 @@ def test_a_region_that_cant_be_reached_stops_the_change_and_the_layout_stands(
     before = items(stack)
     import coordinate.store
 
-    real = coordinate.store.boto3.client
+    real: Any = coordinate.store.boto3.client  # pyright: ignore[reportUnknownVariableType]
 
     def unreachable(service: str, region_name: str, config: Any) -> Any:
         away = {"endpoint_url": "http://127.0.0.1:1"} if region_name == "eu-west-1" else {}

@@ -40,6 +40,14 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
 
+def test_progress_is_told_per_counter_and_phase(fresh: Machine) -> None:
+    first = fresh.up("us-east-1")
+    changed = fresh.up("us-east-1", "eu-west-1")
+
+    assert "layout    integers: epoch 1 from 1: opened" in first.stdout
+    assert "layout    integers: epoch 2 from 10001: opened" in changed.stdout
+
+
 def test_a_changed_setting_is_applied_in_place(deployed: Machine) -> None:
     outputs = deployed.outputs()
 

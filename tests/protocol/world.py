@@ -124,6 +124,5 @@ class World:
     def _check_fence(self, item: Item | None) -> None:
         """An epoch that nobody has decided to end would stand still once its headroom is minted."""
         register = self.register
-        decided = register is not None and item is not None and register.next is not None
-        if not decided or register.epoch < item.epoch:
+        if register is None or register.next is None or (item is not None and register.epoch < item.epoch):
             raise AssertionError("an epoch was fenced that nobody had decided to end")

@@ -1,0 +1,63 @@
+"""What the coordinator is doing, while it does it: read from the registers, told line by line."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+from .resources.kind import Aws
+
+PERIOD = 0.05
+"""Seconds between two looks. A phase that lasts less may be told together with the next."""
+
+MOST = 30
+"""Lines told; of thousands of counters the first are enough to see that it goes on."""
+
+
+@contextmanager
+def told(aws: Aws, region: str, function: str) -> Generator[None]:
+    """Tell every step of every register while the block runs, if the function is one that lays out."""
+    configuration = aws.client("lambda", region).get_function_configuration(FunctionName=function)
+    table = configuration.get("Environment", {}).get("Variables", {}).get("LAYOUTS_TABLE")
+    if table is None:
+        yield
+        return
+    ended = Event()
+    watch = Thread(target=_watch, args=(aws, region, table, ended), daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+
+
+def _watch(aws: Aws, region: str, table: str, ended: Event) -> None:
+    seen = _phases(aws, region, table)
+    lines = 0
+    while True:
+        last = ended.wait(PERIOD)
+        for counter, phase in _phases(aws, region, table).items():
+            if seen.get(counter) != phase:
+                seen[counter] = phase
+                lines += 1
+                if lines <= MOST:
+                    print(f"  layout    {counter}: {phase}", flush=True)
+        if last:
+            break
+    if lines > MOST:
+        print(f"  layout    … and {lines - MOST} steps more", flush=True)
+
+
+def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
+    found: list[dict[str, Any]] = []
+    for page in aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table):
+        found += page["Items"]
+    return {register["counter"]["S"]: _phase(register) for register in found if "epoch" in register}
+
+
+def _phase(register: dict[str, Any]) -> str:
+    epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
+    if "next" in register:
+        return f"{epoch}: next decided, fencing"
+    return f"{epoch}: opened" if register["opened"]["BOOL"] else f"{epoch}: opening"
