@@ -59,11 +59,12 @@ class Store:
 
     def registered(self) -> list[Register]:
         """All registers, read consistently."""
-        found: list[Register] = []
-        pages = self._client(self.home).get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
-        for page in pages:
-            found += [register_of(item) for item in page["Items"] if item["counter"].get("S") != STANDING]
-        return found
+        return _patiently(self.home, lambda: self._scan(self._client(self.home)))
+
+    def _scan(self, client: "DynamoDBClient") -> list[Register]:
+        pages = client.get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
+        items = [item for page in pages for item in page["Items"]]
+        return [register_of(item) for item in items if item["counter"].get("S") != STANDING]
 
     def stand(self, regions: tuple[str, ...]) -> None:
         """Say which regions counters created from now on are to have."""

@@ -1,17 +1,17 @@
-"""A small case in full: two regions become three, two coordinators, two mints; every interleaving."""
+"""A small case in full: two regions become three, two coordinators, some mints; every interleaving."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from coordinate.model import Item, Register, Wish
+import pytest
+from coordinate.model import Item, Next, Register, Wish
 from coordinate.operations import Operation
 from coordinate.protocol import settle
-from world import Duplicate, World
+from world import World
 
 WISH = ("a", "b", "c")
-MINTS = 1
 HEADROOM = 1
 
 Answers = tuple[tuple[Any, ...], ...]
@@ -70,13 +70,16 @@ def key_of(world: World, coordinators: Key) -> Key:
     return (world.register, tuple(sorted(world.tables.items())), frozenset(world.minted), coordinators)
 
 
-def explore(without: str | None = None) -> tuple[int, int]:
-    """Visit every state that any interleaving reaches. Returns how many there are, and how many of them are ends.
+def explore(mints: int, following: Next | None = None, without: str | None = None) -> tuple[int, int]:
+    """Visit every state that any interleaving of the coordinators and so many mints reaches.
+
+    `following` begins with a change that is decided already. Returns how many states there are, and how
+    many of them are ends.
 
     Raises:
         Duplicate: some interleaving mints an integer twice.
     """
-    opened = Register("c", 1, ("a", "b"), 1, "first", opened=True)
+    opened = Register("c", 1, ("a", "b"), 1, "first", opened=True, next=following)
     tables = {"a": Item(-1, 2, 2**53 - 1, 1), "b": Item(0, 2, 2**53 - 2, 1), "c": None}
     start = key_of(World(without, WISH, opened, dict(tables)), (run_after("one", ()), (), run_after("two", ()), ()))
     seen = {start}
@@ -87,14 +90,14 @@ def explore(without: str | None = None) -> tuple[int, int]:
         if state[3][0].ended and state[3][2].ended:
             check_end(world_of(state, without))
             ends += 1
-        for follower in successors(state, without):
+        for follower in successors(state, mints, without):
             if follower not in seen:
                 seen.add(follower)
                 stack.append(follower)
     return len(seen), ends
 
 
-def successors(state: Key, without: str | None) -> Iterator[Key]:
+def successors(state: Key, mints: int, without: str | None) -> Iterator[Key]:
     """One operation of one coordinator, or one mint in one region."""
     coordinators: Key = state[3]
     for index in (0, 2):
@@ -106,7 +109,7 @@ def successors(state: Key, without: str | None) -> Iterator[Key]:
         if len(given) == len(run.batch):
             run, given = run_after(run.name, (*run.answers, given)), ()
         yield key_of(world, (*coordinators[:index], run, given, *coordinators[index + 2 :]))
-    if len(state[2]) < MINTS:
+    if len(state[2]) < mints:
         for region, item in state[1]:
             if item is not None and item.issued < item.ceiling:
                 world = world_of(state, without)
@@ -126,15 +129,20 @@ def check_end(world: World) -> None:
 
 
 def test_no_interleaving_mints_twice_and_all_end_as_wished() -> None:
-    states, ends = explore()
+    states, ends = explore(mints=1)
 
-    assert states > 10_000
-    assert ends > 100
+    assert states > 100_000
+    assert ends > 5
 
 
-def test_the_exploration_can_fail() -> None:
-    try:
-        explore(without="fence: issued within")
-    except (Duplicate, AssertionError):
-        return
-    raise AssertionError("without a needed condition, every interleaving went well")
+def test_nor_with_more_mints_once_the_change_is_decided() -> None:
+    states, ends = explore(mints=3, following=Next(WISH))
+
+    assert states > 100_000
+    assert ends > 5
+
+
+@pytest.mark.parametrize("condition", ["fence: issued within", "fence: not fenced"])
+def test_the_exploration_can_fail(condition: str) -> None:
+    with pytest.raises(AssertionError):
+        explore(mints=3, following=Next(WISH), without=condition)
