@@ -129,6 +129,9 @@ def stop() -> bool:
         if sign == signal.SIGTERM:
             _wait_for_end(server)
     _wait_for_end(server)
+    for child in _children:
+        if child.pid == server.pid:
+            child.wait()
     _record().unlink(missing_ok=True)
     return True
 
