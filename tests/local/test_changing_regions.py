@@ -13,7 +13,7 @@ from local.resources import Aws
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")
 FOUR = (*THREE, "us-west-2")
-TENANTS = 40
+TENANTS = 80
 """Counters besides: they make a change take long enough to be cut."""
 
 
@@ -30,9 +30,7 @@ def test_regions_come_and_go_under_traffic_and_no_integer_is_minted_twice(fresh:
         new = {region: url for region, url in fresh.outputs()["urls"].items() if region not in urls}
         clients.add(new)
         urls |= new
-    killed = kill_the_coordinator(fresh, *THREE[::-1], settings=counters)
-    assert "process" in killed.lower() or "error" in killed.lower()
-    result = fresh.up(*THREE[::-1], settings=counters)
+    result = fresh.up(*kill_the_coordinator(fresh, THREE[::-1], FOUR[::-1], settings=counters), settings=counters)
     assert result.returncode == 0, result.stderr
     result = fresh.up(*TWO, settings=counters)
     assert result.returncode == 0, result.stderr
@@ -45,32 +43,38 @@ def test_regions_come_and_go_under_traffic_and_no_integer_is_minted_twice(fresh:
         assert own == sorted(own), client
     assert {region for region in clients.failed if region in TWO} == set(), clients.failed
     final = fresh.outputs()["counters"]["integers"]
-    assert final["epoch"] == 5
+    assert final["epoch"] >= 5
     for region in TWO:
         assert clients.minted[region, 0][-1] >= final["base"]
     print(f"{len(integers)} integers, {clients.retried} answers of 503")
 
 
-def kill_the_coordinator(machine: Machine, *regions: str, settings: tuple[str, ...]) -> str:
-    """Start a change, end the coordinator's process as soon as some register shows it; what `up` said."""
+def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Start a change and end the coordinator's process in its middle. Returns the wish that was cut.
+
+    Should the change be done before the process is ended, the next wish is tried.
+    """
     dynamodb = Aws(f"http://127.0.0.1:{machine.port}").client("dynamodb", "us-east-1")
 
-    def epochs() -> set[str]:
+    def registers() -> list[tuple[str, bool, bool]]:
         found: list[dict[str, Any]] = []
         for page in dynamodb.get_paginator("scan").paginate(TableName="global-integers-dev-layouts"):
             found += page["Items"]
-        return {register["epoch"]["N"] for register in found if "epoch" in register}
+        return [(r["epoch"]["N"], r["opened"]["BOOL"], "next" in r) for r in found if "epoch" in r]
 
-    before = epochs()
-    with machine.start("up", *chosen(*regions, settings=settings)) as process:
-        while epochs() == before:
-            assert process.poll() is None
-        for pid in coordinators(machine.folder):
-            os.kill(pid, signal.SIGKILL)
-        _, err = process.communicate(timeout=120)
-    assert process.returncode == 1, "the coordinator was too fast to be killed"
-    assert len(epochs()) > 1, "killed, and yet all counters were done"
-    return err
+    for wish in wishes * 5:
+        before = set(registers())
+        running = coordinators(machine.folder)
+        with machine.start("up", *chosen(*wish, settings=settings)) as process:
+            while set(registers()) == before:
+                assert process.poll() is None
+            for pid in running:
+                os.kill(pid, signal.SIGKILL)
+            process.communicate(timeout=120)
+        if len(set(registers())) > 1 or (registers()[0][1:]) != (True, False):
+            assert process.returncode == 1, "the coordinator was ended, and its deployment succeeded"
+            return wish
+    raise AssertionError("the coordinator was always too fast")
 
 
 def test_a_table_made_anew_is_refused_until_a_floor_says_where_to_go_on(fresh: Machine) -> None:
