@@ -129,6 +129,9 @@ def stop() -> bool:
         if sign == signal.SIGTERM:
             _wait_for_end(server)
     _wait_for_end(server)
+    for child in _children:
+        if child.pid == server.pid:
+            child.wait()
     _record().unlink(missing_ok=True)
     return True
 
@@ -185,10 +188,7 @@ def _wait_for_end(server: Server) -> None:
 
 def _is_zombie(pid: int) -> bool:
     """Ended, but its parent (this very process, in the tests) has not asked for its status yet."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return False
+    return any(child.pid == pid and child.poll() is not None for child in _children)
 
 
 def _command(pid: int) -> str:
