@@ -16,7 +16,7 @@ header = st.dictionaries(st.sampled_from(["accept", "idempotency-key", "Accept",
 path = st.sampled_from(["/", "/integers", "/-/health", "/../", "/a%2Fb", "//"]) | text | text.map(lambda t: "/" + t)
 query = text | st.builds("count={}".format, st.integers() | text)
 http = st.fixed_dictionaries({}, optional={"method": st.sampled_from(["GET", "POST", "HEAD"]) | text, "path": path})
-event = st.fixed_dictionaries(
+event: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"requestContext": st.fixed_dictionaries({"http": http}), "rawPath": path, "headers": header},
     optional={
         "rawQueryString": query,
