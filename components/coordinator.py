@@ -9,9 +9,9 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .python_function import PythonFunction, PythonFunctionArgs
+from .python_function import PythonFunction, PythonFunctionArgs, allow
 from .settings import Settings
-from .table import table
+from .table import TableArgs, table
 
 
 @dataclass
@@ -34,9 +34,7 @@ class Coordinator(pulumi.ComponentResource):
         settings, home = args.settings, args.settings.home
         counters_table = f"{args.prefix}-counters"
 
-        layouts = table(
-            f"{name}-layouts", f"{args.prefix}-layouts", home, protect=settings.protect, stream=False, parent=self
-        )
+        layouts = table(f"{name}-layouts", TableArgs(f"{args.prefix}-layouts", home, settings.protect), self)
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
@@ -90,15 +88,8 @@ def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:
     program no longer knows it.
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
+    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{counters_table}"
     return [
-        {
-            "Effect": "Allow",
-            "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:ConditionCheckItem"],
-            "Resource": [layouts_arn],
-        },
-        {
-            "Effect": "Allow",
-            "Action": ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
-            "Resource": [f"arn:{partition}:dynamodb:*:{account}:table/{counters_table}"],
-        },
+        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:ConditionCheckItem"], layouts_arn),
+        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], in_any_region),
     ]

@@ -100,11 +100,13 @@ class PythonFunction(pulumi.ComponentResource):
         self.register_outputs({"name": self.name, "arn": self.arn})
 
 
+def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
+    """A statement of a role's policy."""
+    return {"Effect": "Allow", "Action": list(actions), "Resource": [resource]}
+
+
 def _policy(resolved: list[Any]) -> str:
     logs_arn, statements = resolved
-    own_logs = {
-        "Effect": "Allow",
-        "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
-        "Resource": [f"{logs_arn}:*"],  # the group's streams: Lambda names them
-    }
+    # The group's streams: Lambda names them.
+    own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")
     return json.dumps({"Version": "2012-10-17", "Statement": [own_logs, *statements]})

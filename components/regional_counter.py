@@ -1,14 +1,15 @@
 """What one region has: the counter table, the minting function and its URL."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .python_function import PythonFunction, PythonFunctionArgs
+from .python_function import PythonFunction, PythonFunctionArgs, allow
 from .settings import Settings
-from .table import table
+from .table import TableArgs, table
 
 
 @dataclass
@@ -31,7 +32,12 @@ class RegionalCounter(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
 
         self.table = table(
-            f"{name}-table", f"{args.prefix}-counters", region, protect=settings.protect, stream=True, parent=self
+            f"{name}-table", TableArgs(f"{args.prefix}-counters", region, settings.protect, stream=True), self
+        )
+        receipts = table(
+            f"{name}-receipts",
+            TableArgs(f"{args.prefix}-receipts", region, settings.protect, key="receipt", expires="expires"),
+            self,
         )
         mint = PythonFunction(
             f"{name}-mint",
@@ -41,9 +47,17 @@ class RegionalCounter(pulumi.ComponentResource):
                 region=region,
                 handler="mint.handler.handler",
                 code=archive("mint", "components/names.py"),
-                environment={"COUNTERS_TABLE": self.table.name, "DEFAULT_COUNTER": settings.counters[0]},
-                statements=self.table.arn.apply(
-                    lambda arn: [{"Effect": "Allow", "Action": ["dynamodb:UpdateItem"], "Resource": [arn]}]
+                environment={
+                    "COUNTERS_TABLE": self.table.name,
+                    "RECEIPTS_TABLE": receipts.name,
+                    "DEFAULT_COUNTER": settings.counters[0],
+                    "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
+                },
+                statements=pulumi.Output.all(self.table.arn, receipts.arn).apply(
+                    lambda arns: [
+                        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], arns[0]),
+                        allow(["dynamodb:GetItem", "dynamodb:PutItem"], arns[1]),
+                    ]
                 ),
                 memory_size=settings.memory_size,
                 timeout=10,
@@ -58,6 +72,7 @@ class RegionalCounter(pulumi.ComponentResource):
             region=region,
             function_name=mint.name,
             authorization_type=settings.authorization,
+            cors=_cors(settings.cors_origins) if settings.cors_origins else None,
             opts=child,
         )
         self.url = function_url.function_url
@@ -92,3 +107,14 @@ class RegionalCounter(pulumi.ComponentResource):
             invoked_via_function_url=True,
             opts=child,
         )
+
+
+def _cors(origins: Sequence[str]) -> aws.lambda_.FunctionUrlCorsArgs:
+    """What pages of these origins may do: mint, with a key for safe retries, and read all of the answer."""
+    return aws.lambda_.FunctionUrlCorsArgs(
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["accept", "idempotency-key"],
+        expose_headers=["idempotency-replayed", "retry-after"],
+        max_age=3600,
+    )

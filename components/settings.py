@@ -20,6 +20,9 @@ LOG_RETENTION_DAYS = (
 )  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy."""
 
+ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
+"""Lambda API reference, Cors: an origin, or every one."""
+
 LONGEST_NAME = 64
 """Of a Lambda function and of an IAM role (Lambda CreateFunction, IAM CreateRole)."""
 
@@ -41,6 +44,8 @@ class Settings:
     log_retention_days: int
     reserved_concurrency: int
     protect: bool
+    idempotency_hours: int
+    cors_origins: tuple[str, ...]
     floors: Mapping[str, int]
     """Counter → the integer below which it must mint nothing again."""
 
@@ -62,6 +67,8 @@ class Settings:
             log_retention_days=reader.integer("logRetentionDays", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
             reserved_concurrency=reader.integer("reservedConcurrency", 0, 100_000, default=0),
             protect=reader.boolean("protect", default=True),
+            idempotency_hours=reader.integer("idempotencyHours", 1, 8760, default=24),
+            cors_origins=reader.origins(),
             floors=reader.floors(),
         )
         reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home))
@@ -137,6 +144,15 @@ class _Reader:
                 self.wrong(f"floors.{counter}", floor, f"is out of range; 1 to {MAX} are allowed")
         return floors
 
+    def origins(self) -> tuple[str, ...]:
+        how = 'pulumi config set --path "corsOrigins[0]" https://shop.example'
+        origins = self._strings("corsOrigins", (), how, may_be_empty=True)
+        for origin in dict.fromkeys(origins):
+            if not ORIGIN.fullmatch(origin):
+                self.wrong("corsOrigins", origin, "is not an origin like https://shop.example, nor *")
+        self._check_repeats("corsOrigins", origins)
+        return origins
+
     def one_of(self, key: str, allowed: tuple[str, ...], *, default: str) -> str:
         value = self.raw(key)
         if value is None:
@@ -184,7 +200,9 @@ class _Reader:
         if self.errors:
             raise SettingsError("\n".join(["the stack's settings are wrong:", *(f"  {line}" for line in self.errors)]))
 
-    def _strings(self, key: str, default: tuple[str, ...] | None, how: str) -> tuple[str, ...]:
+    def _strings(
+        self, key: str, default: tuple[str, ...] | None, how: str, *, may_be_empty: bool = False
+    ) -> tuple[str, ...]:
         value = self.raw(key)
         if value is None and default is not None:
             return default
@@ -195,7 +213,7 @@ class _Reader:
         if not isinstance(parsed, list) or not all(isinstance(entry, str) for entry in cast("list[Any]", parsed)):
             self.wrong(key, value, f"is not a list of strings: {how}")
             return ()
-        if not parsed:
+        if not parsed and not may_be_empty:
             self.errors.append(f"{key}: the list is empty; at least one is needed: {how}")
         return tuple(cast("list[str]", parsed))
 

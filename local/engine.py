@@ -10,7 +10,6 @@ import io
 import runpy
 import zipfile
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,10 +20,17 @@ from pulumi.runtime import mocks, settings, stack
 
 from .paths import ROOT, LocalError
 from .progress import told
-from .resources import KINDS, Aws
+from .resources import KINDS, Aws, Kind, Result
 from .state import Made, State
 
 INVOCATION = "aws:lambda/invocation:Invocation"
+
+EXISTS = {
+    "EntityAlreadyExists",
+    "ResourceAlreadyExistsException",
+    "ResourceConflictException",
+    "ResourceInUseException",
+}
 
 Report = Callable[[str, str, str], None]
 """Told of every resource: what happened (`created`, `updated`, `unchanged`, `deleted`), its type, its name."""
@@ -63,13 +69,25 @@ class Engine(mocks.Mocks):
                 self._state.put(before)
                 self._report("unchanged", args.typ, args.name)
                 return before.id, {**args.inputs, **before.outputs}
-            with told(self._aws, inputs["region"], inputs["functionName"]) if args.typ == INVOCATION else nullcontext():
-                result = kind.apply(self._aws, inputs, before)
+            result = self._apply(kind, args, inputs, before)
         except (ClientError, BotoCoreError) as error:
             raise LocalError(f"{args.name} ({args.typ}): {error}") from error
         self._state.put(Made(args.typ, args.name, inputs, result.id, dict(result.outputs)))
         self._report("updated" if before else "created", args.typ, args.name)
         return result.id, {**args.inputs, **result.outputs}
+
+    def _apply(self, kind: Kind, args: mocks.MockResourceArgs, inputs: dict[str, Any], before: Made | None) -> Result:
+        if args.typ == INVOCATION:
+            with told(self._aws, inputs["region"], inputs["functionName"]):
+                return kind.apply(self._aws, inputs, before)
+        try:
+            return kind.apply(self._aws, inputs, before)
+        except ClientError as error:
+            if before is not None or error.response.get("Error", {}).get("Code") not in EXISTS:
+                raise
+            # Made by a run that was killed before it could write that down: take it over as it is.
+            name = inputs.get("statementId") or inputs.get("name") or inputs.get("functionName", "")
+            return kind.apply(self._aws, inputs, Made(args.typ, args.name, inputs, name, {}))
 
     def delete_unseen(self) -> None:
         """Remove what earlier runs made and this one did not ask for, the youngest first."""

@@ -54,6 +54,11 @@ def recorded() -> Server | None:
         return Server(**json.loads(_record().read_text()))
     except FileNotFoundError:
         return None
+    except (ValueError, TypeError) as error:
+        raise LocalError(
+            f"{_record()} is damaged ({error}), so the server's process is not known. End it by hand if it runs "
+            "(it is called ministack), delete that file, then: python -m local down"
+        ) from error
 
 
 def running() -> Server:
@@ -101,7 +106,9 @@ def start(port: int | None = None) -> Server:
         )
     _children.append(process)
     server = Server(process.pid, chosen)
-    _record().write_text(json.dumps(asdict(server)))
+    fresh = _record().with_suffix(".new")
+    fresh.write_text(json.dumps(asdict(server)))
+    fresh.replace(_record())
     deadline = time.monotonic() + PATIENCE
     while not server.healthy():
         if process.poll() is not None or time.monotonic() > deadline:

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from .paths import state_folder
+from .paths import LocalError, state_folder
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,14 @@ class State:
         self.resources: dict[str, Made] = {}
         self.outputs: dict[str, Any] = {}
         if self._path.exists():
-            written = json.loads(self._path.read_text())
-            self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
-            self.outputs = written["outputs"]
+            try:
+                written = json.loads(self._path.read_text())
+                self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
+                self.outputs = written["outputs"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise LocalError(
+                    f"{self._path} is damaged ({error}); delete it and deploy again: what runs is taken over"
+                ) from error
 
     def put(self, made: Made) -> None:
         with self._lock:

@@ -1,7 +1,7 @@
-"""What goes back over HTTP: integers as JSON, errors as problem documents (RFC 9457)."""
+"""What goes back over HTTP: integers as JSON or text, errors as problem documents (RFC 9457)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -19,8 +19,20 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
-def minted(counter: str, region: str, integer: int) -> Answer:
-    return _answer(HTTPStatus.OK, "application/json", {"counter": counter, "region": region, "integer": integer}, {})
+def minted(
+    counter: str, region: str, integers: Sequence[int], *, block: bool, as_text: bool, headers: Mapping[str, str]
+) -> Answer:
+    """`block`: a list even of one. Text is the integers, one a line."""
+    vary = {"Vary": "Accept", **headers}
+    if as_text:
+        return _answer(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), vary)
+    document: dict[str, Any] = {"counter": counter, "region": region}
+    document |= {"integers": list(integers)} if block else {"integer": integers[0]}
+    return _answer(HTTPStatus.OK, "application/json", json.dumps(document), vary)
+
+
+def healthy(region: str) -> Answer:
+    return _answer(HTTPStatus.OK, "application/json", json.dumps({"status": "ok", "region": region}), {})
 
 
 def problem(refusal: Problem) -> Answer:
@@ -30,12 +42,12 @@ def problem(refusal: Problem) -> Answer:
         "status": refusal.status.value,
         "detail": refusal.detail,
     }
-    return _answer(refusal.status, "application/problem+json", document, refusal.headers)
+    return _answer(refusal.status, "application/problem+json", json.dumps(document), refusal.headers)
 
 
-def _answer(status: HTTPStatus, media_type: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+def _answer(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Answer:
     return {
         "statusCode": status.value,
         "headers": {"Content-Type": media_type, "Cache-Control": "no-store", **headers},
-        "body": json.dumps(document),
+        "body": body,
     }

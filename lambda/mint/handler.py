@@ -7,10 +7,11 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from .answer import Answer, Problem, minted, problem
+from .answer import Answer, Problem, healthy, minted, problem
 from .patience import patiently
-from .route import counter_of
-from .table import CeilingReached, CounterTable, Unavailable, UnknownCounter
+from .receipts import OtherRequest, Receipts
+from .request import Health, Mint, request_of
+from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +19,7 @@ SOON = {"Retry-After": "1"}
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
-    """Answer one request (payload format 2.0). Mints at most one integer, and none for what it refuses."""
+    """Answer one request (payload format 2.0). It mints what is asked for at most once, and nothing if refused."""
     try:
         return _respond(event)
     except Problem as refusal:
@@ -30,21 +31,60 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
 
 
 def _respond(event: Mapping[str, Any]) -> Answer:
-    http = event["requestContext"]["http"]
-    counter = counter_of(http["method"], event["rawPath"], os.environ["DEFAULT_COUNTER"])
+    request = request_of(event, os.environ["DEFAULT_COUNTER"])
+    region = os.environ["AWS_REGION"]
     try:
-        return minted(counter, os.environ["AWS_REGION"], patiently(lambda: _table().mint(counter)))
+        match request:
+            case Health():
+                _table().answers(os.environ["DEFAULT_COUNTER"])
+                return healthy(region)
+            case Mint():
+                block, replayed = _minted(request)
+                headers = {"Idempotency-Replayed": "true"} if replayed else {}
+                return minted(
+                    request.counter,
+                    region,
+                    block.integers(),
+                    block=request.count is not None,
+                    as_text=request.as_text,
+                    headers=headers,
+                )
+    except Unavailable as unavailable:
+        log.warning("table unavailable: %s", unavailable)
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", SOON) from None
+
+
+def _minted(request: Mint) -> tuple[Block, bool]:
+    """The integers asked for, and whether an earlier request minted them."""
+    if request.key is None:
+        return _fresh(request), False
+    try:
+        return _receipts().once(request.key, request.counter, request.count, lambda: _fresh(request))
+    except OtherRequest:
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "this Idempotency-Key was used for another counter or count; use a new one"
+        ) from None
+
+
+def _fresh(request: Mint) -> Block:
+    counter, count = request.counter, request.count or 1
+    table = _table()
+    try:
+        return patiently(lambda: table.mint(counter) if count == 1 else table.mint_block(counter, count))
     except UnknownCounter:
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
     except CeilingReached as reached:
         if reached.fenced:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", SOON) from None
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} is used up in this region") from None
-    except Unavailable as unavailable:
-        log.warning("counter table unavailable: %s", unavailable)
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the counter table is unavailable; try again", SOON) from None
+        left = "is used up" if count == 1 else f"has fewer than {count} integers left"
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
 
 
 @cache
 def _table() -> CounterTable:
     return CounterTable(os.environ["COUNTERS_TABLE"])
+
+
+@cache
+def _receipts() -> Receipts:
+    return Receipts(os.environ["RECEIPTS_TABLE"], int(os.environ["IDEMPOTENCY_HOURS"]) * 3600)

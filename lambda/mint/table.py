@@ -1,6 +1,7 @@
 """The region's counter table: the one write that mints."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -29,6 +30,30 @@ PASSING = frozenset(
 """Errors that pass by themselves (DynamoDB guide, "Error handling")."""
 
 
+TRIES = 5
+"""Of a block while the layout changes under it: in practice it changes once."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """`count` integers from `first` on, `stride` apart."""
+
+    first: int
+    stride: int
+    count: int
+
+    def integers(self) -> list[int]:
+        return list(range(self.first, self.first + self.count * self.stride, self.stride))
+
+
+class ConditionFailed(Exception):
+    """A write's condition did not hold. `item` is what stands, None if nothing does."""
+
+    def __init__(self, item: Mapping[str, Any] | None) -> None:
+        super().__init__("condition failed")
+        self.item = item
+
+
 class UnknownCounter(Exception):
     """The table has no item of this counter. Minting never makes one: a lost table must show."""
 
@@ -51,40 +76,92 @@ class CounterTable:
     def __init__(self, name: str, client: "DynamoDBClient | None" = None) -> None:
         self._name = name
         self._client: DynamoDBClient = client or boto3.client("dynamodb", config=TRANSPORT)
+        self._seen: dict[str, tuple[int, int]] = {}
 
-    def mint(self, counter: str) -> int:
+    def mint(self, counter: str) -> Block:
         """Hand out the counter's next integer: one UpdateItem, which carries its own condition.
 
         Raises:
             UnknownCounter, CeilingReached, Unavailable
         """
+        item = self._update(counter, "SET issued = issued + stride", "issued < ceiling", {})
+        return Block(item["issued"], item["stride"], 1)
+
+    def mint_block(self, counter: str, count: int) -> Block:
+        """Hand out `count` integers by one write, which needs the stride and the ceiling seen last.
+
+        If they are not known yet, or have changed, the write fails and says what they are.
+
+        Raises:
+            UnknownCounter, CeilingReached (fewer than `count` are left), Unavailable
+        """
+        for _ in range(TRIES):
+            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0: that write only asks
+            try:
+                item = self._update(
+                    counter,
+                    "SET issued = issued + :step",
+                    "stride = :stride AND ceiling = :ceiling AND issued <= :last",
+                    {
+                        ":step": count * stride,
+                        ":stride": stride,
+                        ":ceiling": ceiling,
+                        ":last": ceiling - count * stride,
+                    },
+                )
+            except CeilingReached:
+                if self._seen.get(counter) == (stride, ceiling):
+                    raise
+                continue  # it has changed, or was not known: with what the answer said, again
+            return Block(item["issued"] - (count - 1) * stride, stride, count)
+        raise Unavailable(f"the layout of {counter} changed {TRIES} times while a block was minted")
+
+    def answers(self, counter: str) -> None:
+        """Read an item, whichever: does the table answer?
+
+        Raises:
+            Unavailable
+        """
+        called(lambda: self._client.get_item(TableName=self._name, Key={"counter": {"S": counter}}))
+
+    def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
+        request: dict[str, Any] = {
+            "TableName": self._name,
+            "Key": {"counter": {"S": counter}},
+            "UpdateExpression": update,
+            "ConditionExpression": condition,
+            "ReturnValues": "ALL_NEW",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        if values:
+            request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
         try:
-            answer = self._client.update_item(
-                TableName=self._name,
-                Key={"counter": {"S": counter}},
-                UpdateExpression="SET issued = issued + stride",
-                ConditionExpression="issued < ceiling",
-                ReturnValues="UPDATED_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        except ClientError as error:
-            raise _meaning(error) from error
-        except BotoCoreError as error:  # connection, time-out
+            attributes: Mapping[str, Any] = called(lambda: self._client.update_item(**request))["Attributes"]
+        except ConditionFailed as failed:
+            if not failed.item:
+                self._seen.pop(counter, None)
+                raise UnknownCounter from None
+            self._see(counter, failed.item)
+            raise CeilingReached(fenced=bool(failed.item.get("fenced", {}).get("BOOL", False))) from None
+        return self._see(counter, attributes)
+
+    def _see(self, counter: str, attributes: Mapping[str, Any]) -> dict[str, int]:
+        numbers = {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
+        self._seen[counter] = (numbers["stride"], numbers["ceiling"])
+        return numbers
+
+
+def called(call: Callable[[], Any]) -> Any:
+    """Call DynamoDB, and say what went wrong in this module's words."""
+    try:
+        return call()
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        if code == "ConditionalCheckFailedException":
+            item: Any = error.response.get("Item")
+            raise ConditionFailed(item) from None
+        if code in PASSING or code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
-        return int(_attribute(answer, "Attributes")["issued"]["N"])
-
-
-def _meaning(error: ClientError) -> Exception:
-    code = error.response.get("Error", {}).get("Code", "")
-    if code == "ConditionalCheckFailedException":
-        item = _attribute(error.response, "Item")
-        if not item:
-            return UnknownCounter()
-        return CeilingReached(fenced=bool(item.get("fenced", {}).get("BOOL", False)))
-    if code in PASSING or code == "ResourceNotFoundException":
-        return Unavailable(str(error))
-    return error
-
-
-def _attribute(response: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return response.get(name) or {}
+        raise
+    except BotoCoreError as error:  # connection, time-out
+        raise Unavailable(str(error)) from error

@@ -32,6 +32,11 @@ class Table:
             TableName=name,
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": inputs["pointInTimeRecovery"]["enabled"]},
         )
+        if "ttl" in inputs and before is None:
+            client.update_time_to_live(
+                TableName=name,
+                TimeToLiveSpecification={"Enabled": True, "AttributeName": inputs["ttl"]["attributeName"]},
+            )
         return Result(name, _outputs(client.describe_table(TableName=name)["Table"]))
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

@@ -69,10 +69,16 @@ class FunctionUrl:
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("lambda", inputs["region"])
         name = inputs["functionName"]
+        cors: dict[str, Any] = inputs.get("cors") or {}
+        configuration: dict[str, Any] = {
+            "FunctionName": name,
+            "AuthType": inputs["authorizationType"],
+            "Cors": {key[0].upper() + key[1:]: value for key, value in cors.items()},
+        }
         if before is None:
-            url = client.create_function_url_config(FunctionName=name, AuthType=inputs["authorizationType"])
+            url = client.create_function_url_config(**configuration)
         else:
-            url = client.update_function_url_config(FunctionName=name, AuthType=inputs["authorizationType"])
+            url = client.update_function_url_config(**configuration)
         url_id = url["FunctionUrl"].split("://")[1].split(".")[0]
         return Result(name, {"functionUrl": f"{aws.endpoint}/_aws/lambda-url/{url_id}/", "urlId": url_id})
 

@@ -23,10 +23,12 @@ Ask = Callable[..., dict[str, Any]]
 def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     """Empty tables in four regions (one that may come), and the functions' environment."""
     unique = uuid4().hex[:8]
-    counters, layouts = f"t{unique}-counters", f"t{unique}-layouts"
+    counters, layouts, receipts = (f"t{unique}-{name}" for name in ("counters", "layouts", "receipts"))
     tables = [(region, counters) for region in (*REGIONS, "us-west-2")] + [(HOME, layouts)]
     for region, table in tables:
         make_table(aws, region, table)
+    make_table(aws, HOME, receipts, key="receipt")
+    tables.append((HOME, receipts))
     for name, value in {
         "AWS_ENDPOINT_URL": aws.endpoint,
         "AWS_ACCESS_KEY_ID": "test",
@@ -35,13 +37,15 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "AWS_DEFAULT_REGION": HOME,
         "COUNTERS_TABLE": counters,
         "LAYOUTS_TABLE": layouts,
+        "RECEIPTS_TABLE": receipts,
         "DEFAULT_COUNTER": "integers",
+        "IDEMPOTENCY_HOURS": "24",
     }.items():
         monkeypatch.setenv(name, value)
     boto3.DEFAULT_SESSION = None
-    mint.handler._table.cache_clear()
-    yield SimpleNamespace(aws=aws, counters=counters, layouts=layouts, monkeypatch=monkeypatch)
-    mint.handler._table.cache_clear()
+    forget()
+    yield SimpleNamespace(aws=aws, counters=counters, layouts=layouts, receipts=receipts, monkeypatch=monkeypatch)
+    forget()
     boto3.DEFAULT_SESSION = None
     for region, table in tables:
         client = aws.client("dynamodb", region)
@@ -49,12 +53,18 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
             client.delete_table(TableName=table)
 
 
-def make_table(aws: Aws, region: str, table: str) -> None:
+def forget() -> None:
+    """What a warm function remembers: as if it were cold."""
+    mint.handler._table.cache_clear()
+    mint.handler._receipts.cache_clear()
+
+
+def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
     aws.client("dynamodb", region).create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
     )
 
 
@@ -63,18 +73,30 @@ def ask(stack: Stack) -> Ask:
     """`ask("GET", "/orders", region=...)`: the minting function's answer to a Function URL's event."""
     event = json.loads((Path(__file__).parent / "events" / "get.json").read_text())
 
-    def asked(method: str = "GET", path: str = "/", region: str = HOME) -> dict[str, Any]:
+    def asked(
+        method: str = "GET", path: str = "/", region: str = HOME, *, warm: bool = False, **headers: str
+    ) -> dict[str, Any]:
         stack.monkeypatch.setenv("AWS_REGION", region)
         stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
-        mint.handler._table.cache_clear()
-        boto3.DEFAULT_SESSION = None
+        if not warm:
+            forget()
+            boto3.DEFAULT_SESSION = None
+        path, _, query = path.partition("?")
+        sent = {**event["headers"], **{name.replace("_", "-"): value for name, value in headers.items()}}
         http = {**event["requestContext"]["http"], "method": method, "path": path}
         answer = mint.handler.handler(
-            {**event, "rawPath": path, "requestContext": {**event["requestContext"], "http": http}},
+            {
+                **event,
+                "rawPath": path,
+                "rawQueryString": query,
+                "headers": sent,
+                "requestContext": {**event["requestContext"], "http": http},
+            },
             SimpleNamespace(aws_request_id="request-1"),
         )
         stack.monkeypatch.setenv("AWS_REGION", HOME)
         stack.monkeypatch.setenv("AWS_DEFAULT_REGION", HOME)
-        return {**answer, "document": json.loads(answer["body"])}
+        document = json.loads(answer["body"]) if "json" in answer["headers"]["Content-Type"] else None
+        return {**answer, "document": document}
 
     return asked

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from machine import Machine, mint, processes_of
+from machine import Machine, chosen, mint, processes_of
 from pulumi.runtime.mocks import MockResourceArgs
 
 import local.engine
@@ -35,7 +35,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
     again = deployed.up()
 
-    assert "dev: 30 unchanged\n" in again.stdout
+    assert "dev: 33 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
@@ -170,6 +170,62 @@ def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
     assert "the same command goes on from here" in err
     assert fresh.up().returncode == 0
     assert mint(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2
+
+
+def test_what_a_killed_run_made_is_taken_over_and_minting_goes_on(fresh: Machine) -> None:
+    fresh.up("us-east-1")
+    url = fresh.outputs()["urls"]["us-east-1"]
+    assert mint(url)[1]["integer"] == 1
+    (fresh.folder / "dev.json").unlink()  # as if none of it had been written down
+
+    again = fresh.up("us-east-1")
+
+    assert again.returncode == 0, again.stderr
+    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 2
+
+
+def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
+    with fresh.start("up", "--port", str(fresh.port)) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "created   RolePolicy" in line:
+                process.kill()
+                break
+        process.communicate(timeout=60)
+
+    again = fresh.up()
+
+    assert again.returncode == 0, again.stderr
+    assert mint(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2
+
+
+def test_damaged_state_is_told(fresh: Machine) -> None:
+    fresh.up("us-east-1")
+    state, server = fresh.folder / "dev.json", fresh.folder / "server.json"
+    state.write_text(state.read_text()[:-20])
+    damaged = fresh.up("us-east-1")
+    assert damaged.returncode == 1
+    assert "dev.json is damaged" in damaged.stderr
+    assert "Traceback" not in damaged.stderr
+    state.unlink()
+    assert fresh.up("us-east-1").returncode == 0
+
+    whole = server.read_text()
+    server.write_text("{")
+    assert "server.json is damaged" in fresh.run("down").stderr
+    server.write_text(whole)
+
+
+def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
+    fresh.up("us-east-1")
+    with (
+        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as one,
+        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as two,
+    ):
+        ended = [process.communicate(timeout=120) for process in (one, two)]
+
+    assert [one.returncode, two.returncode] == [0, 0], ended
+    assert fresh.outputs()["counters"]["integers"]["epoch"] == 2
 
 
 def test_a_resource_that_cant_be_made_here_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def test_the_coordinator_runs_only_once_all_tables_exist_and_its_role_may_write(
     needed = {
         coordinate.urn,
         signed.one(POLICY, role=role.inputs["name"]).urn,
-        *(table.urn for table in signed.of(TABLE)),
+        *(table.urn for table in signed.of(TABLE) if not table.inputs["name"].endswith("-receipts")),
     }
 
     assert len(needed) == 2 + 4

@@ -18,6 +18,8 @@ OTHER: dict[str, object] = {
     "memorySize": 512,
     "logRetentionDays": 30,
     "reservedConcurrency": 5,
+    "idempotencyHours": 48,
+    "corsOrigins": ["https://shop.example"],
     "protect": False,
 }
 """A value for every setting that is not its default."""

@@ -9,6 +9,7 @@ from recording import Deployment, Resource
 from running import HOME, PREFIX, THREE, config, deploy
 
 COUNTERS = f"table/{PREFIX}-counters"
+RECEIPTS = f"table/{PREFIX}-receipts"
 LAYOUTS = f"table/{PREFIX}-layouts"
 ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
 
@@ -36,11 +37,14 @@ def own_logs(region: str, name: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("region", THREE)
-def test_the_minting_function_may_update_its_regions_table_and_write_its_log(signed: Deployment, region: str) -> None:
+def test_the_minting_function_may_mint_keep_receipts_and_write_its_log(signed: Deployment, region: str) -> None:
     mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
 
     assert allowed(signed, mint) == {
+        ("dynamodb:GetItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
         ("dynamodb:UpdateItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
+        ("dynamodb:GetItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
+        ("dynamodb:PutItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
         *own_logs(region, f"{PREFIX}-mint"),
     }
 

@@ -1,0 +1,84 @@
+"""Receipts: what makes a repeated request with the same Idempotency-Key return the same integers.
+
+There is no "in progress" state that a crash could leave behind: the receipt is put after the mint, on
+the condition that there is none yet. Who loses that race returns the winner's integers, and its own
+are burnt.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from .table import TRANSPORT, Block, ConditionFailed, called
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+
+class OtherRequest(Exception):
+    """The key was used before, for another counter or count."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was asked for under a key, and what came of it. `count` None: one integer, not a block."""
+
+    counter: str
+    count: int | None
+    block: Block
+
+
+class Receipts:
+    """One region's receipts. `lifetime` in seconds; expiry is checked here, since TTL may lag by days."""
+
+    def __init__(self, table: str, lifetime: int, client: "DynamoDBClient | None" = None) -> None:
+        self._table = table
+        self._lifetime = lifetime
+        self._client: DynamoDBClient = client or boto3.client("dynamodb", config=TRANSPORT)
+
+    def once(self, key: str, counter: str, count: int | None, mint: Callable[[], Block]) -> tuple[Block, bool]:
+        """The block minted for this key, and whether it was minted by an earlier request.
+
+        Raises:
+            OtherRequest, and whatever `mint` raises; Unavailable.
+        """
+        answer = called(lambda: self._client.get_item(TableName=self._table, Key=_key(key), ConsistentRead=True))
+        found = answer.get("Item")
+        if found and int(found["expires"]["N"]) > time.time():
+            return _same(found, counter, count), True
+        block = mint()
+        try:
+            called(lambda: self._put(key, Receipt(counter, count, block)))
+        except ConditionFailed as lost:  # only an item can make the condition fail
+            return _same(lost.item or {}, counter, count), True
+        return block, False
+
+    def _put(self, key: str, receipt: Receipt) -> object:
+        now = int(time.time())
+        return self._client.put_item(
+            TableName=self._table,
+            Item={
+                **_key(key),
+                "counter": {"S": receipt.counter},
+                "count": {"N": str(receipt.count or 0)},
+                "first": {"N": str(receipt.block.first)},
+                "stride": {"N": str(receipt.block.stride)},
+                "expires": {"N": str(now + self._lifetime)},
+            },
+            ConditionExpression="attribute_not_exists(receipt) OR expires <= :now",
+            ExpressionAttributeValues={":now": {"N": str(now)}},
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+
+
+def _key(key: str) -> dict[str, Any]:
+    return {"receipt": {"S": key}}
+
+
+def _same(found: Mapping[str, Any], counter: str, count: int | None) -> Block:
+    if (found["counter"]["S"], int(found["count"]["N"])) != (counter, count or 0):
+        raise OtherRequest
+    return Block(int(found["first"]["N"]), int(found["stride"]["N"]), count or 1)

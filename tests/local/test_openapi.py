@@ -1,0 +1,42 @@
+"""Nothing differs from docs/openapi.yaml: schemathesis asks the deployment whatever the document allows, and more."""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from machine import ROOT, Machine
+from schemathesis import Case
+
+schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
+# A key that another request has used is refused (422), however well formed both are.
+schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404", "422"]
+PATIENT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+
+@pytest.fixture(scope="module")
+def url(deployed: Machine) -> str:
+    """A region's URL, without the slash at its end."""
+    return deployed.outputs()["urls"]["eu-west-1"].rstrip("/")
+
+
+@schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_the_deployment_answers_as_the_document_says(case: Case[Any], url: str) -> None:
+    case.call_and_validate(base_url=url)
+
+
+def test_every_status_of_the_document_is_one_that_the_function_gives() -> None:
+    documented = {
+        int(status)
+        for path in schema.raw_schema["paths"].values()
+        for name, operation in path.items()
+        if name in ("get", "post")
+        for status in operation["responses"]
+    }
+
+    assert documented == {200, 400, 404, 413, 422, 500, 503}
