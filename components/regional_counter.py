@@ -1,7 +1,7 @@
 """What one region has: the counter table, the minting function and its URL."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -39,6 +39,7 @@ class RegionalCounter(pulumi.ComponentResource):
             TableArgs(f"{args.prefix}-receipts", region, settings.protect, key="receipt", expires="expires"),
             self,
         )
+        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, args.prefix))
         mint = PythonFunction(
             f"{name}-mint",
             PythonFunctionArgs(
@@ -52,15 +53,13 @@ class RegionalCounter(pulumi.ComponentResource):
                     "RECEIPTS_TABLE": receipts.name,
                     "DEFAULT_COUNTER": settings.counters[0],
                     "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
+                    **({"COORDINATOR": coordinator} if settings.open_counters else {}),
                 },
-                statements=pulumi.Output.all(self.table.arn, receipts.arn).apply(
-                    lambda arns: [
-                        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], arns[0]),
-                        allow(["dynamodb:GetItem", "dynamodb:PutItem"], arns[1]),
-                    ]
+                statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
+                    lambda arns: _statements(*arns, open_counters=settings.open_counters)
                 ),
                 memory_size=settings.memory_size,
-                timeout=10,
+                timeout=30 if settings.open_counters else 10,
                 log_retention_days=settings.log_retention_days,
                 log_level="WARN",
                 reserved_concurrency=settings.reserved_concurrency,
@@ -72,7 +71,7 @@ class RegionalCounter(pulumi.ComponentResource):
             region=region,
             function_name=mint.name,
             authorization_type=settings.authorization,
-            cors=_cors(settings.cors_origins) if settings.cors_origins else None,
+            cors=_cors(settings) if settings.cors_origins else None,
             opts=child,
         )
         self.url = function_url.function_url
@@ -109,12 +108,28 @@ class RegionalCounter(pulumi.ComponentResource):
         )
 
 
-def _cors(origins: Sequence[str]) -> aws.lambda_.FunctionUrlCorsArgs:
-    """What pages of these origins may do: mint, with a key for safe retries, and read all of the answer."""
+def _cors(settings: Settings) -> aws.lambda_.FunctionUrlCorsArgs:
+    """What pages of these origins may do: all that the API does, and read all of the answer."""
     return aws.lambda_.FunctionUrlCorsArgs(
-        allow_origins=origins,
-        allow_methods=["GET", "POST"],
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET", "POST", "PUT"] if settings.open_counters else ["GET", "POST"],
         allow_headers=["accept", "idempotency-key"],
         expose_headers=["idempotency-replayed", "retry-after"],
         max_age=3600,
     )
+
+
+def _coordinator(table_arn: str, home: str, prefix: str) -> str:
+    """The coordinator's ARN. By its name: it is made after the tables, so it can't be asked for its own."""
+    partition, account = table_arn.split(":")[1], table_arn.split(":")[4]
+    return f"arn:{partition}:lambda:{home}:{account}:function:{prefix}-coordinate"
+
+
+def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
+    """Just these actions on just these tables; the coordinator only where strangers may create counters."""
+    scan = ["dynamodb:Scan"] if open_counters else []
+    minting = [
+        allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),
+        allow(["dynamodb:GetItem", "dynamodb:PutItem"], receipts),
+    ]
+    return [*minting, allow(["lambda:InvokeFunction"], coordinator)] if open_counters else minting

@@ -46,6 +46,7 @@ class Settings:
     protect: bool
     idempotency_hours: int
     cors_origins: tuple[str, ...]
+    open_counters: bool
     floors: Mapping[str, int]
     """Counter → the integer below which it must mint nothing again."""
 
@@ -69,6 +70,7 @@ class Settings:
             protect=reader.boolean("protect", default=True),
             idempotency_hours=reader.integer("idempotencyHours", 1, 8760, default=24),
             cors_origins=reader.origins(),
+            open_counters=reader.boolean("openCounters", default=False),
             floors=reader.floors(),
         )
         reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home))

@@ -1,9 +1,9 @@
 """Registers and items as DynamoDB attributes, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .model import Item, Next, Register
+from .model import Item, Layout, Next, Register
 
 Attributes = dict[str, Any]
 
@@ -20,6 +20,8 @@ def register_attributes(register: Register) -> Attributes:
     if register.next is not None:
         following = {"regions": _list(register.next.regions), "floor": {"N": str(register.next.floor)}}
         attributes["next"] = {"M": following}
+    if register.past:
+        attributes["past"] = layouts_attribute(register.past)
     return attributes
 
 
@@ -33,6 +35,30 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         born=attributes["born"]["S"],
         opened=attributes["opened"]["BOOL"],
         next=Next(_tuple(following["M"]["regions"]), int(following["M"]["floor"]["N"])) if following else None,
+        past=_layouts_of(attributes["past"]) if "past" in attributes else (),
+    )
+
+
+def layouts_attribute(layouts: Sequence[Layout]) -> Attributes:
+    """A list of `{epoch, base, regions}`, the oldest first. The minting function reads it too."""
+    return {
+        "L": [
+            {
+                "M": {
+                    "epoch": {"N": str(layout.epoch)},
+                    "base": {"N": str(layout.base)},
+                    "regions": _list(layout.regions),
+                }
+            }
+            for layout in layouts
+        ]
+    }
+
+
+def _layouts_of(attribute: Mapping[str, Any]) -> tuple[Layout, ...]:
+    return tuple(
+        Layout(int(entry["M"]["epoch"]["N"]), int(entry["M"]["base"]["N"]), _tuple(entry["M"]["regions"]))
+        for entry in attribute["L"]
     )
 
 

@@ -58,7 +58,9 @@ def _coordinate(request: Request, context: Any) -> dict[str, Any]:
         return (settle(name, Wish(request.regions, request.floors.get(name, 0)), token) for name in counters)
 
     stand, refused, all_begun = settle_all(
-        settlings(), journal(store.carry_out), lambda: context.get_remaining_time_in_millis() > RESERVE
+        settlings(),
+        journal(store.carry_out),
+        lambda: context.get_remaining_time_in_millis() > RESERVE,
     )
     if refused:
         raise Refused(_listed(refused))
@@ -67,7 +69,11 @@ def _coordinate(request: Request, context: Any) -> dict[str, Any]:
     if request.regions is not None and (standing := store.carry_out(ReadStanding())) != request.regions:
         raise superseded(standing)
     reported = [register for register in stand if register.counter in request.counters]
-    return {"counters": {register.counter: _report(register) for register in reported}, "registered": len(stand)}
+    return {
+        "counters": {register.counter: _report(register) for register in reported},
+        "created": [register.counter for register in reported if register.born == token],
+        "registered": len(stand),
+    }
 
 
 def _listed(refused: list[Refused], most: int = 10) -> str:

@@ -1,6 +1,6 @@
 """The data of layouts: registers in the home region, items in every region."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HEADROOM = 10_000
 """Integers that a region may still mint between fence and opening."""
@@ -12,6 +12,15 @@ class Next:
 
     regions: tuple[str, ...]
     floor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Who minted what from `base` on, in one epoch."""
+
+    epoch: int
+    base: int
+    regions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,13 @@ class Register:
     born: str
     opened: bool = False
     next: Next | None = None
+    past: tuple[Layout, ...] = field(default=(), compare=False)
+    """The layouts before this one, the oldest first: `born` and `epoch` tell which."""
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """All layouts so far, the present one last."""
+        return (*self.past, Layout(self.epoch, self.base, self.regions))
 
 
 @dataclass(frozen=True, slots=True)

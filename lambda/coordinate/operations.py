@@ -6,7 +6,7 @@ A conditional write answers whether its condition held. It changes nothing where
 
 from dataclasses import dataclass
 
-from .model import Item, Register
+from .model import Item, Layout, Register
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,27 @@ class ReadItem:
 
 @dataclass(frozen=True, slots=True)
 class RenewItem:
-    """Put the epoch's item over an older one. Condition: its epoch is older, and it isn't being opened."""
+    """Put the epoch's item over that of the epoch `over`, and keep what was issued in that one.
+
+    Condition: the item is of the epoch `over`, and it isn't being opened.
+    """
 
     region: str
     counter: str
     item: Item
+    over: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayouts:
+    """Tell a region all layouts so far, for whoever asks it whose an integer is. Minting never reads it.
+
+    Condition: it has been told of none, or of older ones.
+    """
+
+    region: str
+    counter: str
+    layouts: tuple[Layout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +113,7 @@ Operation = (
     | ReplaceRegister
     | ReadItem
     | RenewItem
+    | RecordLayouts
     | PlaceItem
     | OpenItem
     | FenceItem

@@ -23,6 +23,7 @@ from .operations import (
     ReadItem,
     ReadRegister,
     ReadStanding,
+    RecordLayouts,
     RenewItem,
     ReplaceRegister,
 )
@@ -89,10 +90,14 @@ def _open(register: Register, token: str) -> Steps:
         region: Item(place.before(base), place.stride, place.highest_ceiling(base), epoch)
         for region, place in places(register.regions).items()
     }
-    renewed = yield [RenewItem(region, counter, item) for region, item in wanted.items()]
-    rest = [region for region, done in zip(wanted, renewed, strict=True) if not done]
+    done = yield [
+        *(RenewItem(region, counter, item, over=epoch - 1) for region, item in wanted.items()),
+        *(RecordLayouts(region, counter, register.layouts) for region in wanted),
+    ]
+    rest = [region for region, renewed in zip(wanted, done, strict=False) if not renewed]
     found = yield [ReadItem(region, counter) for region in rest]
     placing: list[PlaceItem] = []
+    older: list[RenewItem] = []
     for region, item in zip(rest, found, strict=True):
         if item is None or item.opening is not None:
             closed = replace(wanted[region], ceiling=wanted[region].issued, fenced=True, opening=token)
@@ -100,8 +105,10 @@ def _open(register: Register, token: str) -> Steps:
         elif item.epoch > epoch:
             yield from _unless_changed(register, newer(register, region, item))
             return
-        elif item.epoch < epoch:
-            return  # it came between the two calls: look again
+        elif item.epoch < epoch:  # of a region that had left, or whose table was restored
+            older.append(RenewItem(region, counter, wanted[region], over=item.epoch))
+    if older and not all((yield older)):
+        return  # another has come first: look again
     if placing:
         yield placing
         if (yield from _one(ReadRegister(counter))) != register:
@@ -165,7 +172,9 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
         return  # one was fenced by another, or has minted past the ceiling: look again
     ceilings += [fence.ceiling for fence in fences]
     base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
-    after = Register(register.counter, register.epoch + 1, following.regions, base, register.born)
+    after = Register(
+        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts
+    )
     yield from _one(ReplaceRegister(register, after))
 
 

@@ -9,7 +9,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .encoding import item_of, item_values, register_attributes, register_of
+from .encoding import item_of, item_values, layouts_attribute, register_attributes, register_of
 from .model import Refused, Register
 from .operations import (
     CreateRegister,
@@ -20,6 +20,7 @@ from .operations import (
     ReadItem,
     ReadRegister,
     ReadStanding,
+    RecordLayouts,
     RenewItem,
     ReplaceRegister,
 )
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 STANDING = "/standing"
 """The key of the record of the standing regions. No counter can be called so."""
+
+LAYOUTS = "/layouts"
+"""What follows a counter's name in the key of its layouts in a region's counter table."""
 
 PATIENCE = 60
 """Seconds that `AccessDenied` is tried again: a new role takes that long to be known everywhere."""
@@ -89,9 +93,25 @@ class Store:
                 except client.exceptions.ResourceNotFoundException:
                     return None
                 return item_of(record) if record else None
-            case RenewItem(_, counter, item):
-                condition = "epoch < :epoch AND attribute_not_exists(opening)"
-                return self._put(client, counter, item_values(item), condition, {":epoch": {"N": str(item.epoch)}})
+            case RenewItem(_, counter, item, over):
+                values = {f":{name}": value for name, value in item_values(item).items()}
+                return self._update(
+                    client,
+                    counter,
+                    # The right side is read before anything is set: what was issued in the epoch that ends.
+                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, issued_{over} = issued REMOVE fenced",
+                    "epoch = :over AND attribute_not_exists(opening)",
+                    {**values, ":over": {"N": str(over)}},
+                )
+            case RecordLayouts(_, counter, layouts):
+                epoch = {"N": str(layouts[-1].epoch)}
+                return self._put(
+                    client,
+                    counter + LAYOUTS,
+                    {"epoch": epoch, "layouts": layouts_attribute(layouts)},
+                    "attribute_not_exists(epoch) OR epoch < :epoch",
+                    {":epoch": epoch},
+                )
             case PlaceItem(_, counter, item, instead_of):
                 condition, values = "attribute_not_exists(#counter)", {}
                 if instead_of is not None:
@@ -132,7 +152,8 @@ class Store:
     def _replace(
         self, client: "DynamoDBClient", old: Register, new: Register, standing: tuple[str, ...] | None
     ) -> bool:
-        before = {key: value for key, value in register_attributes(old).items() if key != "counter"}
+        # `born` and `epoch` say what is past.
+        before = {key: value for key, value in register_attributes(old).items() if key not in ("counter", "past")}
         tests = [f"#{key} = :{key}" for key in before] + ([] if "next" in before else ["attribute_not_exists(#next)"])
         put: dict[str, Any] = {
             "TableName": self._layouts,

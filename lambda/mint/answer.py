@@ -31,8 +31,11 @@ def minted(
     return _answer(HTTPStatus.OK, "application/json", json.dumps(document), vary)
 
 
-def healthy(region: str) -> Answer:
-    return _answer(HTTPStatus.OK, "application/json", json.dumps({"status": "ok", "region": region}), {})
+def told(
+    document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """What was asked for, where that is no integer."""
+    return _answer(status, "application/json", json.dumps(document), headers or {})
 
 
 def problem(refusal: Problem) -> Answer:

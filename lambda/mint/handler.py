@@ -7,11 +7,13 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from .answer import Answer, Problem, healthy, minted, problem
+from .answer import Answer, Problem, minted, problem, told
+from .counters import create, listed
 from .patience import patiently
 from .receipts import OtherRequest, Receipts
-from .request import Health, Mint, request_of
+from .request import Create, Health, Mint, Names, Whose, request_of
 from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
+from .whose import whose
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,13 @@ def _respond(event: Mapping[str, Any]) -> Answer:
         match request:
             case Health():
                 _table().answers(os.environ["DEFAULT_COUNTER"])
-                return healthy(region)
+                return told({"status": "ok", "region": region})
+            case Whose(counter, integer):
+                return told(whose(_table(), region, counter, integer))
+            case Create(counter):
+                return create(counter)
+            case Names(limit, after):
+                return listed(_table(), limit, after)
             case Mint():
                 block, replayed = _minted(request)
                 headers = {"Idempotency-Replayed": "true"} if replayed else {}

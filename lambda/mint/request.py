@@ -14,7 +14,14 @@ from .answer import Problem
 MOST = 1000
 """Integers in one block."""
 
-METHODS = ("GET", "POST")
+MOST_NAMES = 1000
+"""Counters on one page of the list; `USUAL_NAMES` where no limit is given."""
+
+USUAL_NAMES = 100
+
+LARGEST = 2**53 - 1
+"""The largest integer that is ever minted."""
+
 LONGEST_PATH = 1024
 LONGEST_BODY = 64 * 1024
 """Characters. The body is ignored; a large one is somebody's mistake that is better told."""
@@ -36,7 +43,32 @@ class Health:
     """Does the table answer?"""
 
 
-Request = Mint | Health
+@dataclass(frozen=True)
+class Whose:
+    """Which region owns an integer, 1 to 2^53 − 1, and was it minted?"""
+
+    counter: str
+    integer: int
+
+
+@dataclass(frozen=True)
+class Create:
+    """Create a counter in every region."""
+
+    counter: str
+
+
+@dataclass(frozen=True)
+class Names:
+    """List the counters: 1 to 1,000 of them, those after that key."""
+
+    limit: int
+    after: str | None
+
+
+Query = list[tuple[str, str]]
+
+Request = Mint | Health | Whose | Create | Names
 
 
 def request_of(event: Mapping[str, Any], default: str) -> Request:
@@ -57,9 +89,19 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     if path == "/-/health":
         _only(method, ("GET",))
         return Health()
-    _only(method, METHODS)
+    query = parse_qsl(str(event.get("rawQueryString") or ""), keep_blank_values=True, errors="replace")
+    if path == "/-/counters":
+        _only(method, ("GET",))
+        return Names(_whole(query, "limit", MOST_NAMES) or USUAL_NAMES, _after(query))
+    if path.count("/") == 2:
+        _only(method, ("GET",))
+        name, integer = path[1:].split("/")
+        return Whose(_counter(f"/{name}", default), _integer(integer))
+    _only(method, ("GET", "POST") if path == "/" else ("GET", "POST", "PUT"))
     counter = _counter(path, default)
-    return Mint(counter, _count(str(event.get("rawQueryString") or "")), _key(headers), _wants_text(headers))
+    if method == "PUT":
+        return Create(counter)
+    return Mint(counter, _whole(query, "count", MOST), _key(headers), _wants_text(headers))
 
 
 def _only(method: str, methods: tuple[str, ...]) -> None:
@@ -82,15 +124,34 @@ def _counter(path: str, default: str) -> str:
     return name
 
 
-def _count(query: str) -> int | None:
-    counts = [value for name, value in parse_qsl(query, keep_blank_values=True, errors="replace") if name == "count"]
-    if not counts:
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,15}", text, re.ASCII) or int(text) > LARGEST:
+        raise Problem(HTTPStatus.NOT_FOUND, f"{text[:40]!r} is not an integer from 1 to {LARGEST}")
+    return int(text)
+
+
+def _whole(query: Query, name: str, most: int) -> int | None:
+    """The integer from 1 to `most` that a parameter gives; None where there is none."""
+    text = _single(query, name)
+    if text is None:
         return None
-    if len(counts) > 1:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"count is given {len(counts)} times; it may be given once")
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", counts[0], re.ASCII) or int(counts[0]) > MOST:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"count {counts[0][:40]!r} is not an integer from 1 to {MOST}")
-    return int(counts[0])
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", text, re.ASCII) or int(text) > most:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} {text[:40]!r} is not an integer from 1 to {most}")
+    return int(text)
+
+
+def _after(query: Query) -> str | None:
+    after = _single(query, "after")
+    if after is not None and not COUNTER_NAME.fullmatch(after.removesuffix("/layouts")):
+        raise Problem(HTTPStatus.BAD_REQUEST, f"after {after[:40]!r} is not what a list gave as next")
+    return after
+
+
+def _single(query: Query, name: str) -> str | None:
+    values = [value for given, value in query if given == name]
+    if len(values) > 1:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} is given {len(values)} times; it may be given once")
+    return values[0] if values else None
 
 
 def _key(headers: Mapping[str, str]) -> str | None:

@@ -8,6 +8,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from .ownership import Layout, layouts_of
+
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
@@ -124,6 +126,53 @@ class CounterTable:
         """
         called(lambda: self._client.get_item(TableName=self._name, Key={"counter": {"S": counter}}))
 
+    def numbers(self, counter: str) -> dict[str, int]:
+        """The counter's item as it stands: `issued`, `stride`, `ceiling`, `epoch`, and `issued_<epoch>` of past ones.
+
+        Raises:
+            UnknownCounter, Unavailable
+        """
+        item = self._get(counter)
+        if item is None:
+            raise UnknownCounter
+        return _numbers(item)
+
+    def layouts(self, counter: str) -> tuple[Layout, ...]:
+        """All layouts that this region has been told of, the oldest first; none of an unknown counter.
+
+        Raises:
+            Unavailable
+        """
+        record = self._get(f"{counter}/layouts")
+        return layouts_of(record) if record else ()
+
+    def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
+        """Up to `limit` counters, in no order, and the key after which the list goes on, if it does.
+
+        Raises:
+            Unavailable
+        """
+        names: list[str] = []
+        while True:
+            request: dict[str, Any] = {
+                "TableName": self._name,
+                "ProjectionExpression": "#counter",
+                "ExpressionAttributeNames": {"#counter": "counter"},
+                "Limit": limit - len(names),
+            }
+            if after is not None:
+                request["ExclusiveStartKey"] = {"counter": {"S": after}}
+            page = called(lambda request=request: self._client.scan(**request))
+            # The items that keep layouts are not counters.
+            names += [item["counter"]["S"] for item in page["Items"] if "/" not in item["counter"]["S"]]
+            after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
+            if after is None or len(names) == limit:
+                return names, after
+
+    def _get(self, key: str) -> Mapping[str, Any] | None:
+        request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
+        return called(lambda: self._client.get_item(**request)).get("Item")
+
     def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
         request: dict[str, Any] = {
             "TableName": self._name,
@@ -146,9 +195,13 @@ class CounterTable:
         return self._see(counter, attributes)
 
     def _see(self, counter: str, attributes: Mapping[str, Any]) -> dict[str, int]:
-        numbers = {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
+        numbers = _numbers(attributes)
         self._seen[counter] = (numbers["stride"], numbers["ceiling"])
         return numbers
+
+
+def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
+    return {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
 
 
 def called(call: Callable[[], Any]) -> Any:

@@ -7,15 +7,16 @@ import mint.handler
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.table import Block
+from mint.ownership import Layout
+from mint.table import Block, UnknownCounter
 
-ANSWERS = {200, 400, 404, 405, 413, 414, 422}
+ANSWERS = {200, 400, 403, 404, 405, 413, 414, 422}
 
 text = st.text(max_size=80)
 header = st.dictionaries(st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text, text, max_size=6)
-path = st.sampled_from(["/", "/integers", "/-/health", "/../", "/a%2Fb", "//"]) | text | text.map(lambda t: "/" + t)
+path = st.sampled_from(["/", "/integers", "/-/health", "/-/counters", "/integers/1001", "/../", "/a%2Fb", "//"]) | text | text.map(lambda t: "/" + t)
 query = text | st.builds("count={}".format, st.integers() | text)
-http = st.fixed_dictionaries({}, optional={"method": st.sampled_from(["GET", "POST", "HEAD"]) | text, "path": path})
+http = st.fixed_dictionaries({}, optional={"method": st.sampled_from(["GET", "POST", "PUT", "HEAD"]) | text, "path": path})
 event: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"requestContext": st.fixed_dictionaries({"http": http}), "rawPath": path, "headers": header},
     optional={
@@ -45,6 +46,14 @@ class Table:
 
     def answers(self, _: str) -> None:
         return None
+
+    def layouts(self, _: str) -> tuple[Layout, ...]:
+        return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
+
+    def numbers(self, counter: str) -> dict[str, int]:
+        if counter != "integers":
+            raise UnknownCounter
+        return {"issued": 2000, "epoch": 1}
 
 
 class Receipts:

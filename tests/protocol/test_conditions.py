@@ -18,7 +18,7 @@ BY_SEARCH = {
     "create: standing": AssertionError,
     "replace: unchanged": AssertionError,
     "decide: standing": AssertionError,
-    "renew: older epoch": Duplicate,
+    "renew: that epoch": Duplicate,
     "place: none or the other's": AssertionError,
     "open: own token": Duplicate,
     "fence: not fenced": Duplicate,

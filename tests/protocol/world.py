@@ -13,6 +13,7 @@ from coordinate.operations import (
     ReadItem,
     ReadRegister,
     ReadStanding,
+    RecordLayouts,
     RenewItem,
     ReplaceRegister,
 )
@@ -22,7 +23,7 @@ CONDITIONS = (
     "create: standing",
     "replace: unchanged",
     "decide: standing",
-    "renew: older epoch",
+    "renew: that epoch",
     "renew: not being opened",
     "place: none or the other's",
     "open: own token",
@@ -87,6 +88,10 @@ class World:
                 if held:
                     self.register = new
                 return held
+            case RecordLayouts(region):  # for those who ask; nothing here goes by it
+                if region not in self.tables:
+                    raise NoTable(region)
+                return True
             case _:
                 return self._write_item(operation)
 
@@ -96,8 +101,8 @@ class World:
             raise NoTable(region)
         item = self.tables[region]
         match operation:
-            case RenewItem(_, _, new):
-                held = item is not None and self.holds("renew: older epoch", item.epoch < new.epoch)
+            case RenewItem(_, _, new, over):
+                held = item is not None and self.holds("renew: that epoch", item.epoch == over)
                 held = held and item is not None and self.holds("renew: not being opened", item.opening is None)
                 after = new
             case PlaceItem(_, _, new, instead_of):

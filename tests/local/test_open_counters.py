@@ -1,0 +1,110 @@
+"""Counters that strangers create over HTTP, where `openCounters` is on: in every region, or nowhere."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from machine import OPENER, Machine, chosen
+
+TWO = ("us-east-1", "eu-west-1")
+THREE = (*TWO, "ap-southeast-2")
+OPEN = ("openCounters=true",)
+
+
+def call(method: str, url: str) -> tuple[int, dict[str, Any]]:
+    try:
+        with OPENER.open(urllib.request.Request(url, method=method), timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
+    machine = machines()
+    result = machine.up(*TWO, settings=OPEN)
+    assert result.returncode == 0, result.stderr
+    yield machine
+    machine.run("down")
+
+
+@pytest.fixture
+def urls(machine: Machine) -> dict[str, str]:
+    return machine.outputs()["urls"]
+
+
+def test_a_counter_is_created_in_every_region(urls: dict[str, str]) -> None:
+    status, document = call("PUT", urls["eu-west-1"] + "invoices")
+
+    assert status == 201
+    assert document == {
+        "counter": "invoices",
+        "epoch": 1,
+        "base": 1,
+        "regions": {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}},
+    }
+    assert call("PUT", urls["us-east-1"] + "invoices") == (200, document)
+    assert [call("POST", url + "invoices")[1]["integer"] for url in urls.values()] == [1, 2]
+
+
+def test_two_creations_at_once_in_two_regions_make_one_counter(urls: dict[str, str]) -> None:
+    for name in (f"race-{i}" for i in range(5)):
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda url, name=name: call("PUT", url + name), [*urls.values()] * 2))
+
+        assert sorted(status for status, _ in answers) == [200, 200, 200, 201]
+        assert all(document == answers[0][1] for _, document in answers)
+        assert sorted(call("POST", url + name)[1]["integer"] for url in urls.values()) == [1, 2]
+
+
+def test_the_list_has_all_counters_page_by_page(urls: dict[str, str]) -> None:
+    for i in range(7):
+        call("PUT", f"{urls['us-east-1']}listed-{i}")
+    listed: list[str] = []
+    after = ""
+    while True:
+        status, page = call("GET", f"{urls['eu-west-1']}-/counters?limit=3{after}")
+        assert status == 200
+        assert len(page["counters"]) <= 3
+        listed += page["counters"]
+        if "next" not in page:
+            break
+        after = f"&after={page['next']}"
+
+    assert len(listed) == len(set(listed))
+    assert {"integers", *(f"listed-{i}" for i in range(7))} <= set(listed)
+    assert not any("/" in name for name in listed)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "limit=1&limit=2", "after=%2F", "after=A"])
+def test_wrong_pages_are_refused(urls: dict[str, str], query: str) -> None:
+    assert call("GET", f"{urls['us-east-1']}-/counters?{query}")[0] == 400
+
+
+def test_a_counter_created_during_a_change_of_layout_follows_it(machine: Machine, urls: dict[str, str]) -> None:
+    names = [f"during-{i}" for i in range(30)]
+    with ThreadPoolExecutor(3) as pool, machine.start("up", *chosen(*THREE, settings=OPEN)) as up:
+        created = pool.map(lambda i: call("PUT", [*urls.values()][i % 2] + names[i])[0], range(len(names)))
+        _, err = up.communicate(timeout=120)
+        assert up.returncode == 0, err
+    assert set(created) == {201}
+
+    urls = machine.outputs()["urls"]
+    for name in (*names, "integers"):
+        integers = [call("POST", url + name)[1]["integer"] for url in urls.values()]
+        assert {n % 3 for n in integers} == {0, 1, 2}, (name, integers)
+
+
+def test_off_it_says_how_an_operator_creates_one(deployed: Machine) -> None:
+    url = deployed.outputs()["urls"]["eu-west-1"]
+
+    status, document = call("PUT", url + "invoices")
+    assert status == 403
+    assert "openCounters" in document["detail"]
+    assert call("GET", url + "-/counters")[0] == 403
+    assert call("POST", url + "invoices")[0] == 404
