@@ -10,6 +10,7 @@ from uuid import uuid4
 import boto3
 import mint.handler
 import pytest
+from laying_out import make_table
 
 from local.resources import Aws
 
@@ -57,15 +58,6 @@ def forget() -> None:
     """What a warm function remembers: as if it were cold."""
     mint.handler._table.cache_clear()
     mint.handler._receipts.cache_clear()
-
-
-def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
-    aws.client("dynamodb", region).create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
-    )
 
 
 @pytest.fixture

@@ -7,9 +7,20 @@ import coordinate.handler
 from coordinate.encoding import item_of, item_values, register_attributes, register_of
 from coordinate.model import Item, Register
 
+from local.resources import Aws
+
 HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000)
+
+
+def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
+    aws.client("dynamodb", region).create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+    )
 
 
 def deploy(*regions: str, counters: list[str] | None = None, **more: Any) -> dict[str, Any]:

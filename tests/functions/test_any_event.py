@@ -14,9 +14,15 @@ ANSWERS = {200, 400, 403, 404, 405, 413, 414, 422}
 
 text = st.text(max_size=80)
 header = st.dictionaries(st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text, text, max_size=6)
-path = st.sampled_from(["/", "/integers", "/-/health", "/-/counters", "/integers/1001", "/../", "/a%2Fb", "//"]) | text | text.map(lambda t: "/" + t)
+path = (
+    st.sampled_from(["/", "/integers", "/-/health", "/-/counters", "/integers/1001", "/../", "/a%2Fb", "//"])
+    | text
+    | text.map(lambda t: "/" + t)
+)
 query = text | st.builds("count={}".format, st.integers() | text)
-http = st.fixed_dictionaries({}, optional={"method": st.sampled_from(["GET", "POST", "PUT", "HEAD"]) | text, "path": path})
+http = st.fixed_dictionaries(
+    {}, optional={"method": st.sampled_from(["GET", "POST", "PUT", "HEAD"]) | text, "path": path}
+)
 event: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"requestContext": st.fixed_dictionaries({"http": http}), "rawPath": path, "headers": header},
     optional={

@@ -28,7 +28,11 @@ def test_every_region_opens_at_its_offset(stack: Any) -> None:
         (0, 3, 1, False),
     ]
     places = {region: {"offset": n, "stride": 3} for n, region in enumerate(REGIONS, 1)}
-    assert settled == {"counters": {"integers": {"epoch": 1, "base": 1, "regions": places}}, "registered": 1}
+    assert settled == {
+        "counters": {"integers": {"epoch": 1, "base": 1, "regions": places}},
+        "created": ["integers"],
+        "registered": 1,
+    }
 
 
 def test_deploying_again_changes_nothing(stack: Any, ask: Any) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import mint.handler
 import pytest
-from conftest import make_table  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 from coordinate.model import Item
-from laying_out import delete_item, deploy, item, put_item
+from laying_out import delete_item, deploy, item, make_table, put_item
 from mint.table import CounterTable
 
 

@@ -51,8 +51,14 @@ def test_a_region_knows_its_own_integers_and_whom_to_ask_for_others(stack: Any, 
     n = integer(ask, "eu-west-1")
 
     assert whose(ask, n, "eu-west-1") == {
-        "integer": 2, "counter": "integers", "offset": 2, "stride": 3, "region": "eu-west-1", "epoch": 1, "minted": True,
-    }  # fmt: skip
+        "integer": 2,
+        "counter": "integers",
+        "offset": 2,
+        "stride": 3,
+        "region": "eu-west-1",
+        "epoch": 1,
+        "minted": True,
+    }
     assert whose(ask, n + 3, "eu-west-1")["minted"] is False
     other = whose(ask, n, "us-east-1")
     assert (other["region"], other["minted"], other["ask"]) == ("eu-west-1", None, "eu-west-1")

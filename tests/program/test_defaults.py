@@ -20,6 +20,7 @@ OTHER: dict[str, object] = {
     "reservedConcurrency": 5,
     "idempotencyHours": 48,
     "corsOrigins": ["https://shop.example"],
+    "openCounters": True,
     "protect": False,
 }
 """A value for every setting that is not its default."""

@@ -105,3 +105,23 @@ def test_nothing_else_widens_a_role(signed: Deployment) -> None:
     for role in signed.of(ROLE):
         assert not {"inlinePolicies", "managedPolicyArns"} & set(role.inputs)
     assert len(signed.of(POLICY)) == len(signed.of(ROLE))
+
+
+@pytest.mark.parametrize("region", THREE)
+def test_where_counters_are_open_it_may_ask_the_coordinator_and_list_them(region: str) -> None:
+    deployment = deploy(config(*THREE, openCounters="true"))
+    mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+    coordinator = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    more = allowed(deployment, mint) - allowed(deploy(config(*THREE)), mint)
+
+    arn = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{coordinator.inputs['name']}"
+    assert more == {
+        ("lambda:InvokeFunction", arn),
+        ("dynamodb:Scan", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
+    }
+    assert mint.inputs["environment"]["variables"]["COORDINATOR"] == arn
+
+
+def test_where_they_are_not_it_does_not_even_know_the_coordinator(signed: Deployment) -> None:
+    for mint in signed.of(FUNCTION):
+        assert "COORDINATOR" not in mint.inputs["environment"]["variables"]

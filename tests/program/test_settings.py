@@ -93,6 +93,7 @@ def test_wrong_lists_of_counters_are_refused(counters: object, told: list[str]) 
         ("logRetentionDays", "14 days", "1, 3, 5, 7, 14"),
         ("reservedConcurrency", "-1", "0 to "),
         ("reservedConcurrency", "1.0", "0 to "),
+        ("openCounters", "yes", "true nor false"),
         ("protect", "yes", "true nor false"),
         ("protect", "", "true nor false"),
     ],
@@ -109,7 +110,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(key: str, value: str, all
     [
         ("memorysize", "did you mean 'memorySize'?"),
         ("region", "did you mean 'regions'?"),
-        ("xyz", "memorySize, protect"),
+        ("xyz", "memorySize, openCounters, protect"),
     ],
 )
 def test_a_setting_that_does_not_exist_is_refused(key: str, told: str) -> None:
