@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down test lint types fix clean
+.PHONY: help demo up outputs down test packages lint types fix clean
 
 # What there is to do.
 help:
@@ -29,6 +29,13 @@ down: .venv/local
 # Lint, types and all tests.
 test: lint types
 	$(BIN)/python -m pytest
+
+# Install what the tests use besides, on Debian or Ubuntu: a browser and a MySQL server.
+packages:
+	@PATH="$$PATH:/usr/sbin"; command -v chromium && command -v mariadbd || { \
+	  as_root=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$as_root apt-get update -q && \
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -q -y --no-install-recommends chromium mariadb-server; }
 
 # Style and common mistakes.
 lint: .venv/dev

@@ -1,4 +1,4 @@
-"""A function's archive: its own `.py` files and nothing else, the same every time."""
+"""A function's archive: its own `.py` and `.html` files and nothing else, the same every time."""
 
 from pathlib import Path
 
@@ -13,8 +13,10 @@ def archive(package: str, *modules: str) -> pulumi.AssetArchive:
     Pulumi hashes the contents and zips them with fixed times, so the archive changes when a file does
     and never otherwise. Byte code and tests stay out.
     """
-    files = {path.relative_to(ROOT / "lambda"): path for path in sorted((ROOT / "lambda" / package).glob("*.py"))}
-    if not files:
+    folder = ROOT / "lambda" / package
+    code = list(folder.glob("*.py"))
+    if not code:
         raise FileNotFoundError(f"lambda/{package} has no .py files")
+    files = {path.relative_to(ROOT / "lambda"): path for path in sorted((*code, *folder.glob("*.html")))}
     files |= {Path(module): ROOT / module for module in modules}
     return pulumi.AssetArchive({name.as_posix(): pulumi.FileAsset(str(path)) for name, path in files.items()})

@@ -9,9 +9,10 @@ from typing import Any
 
 from .answer import Answer, Problem, minted, problem, told
 from .counters import create, listed
+from .page import page
 from .patience import patiently
 from .receipts import OtherRequest, Receipts
-from .request import Create, Health, Mint, Names, Whose, request_of
+from .request import Create, Health, Mint, Names, Page, Whose, request_of
 from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
 from .whose import whose
 
@@ -40,6 +41,8 @@ def _respond(event: Mapping[str, Any]) -> Answer:
             case Health():
                 _table().answers(os.environ["DEFAULT_COUNTER"])
                 return told({"status": "ok", "region": region})
+            case Page(counter):
+                return page(counter, region, _table().layouts(counter), open_counters="COORDINATOR" in os.environ)
             case Whose(counter, integer):
                 return told(whose(_table(), region, counter, integer))
             case Create(counter):

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 from components.names import COUNTER_NAME
 
+from .accept import preferred
 from .answer import Problem
 
 MOST = 1000
@@ -36,6 +37,13 @@ class Mint:
     key: str | None = None
     """The Idempotency-Key."""
     as_text: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page for browsers. It mints nothing."""
+
+    counter: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Names:
 
 Query = list[tuple[str, str]]
 
-Request = Mint | Health | Whose | Create | Names
+Request = Mint | Page | Health | Whose | Create | Names
 
 
 def request_of(event: Mapping[str, Any], default: str) -> Request:
@@ -101,7 +109,10 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     counter = _counter(path, default)
     if method == "PUT":
         return Create(counter)
-    return Mint(counter, _whole(query, "count", MOST), _key(headers), _wants_text(headers))
+    wanted = preferred(headers.get("accept", "*/*"), page=method == "GET")
+    if wanted == "html":
+        return Page(counter)
+    return Mint(counter, _whole(query, "count", MOST), _key(headers), wanted == "text")
 
 
 def _only(method: str, methods: tuple[str, ...]) -> None:
@@ -167,27 +178,6 @@ def _key(headers: Mapping[str, str]) -> str | None:
     if not re.fullmatch(r"[\x21-\x7e]{1,255}", key):
         raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not 1 to 255 visible ASCII characters")
     return key
-
-
-def _wants_text(headers: Mapping[str, str]) -> bool:
-    """`Accept: text/plain`, unless JSON is wanted at least as much (RFC 9110, section 12.5.1)."""
-    wanted = headers.get("accept", "*/*")
-    return _quality(wanted, "text", "plain") > _quality(wanted, "application", "json")
-
-
-def _quality(accept: str, kind: str, subtype: str) -> float:
-    """How much a media type is wanted, 0 to 1: the most specific range that matches decides."""
-    best = (-1, 0.0)
-    for part in accept.split(","):
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        specificity = {f"{kind}/{subtype}": 2, f"{kind}/*": 1, "*/*": 0}.get(media, -1)
-        quality = 1.0
-        for parameter in parameters:
-            if re.fullmatch(r"q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", parameter, re.ASCII):
-                quality = float(parameter[2:])
-        if specificity > best[0]:
-            best = (specificity, quality)
-    return best[1] if best[0] >= 0 else 0.0
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

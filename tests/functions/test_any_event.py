@@ -88,6 +88,8 @@ def test_any_event_gets_a_well_formed_answer(event: dict[str, Any]) -> None:
     json.dumps(answer).encode()
     if answer["statusCode"] == 200:
         assert answer["body"]
+        if answer["headers"]["Content-Type"].startswith("text/html"):
+            assert event["requestContext"]["http"]["method"] == "GET"
     else:
         document = json.loads(answer["body"])
         assert answer["headers"]["Content-Type"] == "application/problem+json"

@@ -1,5 +1,9 @@
 """JSON or plain text, and whether the function is well."""
 
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -18,7 +22,9 @@ from laying_out import deploy, item
         ("application/json;q=0.5, text/plain", True),
         ("text/plain;q=0.5, */*;q=0.1", True),
         ("text/plain;q=0, */*", False),
-        ("text/html", False),
+        ("text/html;q=0", False),
+        ("text/plain, text/html", True),
+        ("text/html, application/json", False),
         ("TEXT/PLAIN", True),
         ("text/plain;q=x", True),
         (",;,q=;;", False),
@@ -68,3 +74,45 @@ def test_long_paths_and_bodies_are_refused(ask: Any, stack: Any) -> None:
     assert ask("GET", "/" + "a" * 5000)["statusCode"] == 414
     assert mint.handler.handler(request, None)["statusCode"] == 413
     assert item(stack, "us-east-1") == before
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/", "/integers", "/integers?count=5"])
+def test_a_browser_gets_the_page_and_no_integer(ask: Any, stack: Any, path: str) -> None:
+    deploy()
+
+    answer = ask("GET", path, accept=BROWSER)
+
+    assert (answer["statusCode"], answer["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert ask("POST", "/", accept=BROWSER)["document"]["integer"] == 1
+
+
+def test_the_page_brings_the_layouts_along(ask: Any, stack: Any) -> None:
+    deploy("us-east-1")
+    base = deploy("us-east-1", "eu-west-1")["counters"]["integers"]["base"]
+
+    body = ask("GET", "/", accept="text/html")["body"]
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', body)
+    assert json.loads(data) == {
+        "counter": "integers",
+        "region": "us-east-1",
+        "layouts": [
+            {"epoch": 1, "base": 1, "regions": ["us-east-1"]},
+            {"epoch": 2, "base": base, "regions": ["us-east-1", "eu-west-1"]},
+        ],
+        "open": False,
+    }
+
+
+def test_the_pages_policy_allows_just_what_is_in_it(ask: Any, stack: Any) -> None:
+    answer = ask("GET", "/nothing", accept="text/html")
+
+    policy = dict(directive.split(" ", 1) for directive in answer["headers"]["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in str(policy)
+    for element in ("style", "script"):
+        (part,) = re.findall(f"<{element}>(.*?)</{element}>", answer["body"], re.DOTALL)
+        assert policy[f"{element}-src"] == f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'"
+    assert not re.search(r"""(?:src|href)=["'](?!data:)""", answer["body"])

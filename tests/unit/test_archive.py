@@ -81,3 +81,9 @@ def test_it_changes_when_a_file_of_it_does(repository: Path) -> None:
 def test_a_package_without_python_files_is_an_error_and_no_empty_archive() -> None:
     with pytest.raises(FileNotFoundError, match=r"lambda/missing has no \.py files"):
         archive("missing")
+
+
+def test_a_packages_pages_are_in_it(repository: Path) -> None:
+    (repository / "lambda/greet/page.html").write_text("<p>\n")
+
+    assert contents(archive("greet"))["greet/page.html"] == "<p>\n"

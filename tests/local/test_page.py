@@ -1,0 +1,217 @@
+"""The page in a headless Chromium, at a deployment on this machine."""
+
+import re
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+from browser import browser
+from machine import Machine, mint
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+REGION = "eu-west-1"
+
+
+@pytest.fixture(scope="module")
+def url(machines: Callable[[], Machine]) -> Generator[str]:
+    machine = machines()
+    result = machine.up(settings=("openCounters=true", 'counters=["integers", "orders"]'))
+    assert result.returncode == 0, result.stderr
+    yield machine.outputs()["urls"][REGION]
+    machine.run("down")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Generator[Browser]:
+    with browser() as launched:
+        yield launched
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Generator[BrowserContext]:
+    context = chromium.new_context()
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, url: str) -> Generator[Page]:
+    """Just opened. Whatever the console says of an error fails the test, a breach of the policy among them."""
+    said: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(url)
+    yield page
+    assert [line for line in said if not EXPECTED.search(line)] == []
+
+
+EXPECTED = re.compile(r"Failed to load resource: (the server responded with a status of \d+|net::ERR_FAILED)")
+"""What Chromium says of every answer that a test makes fail; `test_it_opens_in_silence` allows not even that."""
+
+
+def big(page: Page) -> str:
+    return page.locator("#integer").inner_text()
+
+
+def minted(page: Page) -> int:
+    """Mint one by the button, and what the page shows."""
+    before = big(page)
+    page.get_by_role("button", name="Mint").click()
+    expect(page.locator("#integer")).not_to_have_text(before)
+    return int(big(page))
+
+
+def test_it_mints_one_and_lights_it_up_on_the_number_line(page: Page, url: str) -> None:
+    n = minted(page)
+
+    assert n % 3 == 2
+    assert minted(page) == n + 3
+    line = page.locator("#line")
+    expect(line.locator(".new")).to_have_text(f"{n + 3}2")
+    assert line.locator(".minted").count() == 2
+    assert line.get_by_title(f"{n + 2}: us-east-1", exact=True).count() == 1
+    assert line.get_by_title(f"{n + 3}: {REGION}, minted here", exact=True).count() == 1
+    assert page.locator("#regions").inner_text().split() == ["1", "us-east-1", "2", "eu-west-1", "3", "ap-southeast-2"]
+
+
+def test_opening_and_reloading_mint_nothing(context: BrowserContext, url: str) -> None:
+    before = mint(url)[1]["integer"]
+    for _ in range(3):
+        page = context.new_page()
+        page.goto(url)
+        page.reload()
+        expect(page.locator("#integer")).to_have_text("–")
+
+    assert mint(url)[1]["integer"] == before + 3
+
+
+def test_it_opens_in_silence(context: BrowserContext, url: str) -> None:
+    said: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(url)
+    minted(page)
+
+    assert said == []
+    assert all(address.startswith((url, "data:")) for address in asked), asked
+
+
+def test_it_mints_many_of_another_counter_and_copies_them(context: BrowserContext, page: Page, url: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_label("Counter").fill("orders")
+    page.get_by_label("How many").fill("100")
+    page.get_by_role("button", name="Mint").click()
+
+    expect(page.locator("#integer")).to_have_text("2 … 299")
+    expect(page.locator("#note")).to_have_text(f"100 integers of the counter orders, from {REGION}.")
+    assert page.url == url + "orders"
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    assert copied.split("\n") == [str(n) for n in range(2, 300, 3)]
+    page.reload()
+    expect(page.get_by_label("Counter")).to_have_value("orders")
+
+
+def test_it_offers_the_counters_that_there_are(page: Page) -> None:
+    expect(page.locator("#counters option")).to_have_count(2)
+    assert page.locator("#counters option").evaluate_all("all => all.map(o => o.value)") == ["integers", "orders"]
+
+
+def test_it_works_by_keyboard(page: Page) -> None:
+    expect(page.get_by_role("button", name="Mint")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#integer")).not_to_have_text("–")
+    first = int(big(page))
+    page.get_by_label("How many").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+    expect(page.locator("#integer")).to_have_text(f"{first + 3} … {first + 6}")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Copy")).to_be_focused()
+
+
+def test_an_unknown_counter_is_told(page: Page) -> None:
+    page.get_by_label("Counter").fill("nothing")
+    page.get_by_role("button", name="Mint").click()
+
+    expect(page.get_by_role("alert")).to_have_text("there is no counter 'nothing' in this region")
+    expect(page.locator("#integer")).to_have_text("–")
+    page.get_by_label("Counter").fill("integers")
+    minted(page)
+    expect(page.locator("#wrong")).to_be_empty()
+
+
+@pytest.mark.parametrize("wrong", ["", "Orders", "a/b", "-a", "é"])
+def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_label("Counter").fill(wrong)
+    page.get_by_role("button", name="Mint").click()
+
+    assert page.get_by_label("Counter").evaluate("input => input.matches(':invalid')")
+    assert asked == []
+
+
+def test_a_lost_answer_costs_nothing_since_the_retry_has_the_same_key(page: Page, url: str) -> None:
+    before = mint(url)[1]["integer"]
+    keys: list[str | None] = []
+
+    def lose(route: Route) -> None:
+        keys.append(route.request.headers.get("idempotency-key"))
+        if len(keys) == 1:
+            route.fetch()  # it was minted, but nobody hears of it
+            route.abort()
+        elif len(keys) == 2:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "try again"})
+        else:
+            route.continue_()
+
+    page.route(url + "integers*", lose)
+
+    assert minted(page) == before + 3
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    assert mint(url)[1]["integer"] == before + 6
+
+
+def test_no_network_is_told_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+    keys: list[str | None] = []
+
+    def cut(route: Route) -> None:
+        keys.append(route.request.headers.get("idempotency-key"))
+        route.abort()
+
+    page.route(url + "integers*", cut)
+    page.get_by_role("button", name="Mint").click()
+    expect(page.get_by_role("alert")).to_contain_text("No answer", timeout=20_000)
+    page.unroute(url + "integers*")
+    page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
+    minted(page)
+
+    assert len(set(keys)) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: Any) -> None:
+    context = chromium.new_context(viewport={"width": 360, "height": 640}, color_scheme=scheme, has_touch=True)
+    page = context.new_page()
+    page.goto(url)
+    page.get_by_label("How many").fill("1000")
+    page.get_by_role("button", name="Mint").tap()
+    expect(page.locator("#integer")).to_contain_text("…")
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    for target in ("Mint", "Copy"):
+        box = page.get_by_role("button", name=target).bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark"), back
+    context.close()
