@@ -3,6 +3,7 @@
 import pulumi
 
 from components.coordinator import Coordinator, CoordinatorArgs
+from components.gateway import Gateway, GatewayArgs
 from components.layout import places
 from components.regional_counter import RegionalCounter, RegionalCounterArgs
 from components.settings import Settings
@@ -18,6 +19,14 @@ coordinator = Coordinator(
     "coordinator",
     CoordinatorArgs(prefix=prefix, settings=settings, tables=[counter.table for counter in counters.values()]),
 )
+gateways = {
+    region: Gateway(
+        f"{region}-gateway",
+        GatewayArgs(region=region, prefix=prefix, settings=settings, table=counter.table),
+    )
+    for region, counter in counters.items()
+    if settings.api_gateway
+}
 
 pulumi.export("regions", list(settings.regions))
 pulumi.export(
@@ -28,6 +37,10 @@ pulumi.export(
 pulumi.export(
     "urls",
     {region: pulumi.Output.all(counter.url, coordinator.settled)[0] for region, counter in counters.items()},
+)
+pulumi.export(
+    "gatewayUrls",
+    {region: pulumi.Output.all(gateway.url, coordinator.settled)[0] for region, gateway in gateways.items()},
 )
 pulumi.export("counters", coordinator.settled["counters"])
 pulumi.export("coordinator", coordinator.function_name)

@@ -47,6 +47,9 @@ class Settings:
     idempotency_hours: int
     cors_origins: tuple[str, ...]
     open_counters: bool
+    api_gateway: bool
+    gateway_rate: int
+    gateway_burst: int
     floors: Mapping[str, int]
     """Counter → the integer below which it must mint nothing again."""
 
@@ -71,9 +74,13 @@ class Settings:
             idempotency_hours=reader.integer("idempotencyHours", 1, 8760, default=24),
             cors_origins=reader.origins(),
             open_counters=reader.boolean("openCounters", default=False),
+            api_gateway=reader.boolean("apiGateway", default=False),
+            gateway_rate=reader.integer("apiGatewayRate", 1, 100_000, default=1000),
+            gateway_burst=reader.integer("apiGatewayBurst", 1, 100_000, default=500),
             floors=reader.floors(),
         )
-        reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home))
+        roles = ("mint", "gateway") if settings.api_gateway else ("mint",)
+        reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home), roles)
         reader.finish()
         return settings
 
@@ -186,9 +193,9 @@ class _Reader:
             self.wrong(key, value, "is neither true nor false")
         return value == "true"
 
-    def check_names(self, stack: str, regions: Iterable[str]) -> None:
-        longest = max((len(region) for region in regions), default=0)
-        room = LONGEST_NAME - len(f"{self.project}--mint-") - longest
+    def check_names(self, stack: str, regions: Iterable[str], roles: Iterable[str]) -> None:
+        longest = max((len(region) for region in regions), default=0) + max(map(len, roles))
+        room = LONGEST_NAME - len(f"{self.project}---") - longest
         if len(stack) > room:
             self.errors.append(
                 f"stack: the name {stack!r} has {len(stack)} characters; with these regions at most {room} are "

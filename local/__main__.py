@@ -16,6 +16,7 @@ from .demo import how_to_go_on, table
 from .engine import deploy
 from .paths import LocalError, state_folder
 from .resources import Aws
+from .resources.apigateway import DOOR
 from .state import State
 
 
@@ -85,10 +86,12 @@ def _up(options: argparse.Namespace) -> None:
         raise LocalError(f"{error}{_if_ended(started)}") from error
     print(f"{options.stack}: {', '.join(f'{n} {what}' for what, n in done.items())}")
     _print(outputs)
+    if outputs["gatewayUrls"]:
+        print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
 
 
 def _if_ended(started: server.Server) -> str:
-    return "" if started.alive() else f"\nthe local AWS server has ended.\n{server.log_end()}"
+    return "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
 
 
 def _outputs(options: argparse.Namespace) -> None:
@@ -104,7 +107,7 @@ def _demo(options: argparse.Namespace) -> None:
     try:
         print(f"\n{table(outputs)}\n\n{how_to_go_on(outputs)}")
     except OSError as error:
-        raise LocalError(f"minting failed: {error}\n{server.log_end()}") from error
+        raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error
 
 
 def _deployed(stack: str) -> dict[str, Any]:
@@ -116,9 +119,10 @@ def _deployed(stack: str) -> dict[str, Any]:
 
 
 def _down(_: argparse.Namespace) -> None:
-    ended = server.stop()
+    DOOR.stop()
+    ended = server.SERVICE.stop()
     for path in state_folder().iterdir():
-        if path.name not in ("lock", "server.log"):
+        if path.name not in ("lock", "server.log", "door.log"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     print("ended; everything minted here is forgotten" if ended else "nothing ran here")
 

@@ -29,6 +29,6 @@ def aws() -> Generator[Aws]:
         finally:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("GLOBAL_INTEGERS_LOCAL", folder)
-                server.stop()
+                server.SERVICE.stop()
             assert not started.alive()
             assert not list(Path(folder).glob("server.json"))

@@ -4,6 +4,7 @@ A type that is missing here is added by a class with `apply` and `delete` (`kind
 its AWS service, and a line in `KINDS`.
 """
 
+from .apigateway import Deployment, MethodSettings, RestApi, Stage
 from .dynamodb import Table
 from .iam import Role, RolePolicy
 from .kind import Aws, Kind, Result
@@ -11,6 +12,10 @@ from .lambda_ import Function, FunctionUrl, Invocation, Permission
 from .logs import LogGroup
 
 KINDS: dict[str, Kind] = {
+    "aws:apigateway/deployment:Deployment": Deployment(),
+    "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
+    "aws:apigateway/restApi:RestApi": RestApi(),
+    "aws:apigateway/stage:Stage": Stage(),
     "aws:cloudwatch/logGroup:LogGroup": LogGroup(),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": Role(),

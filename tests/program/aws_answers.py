@@ -15,6 +15,10 @@ LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 FUNCTION = "aws:lambda/function:Function"
 FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl"
 PERMISSION = "aws:lambda/permission:Permission"
+REST_API = "aws:apigateway/restApi:RestApi"
+API_DEPLOYMENT = "aws:apigateway/deployment:Deployment"
+STAGE = "aws:apigateway/stage:Stage"
+METHOD_SETTINGS = "aws:apigateway/methodSettings:MethodSettings"
 INVOCATION = "aws:lambda/invocation:Invocation"
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -35,6 +39,8 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
             return {"arn": arn("lambda", region, f"function:{inputs['name']}")}
         case "aws:lambda/functionUrl:FunctionUrl":
             return {"functionUrl": url(region)}
+        case "aws:apigateway/stage:Stage":
+            return {"invokeUrl": f"https://abc{region}.execute-api.{region}.amazonaws.com/{inputs['stageName']}"}
         case "aws:lambda/invocation:Invocation":
             return {"result": json.dumps({"counters": {}})}
         case _:

@@ -101,11 +101,11 @@ def test_a_function_starts_from_its_archive_alone(functions: list[Resource], nam
     assert Path(started.stdout.strip()).is_relative_to(tmp_path)
 
 
-def test_no_archive_has_anything_but_python_files(functions: list[Resource], tmp_path: Path) -> None:
+def test_no_archive_has_anything_but_python_files_and_the_page(functions: list[Resource], tmp_path: Path) -> None:
     for function in functions:
         unpack(function, tmp_path)
 
-    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".py"}
+    assert {path.name for path in tmp_path.rglob("*") if path.suffix != ".py" and path.is_file()} == {"page.html"}
 
 
 def unpack(function: Resource, target: Path) -> None:
