@@ -74,9 +74,9 @@ def through(stack: Any) -> Ask:
         try:
             answer = stack.aws.client("dynamodb", HOME).update_item(**request)
         except ClientError as error:
-            told = {"__type": f"com.amazonaws.dynamodb.v20120810#{error.response['Error']['Code']}"}
-            if "Item" in error.response:
-                told["Item"] = error.response["Item"]
+            response: Any = error.response
+            told = {"__type": f"com.amazonaws.dynamodb.v20120810#{response['Error']['Code']}"}
+            told |= {"Item": response["Item"]} if "Item" in response else {}
             return answered(operation(stack.counters, path), 400, json.dumps(told))
         return answered(operation(stack.counters, path), 200, json.dumps({"Attributes": answer["Attributes"]}))
 

@@ -21,7 +21,7 @@ DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 def test_the_outputs_are_the_programs(deployed: Machine) -> None:
     outputs = deployed.outputs()
 
-    assert list(outputs) == ["regions", "layout", "urls", "counters", "coordinator"]
+    assert list(outputs) == ["regions", "layout", "urls", "gatewayUrls", "counters", "coordinator"]
     assert outputs["regions"] == DEV
     assert outputs["layout"] == {region: {"offset": n, "stride": 3} for n, region in enumerate(DEV, 1)}
     assert list(outputs["urls"]) == DEV
