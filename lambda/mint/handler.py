@@ -5,13 +5,17 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import deadline
 from .answer import Answer, Problem, healthy, minted, problem
+from .dynamodb import DynamoDB
 from .patience import patiently
-from .receipts import OtherRequest, Receipts
 from .request import Health, Mint, request_of
 from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
+
+if TYPE_CHECKING:
+    from .receipts import Receipts
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +25,7 @@ SOON = {"Retry-After": "1"}
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Answer one request (payload format 2.0). It mints what is asked for at most once, and nothing if refused."""
     try:
+        deadline.begin(context)
         return _respond(event)
     except Problem as refusal:
         return problem(refusal)
@@ -58,6 +63,8 @@ def _minted(request: Mint) -> tuple[Block, bool]:
     """The integers asked for, and whether an earlier request minted them."""
     if request.key is None:
         return _fresh(request), False
+    from .receipts import OtherRequest
+
     try:
         return _receipts().once(request.key, request.counter, request.count, lambda: _fresh(request))
     except OtherRequest:
@@ -81,10 +88,21 @@ def _fresh(request: Mint) -> Block:
 
 
 @cache
-def _table() -> CounterTable:
-    return CounterTable(os.environ["COUNTERS_TABLE"])
+def _dynamodb() -> DynamoDB:
+    return DynamoDB()
 
 
 @cache
-def _receipts() -> Receipts:
-    return Receipts(os.environ["RECEIPTS_TABLE"], int(os.environ["IDEMPOTENCY_HOURS"]) * 3600)
+def _table() -> CounterTable:
+    return CounterTable(os.environ["COUNTERS_TABLE"], _dynamodb())
+
+
+@cache
+def _receipts() -> "Receipts":
+    from .receipts import Receipts
+
+    return Receipts(os.environ["RECEIPTS_TABLE"], int(os.environ["IDEMPOTENCY_HOURS"]) * 3600, _dynamodb())
+
+
+if "COUNTERS_TABLE" in os.environ:  # in Lambda, while it still lends a whole processor; no call is made
+    _table()

@@ -1,46 +1,21 @@
 """The region's counter table: the one write that mints."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
-
-# A mint takes some milliseconds. What takes a second is lost, and another try is cheaper than waiting.
-# An attempt whose answer was lost may have minted: the next mints another. A gap, never a duplicate.
-TRANSPORT = Config(
-    connect_timeout=1, read_timeout=1, retries={"mode": "standard", "total_max_attempts": 3}, tcp_keepalive=True
-)
-
-PASSING = frozenset(
-    {
-        "InternalServerError",
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ServiceUnavailable",
-        "ThrottlingException",
-    }
-)
-"""Errors that pass by themselves (DynamoDB guide, "Error handling")."""
-
+from .dynamodb import DynamoDB
+from .failure import NoAnswer, ServiceError
 
 TRIES = 5
 """Of a block while the layout changes under it: in practice it changes once."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """`count` integers from `first` on, `stride` apart."""
 
     first: int
     stride: int
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def integers(self) -> list[int]:
         return list(range(self.first, self.first + self.count * self.stride, self.stride))
@@ -73,9 +48,9 @@ class Unavailable(Exception):
 class CounterTable:
     """One region's table, spoken to through one kept connection."""
 
-    def __init__(self, name: str, client: "DynamoDBClient | None" = None) -> None:
+    def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
         self._name = name
-        self._client: DynamoDBClient = client or boto3.client("dynamodb", config=TRANSPORT)
+        self._dynamodb = dynamodb or DynamoDB()
         self._seen: dict[str, tuple[int, int]] = {}
 
     def mint(self, counter: str) -> Block:
@@ -122,7 +97,7 @@ class CounterTable:
         Raises:
             Unavailable
         """
-        called(lambda: self._client.get_item(TableName=self._name, Key={"counter": {"S": counter}}))
+        called(lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}}))
 
     def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
         request: dict[str, Any] = {
@@ -136,7 +111,7 @@ class CounterTable:
         if values:
             request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
         try:
-            attributes: Mapping[str, Any] = called(lambda: self._client.update_item(**request))["Attributes"]
+            attributes: Mapping[str, Any] = called(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
         except ConditionFailed as failed:
             if not failed.item:
                 self._seen.pop(counter, None)
@@ -155,13 +130,11 @@ def called(call: Callable[[], Any]) -> Any:
     """Call DynamoDB, and say what went wrong in this module's words."""
     try:
         return call()
-    except ClientError as error:
-        code = error.response.get("Error", {}).get("Code", "")
-        if code == "ConditionalCheckFailedException":
-            item: Any = error.response.get("Item")
-            raise ConditionFailed(item) from None
-        if code in PASSING or code == "ResourceNotFoundException":
+    except ServiceError as error:
+        if error.code == "ConditionalCheckFailedException":
+            raise ConditionFailed(error.item) from None
+        if error.passing or error.code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
         raise
-    except BotoCoreError as error:  # connection, time-out
+    except NoAnswer as error:  # connection, time-out
         raise Unavailable(str(error)) from error

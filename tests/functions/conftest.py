@@ -57,6 +57,7 @@ def forget() -> None:
     """What a warm function remembers: as if it were cold."""
     mint.handler._table.cache_clear()
     mint.handler._receipts.cache_clear()
+    mint.handler._dynamodb.cache_clear()
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
