@@ -1,7 +1,7 @@
 """One connection to a service, kept open: plain or TLS, one exchange at a time.
 
-Not `http.client`: with the parser of e-mails that it reads headers with, it takes 14 ms to import, and
-0.13 ms of processor time and 6 MB more (docs/performance.md). `ssl` is imported for an https endpoint only.
+Not `http.client`, which reads headers with a parser of e-mails: 14 ms more to import, 0.13 ms more of
+processor time a request (0.20 for an exchange, here 0.07), 6 MB more.
 """
 
 import select

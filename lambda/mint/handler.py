@@ -1,6 +1,5 @@
 """The entry: a Function URL's event in, an answer out. Never raises."""
 
-import logging
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -15,9 +14,9 @@ from .request import Health, Mint, request_of
 from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
 
 if TYPE_CHECKING:
-    from .receipts import Receipts
+    from logging import Logger
 
-log = logging.getLogger(__name__)
+    from .receipts import Receipts
 
 SOON = {"Retry-After": "1"}
 
@@ -31,7 +30,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         return problem(refusal)
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
-        log.exception("unexpected error in request %s", request_id)
+        _log().exception("unexpected error in request %s", request_id)
         return problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}"))
 
 
@@ -55,7 +54,7 @@ def _respond(event: Mapping[str, Any]) -> Answer:
                     headers=headers,
                 )
     except Unavailable as unavailable:
-        log.warning("table unavailable: %s", unavailable)
+        _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", SOON) from None
 
 
@@ -85,6 +84,12 @@ def _fresh(request: Mint) -> Block:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", SOON) from None
         left = "is used up" if count == 1 else f"has fewer than {count} integers left"
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
+
+
+def _log() -> "Logger":
+    import logging
+
+    return logging.getLogger(__name__)
 
 
 @cache

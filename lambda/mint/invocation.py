@@ -1,36 +1,33 @@
-"""Calling another Lambda function, and waiting for what it returns (Lambda reference, "Invoke")."""
+"""Calls another function and waits for its answer (Lambda reference, "Invoke")."""
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from .failure import NoAnswer, ServiceError
 from .service import Service
 from .signature import encoded
 
 
-class FunctionFailed(Exception):
-    """The function ran and raised, or ran out of time or memory. `message` is its errorMessage."""
-
-    def __init__(self, function: str, message: str, kind: str) -> None:
-        super().__init__(f"{function}: {kind}: {message}" if kind else f"{function}: {message}")
-        self.message = message
-        self.kind = kind
-        """Its errorType: the exception's class."""
+class InvocationFailed(Exception):
+    """The function ran and raised, or ran out of time: its errorMessage."""
 
 
-def invoke(
-    function: str, payload: Mapping[str, Any], timeout: float, *, region: str | None = None, repeatable: bool = False
-) -> Any:
-    """Call `function` (a name or an ARN) in `region`, and return what it returns: decoded JSON, such as a dict.
+class NotReached(Exception):
+    """It was refused, or there is no answer in time or none at all: it may run nevertheless."""
 
-    On a connection of its own, since it is seldom done. `timeout` in seconds, for an attempt. Unless
-    `repeatable`, it is invoked at most once: tried again only if it certainly did not run. The
-    coordinator may be called any number of times to the same effect, so calls of it are repeatable.
+
+def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeatable: bool = False) -> dict[str, Any]:
+    """`function`: an ARN, whose region is asked, or a name in this region. `timeout` in seconds, for an attempt.
+
+    On a connection of its own, since it is seldom done. Unless `repeatable`, the function runs at most once:
+    it is asked again only if it certainly did not run. The coordinator may be asked any number of times
+    to the same effect, so asking it is repeatable.
 
     Raises:
-        FunctionFailed, NoAnswer, ServiceError (such as ResourceNotFoundException, AccessDeniedException)
+        InvocationFailed, NotReached
     """
-    service = Service("lambda", region)
+    service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:
         reply = service.post(
             f"/2015-03-31/functions/{encoded(function)}/invocations",
@@ -39,11 +36,11 @@ def invoke(
             timeout=timeout,
             repeatable=repeatable,
         )
+    except (NoAnswer, ServiceError) as error:
+        raise NotReached(str(error)) from error
     finally:
         service.close()
+    document: dict[str, Any] = reply.document if isinstance(reply.document, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     if "x-amz-function-error" in reply.headers:
-        error: Mapping[str, Any] = (
-            cast("Mapping[str, Any]", reply.document) if isinstance(reply.document, Mapping) else {}
-        )
-        raise FunctionFailed(function, str(error.get("errorMessage", "no message")), str(error.get("errorType", "")))
-    return reply.document
+        raise InvocationFailed(str(document.get("errorMessage", "no message")))
+    return document

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import boto3
+import mint.deadline
 import mint.handler
 import pytest
 
@@ -51,6 +52,21 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         client = aws.client("dynamodb", region)
         if table in client.list_tables()["TableNames"]:
             client.delete_table(TableName=table)
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """The environment that Lambda gives a function, and no limit of time from an earlier test."""
+    for name, value in {
+        "AWS_REGION": "eu-west-1",
+        "AWS_ACCESS_KEY_ID": "AKID",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_SESSION_TOKEN": "the-token",
+    }.items():
+        monkeypatch.setenv(name, value)
+    mint.deadline.begin(None)
+    yield
+    mint.deadline.begin(None)
 
 
 def forget() -> None:
