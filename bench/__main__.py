@@ -45,7 +45,11 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for source in (*ROOT.glob("lambda/mint/*.*"), *ROOT.glob("bench/subject*.py"), *ROOT.glob("bench/subjects/*.*")):
+        for source in (
+            *ROOT.glob("lambda/mint/*.*"),
+            *ROOT.glob("bench/subject*.py"),
+            *ROOT.glob("bench/subjects/*.*"),
+        ):
             target = folder / source.relative_to(ROOT).as_posix().removeprefix("lambda/")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
@@ -110,7 +114,7 @@ def together(bench: Bench, endpoint: str, rounds: int, seconds: float) -> dict[s
             one = bench.run(subject, relay.endpoint, 10**9, seconds)
             figures[subject]["units"] = relay.counts["write units"] / len(one["integers"])
         with Relay(endpoint) as relay, ThreadPoolExecutor(WRITERS) as pool:
-            all_runs = list(pool.map(lambda _, s=subject, e=relay.endpoint: bench.run(s, e, 60), range(WRITERS)))
+            all_runs = list(pool.map(bench.run, [subject] * WRITERS, [relay.endpoint] * WRITERS, [60] * WRITERS))
             figures[subject]["refused"] = relay.counts["refused"] / relay.counts["writes"]
         integers = [n for run in (*made, one, *all_runs) for n in run["integers"]]
         assert len(integers) == len(set(integers)), f"{subject} minted an integer twice"

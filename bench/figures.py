@@ -40,7 +40,10 @@ def table(figures: Figures) -> str:
         rows.append([name, *(form.format(figures[key][column]) for column, (_, form) in COLUMNS.items())])
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = [
-        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
         for row in rows
     ]
     parts = ", ".join(

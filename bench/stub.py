@@ -43,7 +43,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             headers = {
-                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])
+                name.lower(): value.strip()
+                for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])
             }
             request = json.loads(await reader.readexactly(int(headers["content-length"])))
             status, document = answer(headers["x-amz-target"].rpartition(".")[2], request)

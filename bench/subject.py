@@ -35,7 +35,8 @@ def main(name: str, requests: int, seconds: float) -> None:
                 "requests_per_s": done / wall,
                 "integers_per_s": (len(integers) - made) / wall,
                 # Kilobytes on Linux, bytes on a Mac (getrusage(2)).
-                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
+                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                / (1e6 if sys.platform == "darwin" else 1e3),
                 "integers": integers,
             }
         )

@@ -21,7 +21,7 @@ def create(counter: str) -> Answer:
         Problem: 403, it is switched off; 503, the coordinator refused or has not answered.
     """
     try:
-        done = invoke(_coordinator(), {"create": [counter]}, TIMEOUT)
+        done = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, repeatable=True)
     except InvocationFailed as failed:
         log.error("the coordinator refused to create %s: %s", counter, failed)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused: {failed}"[:280]) from None

@@ -1,35 +1,30 @@
 """The entry: a Function URL's event in, an answer out. Never raises."""
 
-import logging
 import os
 from collections.abc import Mapping
-from functools import cache
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import deadline, warm
 from .answer import Answer, Problem, minted, problem, told
-from .counters import create, listed
-from .page import page
-from .patience import patiently
-from .receipts import OtherRequest, Receipts
+from .minting import SOON, mint
 from .request import Create, Health, Mint, Names, Page, Whose, request_of
-from .table import Block, CeilingReached, CounterTable, Unavailable, UnknownCounter
-from .whose import whose
+from .table import Unavailable
 
-log = logging.getLogger(__name__)
-
-SOON = {"Retry-After": "1"}
+if TYPE_CHECKING:
+    from logging import Logger
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
     """Answer one request (payload format 2.0). It mints what is asked for at most once, and nothing if refused."""
     try:
+        deadline.begin(context)
         return _respond(event)
     except Problem as refusal:
         return problem(refusal)
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
-        log.exception("unexpected error in request %s", request_id)
+        _log().exception("unexpected error in request %s", request_id)
         return problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}"))
 
 
@@ -37,65 +32,52 @@ def _respond(event: Mapping[str, Any]) -> Answer:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
     try:
-        match request:
-            case Health():
-                _table().answers(os.environ["DEFAULT_COUNTER"])
-                return told({"status": "ok", "region": region})
-            case Page(counter):
-                return page(counter, region, _table().layouts(counter), open_counters="COORDINATOR" in os.environ)
-            case Whose(counter, integer):
-                return told(whose(_table(), region, counter, integer))
-            case Create(counter):
-                return create(counter)
-            case Names(limit, after):
-                return listed(_table(), limit, after)
-            case Mint():
-                block, replayed = _minted(request)
-                headers = {"Idempotency-Replayed": "true"} if replayed else {}
-                return minted(
-                    request.counter,
-                    region,
-                    block.integers(),
-                    block=request.count is not None,
-                    as_text=request.as_text,
-                    headers=headers,
-                )
+        if isinstance(request, Mint):
+            block, replayed = mint(request)
+            return minted(
+                request.counter,
+                region,
+                block.integers(),
+                block=request.count is not None,
+                as_text=request.as_text,
+                headers={"Idempotency-Replayed": "true"} if replayed else {},
+            )
+        return _told(request, region)
     except Unavailable as unavailable:
-        log.warning("table unavailable: %s", unavailable)
+        _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", SOON) from None
 
 
-def _minted(request: Mint) -> tuple[Block, bool]:
-    """The integers asked for, and whether an earlier request minted them."""
-    if request.key is None:
-        return _fresh(request), False
-    try:
-        return _receipts().once(request.key, request.counter, request.count, lambda: _fresh(request))
-    except OtherRequest:
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "this Idempotency-Key was used for another counter or count; use a new one"
-        ) from None
+def _told(request: Page | Health | Whose | Create | Names, region: str) -> Answer:
+    """What mints nothing: its modules are imported when it is asked for."""
+    table = warm.table()
+    match request:
+        case Health():
+            table.answers(os.environ["DEFAULT_COUNTER"])
+            return told({"status": "ok", "region": region})
+        case Page(counter):
+            from .page import page
+
+            return page(counter, region, table.layouts(counter), open_counters="COORDINATOR" in os.environ)
+        case Whose(counter, integer):
+            from .whose import whose
+
+            return told(whose(table, region, counter, integer))
+        case Create(counter):
+            from .counters import create
+
+            return create(counter)
+        case Names(limit, after):
+            from .counters import listed
+
+            return listed(table, limit, after)
 
 
-def _fresh(request: Mint) -> Block:
-    counter, count = request.counter, request.count or 1
-    table = _table()
-    try:
-        return patiently(lambda: table.mint(counter) if count == 1 else table.mint_block(counter, count))
-    except UnknownCounter:
-        raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
-    except CeilingReached as reached:
-        if reached.fenced:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", SOON) from None
-        left = "is used up" if count == 1 else f"has fewer than {count} integers left"
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
+def _log() -> "Logger":
+    import logging
+
+    return logging.getLogger(__name__)
 
 
-@cache
-def _table() -> CounterTable:
-    return CounterTable(os.environ["COUNTERS_TABLE"])
-
-
-@cache
-def _receipts() -> Receipts:
-    return Receipts(os.environ["RECEIPTS_TABLE"], int(os.environ["IDEMPOTENCY_HOURS"]) * 3600)
+if "COUNTERS_TABLE" in os.environ:  # in Lambda
+    warm.prepare()

@@ -1,38 +1,46 @@
-"""Calls another function and waits for its answer."""
+"""Calls another function and waits for its answer (Lambda reference, "Invoke")."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from .failure import NoAnswer, ServiceError
+from .service import Service
+from .signature import encoded
 
 
 class InvocationFailed(Exception):
-    """The function ran and raised: its message."""
+    """The function ran and raised, or ran out of time: its errorMessage."""
 
 
 class NotReached(Exception):
-    """No answer in time, or none at all: it may run nevertheless."""
+    """It was refused, or there is no answer in time or none at all: it may run nevertheless."""
 
 
-def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """`function`: an ARN, whose region is asked. `timeout` in seconds.
+def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeatable: bool = False) -> dict[str, Any]:
+    """`function`: an ARN, whose region is asked, or a name in this region. `timeout` in seconds, for an attempt.
+
+    On a connection of its own, since it is seldom done. Unless `repeatable`, the function runs at most once:
+    it is asked again only if it certainly did not run. The coordinator may be asked any number of times
+    to the same effect, so asking it is repeatable.
 
     Raises:
         InvocationFailed, NotReached
     """
-    client = boto3.client(
-        "lambda",
-        region_name=function.split(":")[3],
-        config=Config(connect_timeout=1, read_timeout=timeout, retries={"total_max_attempts": 1}),
-    )
+    service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:
-        answer = client.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
-        document = json.load(answer["Payload"])
-    except (ClientError, BotoCoreError) as error:
+        reply = service.post(
+            f"/2015-03-31/functions/{encoded(function)}/invocations",
+            {"Content-Type": "application/json"},
+            json.dumps(payload).encode(),
+            timeout=timeout,
+            repeatable=repeatable,
+        )
+    except (NoAnswer, ServiceError) as error:
         raise NotReached(str(error)) from error
-    if answer.get("FunctionError"):
-        raise InvocationFailed(str(document.get("errorMessage", document)))
+    finally:
+        service.close()
+    document: dict[str, Any] = reply.document if isinstance(reply.document, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    if "x-amz-function-error" in reply.headers:
+        raise InvocationFailed(str(document.get("errorMessage", "no message")))
     return document

@@ -1,12 +1,10 @@
 """Whose an integer is, and whether it was minted: arithmetic on the layouts that the coordinator has recorded here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Who minted what from `base` on, in one epoch."""
 
     epoch: int
@@ -14,8 +12,7 @@ class Layout:
     regions: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(NamedTuple):
     """The one region that minted, or may mint, an integer: `offset` from 1 to `stride`, in that epoch."""
 
     region: str

@@ -4,7 +4,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +17,12 @@ SOURCE = Path(__file__).with_name("page.html")
 def page(counter: str, region: str, layouts: Sequence[Layout], *, open_counters: bool) -> Answer:
     """`layouts`: as far as this region has been told, the oldest first."""
     html, policy = _source()
-    data = {"counter": counter, "region": region, "layouts": list(map(asdict, layouts)), "open": open_counters}
+    data = {
+        "counter": counter,
+        "region": region,
+        "layouts": [layout._asdict() for layout in layouts],
+        "open": open_counters,
+    }
     return {
         "statusCode": 200,
         "headers": {

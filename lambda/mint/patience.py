@@ -1,10 +1,10 @@
 """Waiting out a change of layout, so that a client normally notices nothing."""
 
-import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from . import deadline
 from .table import CeilingReached
 
 LONGEST = 2.0
@@ -22,14 +22,16 @@ def patiently(mint: Callable[[], T]) -> T:
     Raises:
         CeilingReached: it still is, or it isn't fenced: then no time helps.
     """
-    deadline = time.monotonic() + LONGEST
+    ends = time.monotonic() + min(LONGEST, deadline.left())
     pause = FIRST_PAUSE
     while True:
         try:
             return mint()
         except CeilingReached as reached:
+            import random  # 1 ms, and only a change of layout needs it
+
             wait = random.uniform(0, pause)  # noqa: S311 (spreads load, guards nothing)
-            if not reached.fenced or time.monotonic() + wait > deadline:
+            if not reached.fenced or time.monotonic() + wait > ends:
                 raise
         time.sleep(wait)
         pause = min(2 * pause, LONGEST_PAUSE)

@@ -7,37 +7,31 @@ are burnt.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-import boto3
-
-from .table import TRANSPORT, Block, ConditionFailed, called
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
+from .dynamodb import DynamoDB
+from .table import Block, ConditionFailed, called
 
 
 class OtherRequest(Exception):
     """The key was used before, for another counter or count."""
 
 
-@dataclass(frozen=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What was asked for under a key, and what came of it. `count` None: one integer, not a block."""
 
     counter: str
-    count: int | None
+    count: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
     block: Block
 
 
 class Receipts:
     """One region's receipts. `lifetime` in seconds; expiry is checked here, since TTL may lag by days."""
 
-    def __init__(self, table: str, lifetime: int, client: "DynamoDBClient | None" = None) -> None:
+    def __init__(self, table: str, lifetime: int, dynamodb: DynamoDB | None = None) -> None:
         self._table = table
         self._lifetime = lifetime
-        self._client: DynamoDBClient = client or boto3.client("dynamodb", config=TRANSPORT)
+        self._dynamodb = dynamodb or DynamoDB()
 
     def once(self, key: str, counter: str, count: int | None, mint: Callable[[], Block]) -> tuple[Block, bool]:
         """The block minted for this key, and whether it was minted by an earlier request.
@@ -45,7 +39,8 @@ class Receipts:
         Raises:
             OtherRequest, and whatever `mint` raises; Unavailable.
         """
-        answer = called(lambda: self._client.get_item(TableName=self._table, Key=_key(key), ConsistentRead=True))
+        request = {"TableName": self._table, "Key": _key(key), "ConsistentRead": True}
+        answer = called(lambda: self._dynamodb.call("GetItem", request))
         found = answer.get("Item")
         if found and int(found["expires"]["N"]) > time.time():
             return _same(found, counter, count), True
@@ -53,24 +48,28 @@ class Receipts:
         try:
             called(lambda: self._put(key, Receipt(counter, count, block)))
         except ConditionFailed as lost:  # only an item can make the condition fail
-            return _same(lost.item or {}, counter, count), True
+            stands = _same(lost.item or {}, counter, count)
+            return stands, stands != block  # our own: an attempt whose answer was lost had put it
         return block, False
 
     def _put(self, key: str, receipt: Receipt) -> object:
         now = int(time.time())
-        return self._client.put_item(
-            TableName=self._table,
-            Item={
-                **_key(key),
-                "counter": {"S": receipt.counter},
-                "count": {"N": str(receipt.count or 0)},
-                "first": {"N": str(receipt.block.first)},
-                "stride": {"N": str(receipt.block.stride)},
-                "expires": {"N": str(now + self._lifetime)},
+        return self._dynamodb.call(
+            "PutItem",
+            {
+                "TableName": self._table,
+                "Item": {
+                    **_key(key),
+                    "counter": {"S": receipt.counter},
+                    "count": {"N": str(receipt.count or 0)},
+                    "first": {"N": str(receipt.block.first)},
+                    "stride": {"N": str(receipt.block.stride)},
+                    "expires": {"N": str(now + self._lifetime)},
+                },
+                "ConditionExpression": "attribute_not_exists(receipt) OR expires <= :now",
+                "ExpressionAttributeValues": {":now": {"N": str(now)}},
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             },
-            ConditionExpression="attribute_not_exists(receipt) OR expires <= :now",
-            ExpressionAttributeValues={":now": {"N": str(now)}},
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
 
 

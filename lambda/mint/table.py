@@ -1,48 +1,24 @@
 """The region's counter table: the one write that mints."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
-from .ownership import Layout, layouts_of
+from .dynamodb import DynamoDB
+from .failure import NoAnswer, ServiceError
 
 if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
-
-# A mint takes some milliseconds. What takes a second is lost, and another try is cheaper than waiting.
-# An attempt whose answer was lost may have minted: the next mints another. A gap, never a duplicate.
-TRANSPORT = Config(
-    connect_timeout=1, read_timeout=1, retries={"mode": "standard", "total_max_attempts": 3}, tcp_keepalive=True
-)
-
-PASSING = frozenset(
-    {
-        "InternalServerError",
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ServiceUnavailable",
-        "ThrottlingException",
-    }
-)
-"""Errors that pass by themselves (DynamoDB guide, "Error handling")."""
-
+    from .ownership import Layout
 
 TRIES = 5
 """Of a block while the layout changes under it: in practice it changes once."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """`count` integers from `first` on, `stride` apart."""
 
     first: int
     stride: int
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def integers(self) -> list[int]:
         return list(range(self.first, self.first + self.count * self.stride, self.stride))
@@ -75,9 +51,9 @@ class Unavailable(Exception):
 class CounterTable:
     """One region's table, spoken to through one kept connection."""
 
-    def __init__(self, name: str, client: "DynamoDBClient | None" = None) -> None:
+    def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
         self._name = name
-        self._client: DynamoDBClient = client or boto3.client("dynamodb", config=TRANSPORT)
+        self._dynamodb = dynamodb or DynamoDB()
         self._seen: dict[str, tuple[int, int]] = {}
 
     def mint(self, counter: str) -> Block:
@@ -124,7 +100,7 @@ class CounterTable:
         Raises:
             Unavailable
         """
-        called(lambda: self._client.get_item(TableName=self._name, Key={"counter": {"S": counter}}))
+        called(lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}}))
 
     def numbers(self, counter: str) -> dict[str, int]:
         """The counter's item as it stands: `issued`, `stride`, `ceiling`, `epoch`, and `issued_<epoch>` of past ones.
@@ -137,14 +113,18 @@ class CounterTable:
             raise UnknownCounter
         return _numbers(item)
 
-    def layouts(self, counter: str) -> tuple[Layout, ...]:
+    def layouts(self, counter: str) -> "tuple[Layout, ...]":
         """All layouts that this region has been told of, the oldest first; none of an unknown counter.
 
         Raises:
             Unavailable
         """
         record = self._get(f"{counter}/layouts")
-        return layouts_of(record) if record else ()
+        if record is None:
+            return ()
+        from .ownership import layouts_of
+
+        return layouts_of(record)
 
     def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
         """Up to `limit` counters, in no order, and the key after which the list goes on, if it does.
@@ -162,7 +142,7 @@ class CounterTable:
             }
             if after is not None:
                 request["ExclusiveStartKey"] = {"counter": {"S": after}}
-            page = called(lambda request=request: self._client.scan(**request))
+            page = called(lambda request=request: self._dynamodb.call("Scan", request))
             # The items that keep layouts are not counters.
             names += [item["counter"]["S"] for item in page["Items"] if "/" not in item["counter"]["S"]]
             after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
@@ -171,7 +151,7 @@ class CounterTable:
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
-        return called(lambda: self._client.get_item(**request)).get("Item")
+        return called(lambda: self._dynamodb.call("GetItem", request)).get("Item")
 
     def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
         request: dict[str, Any] = {
@@ -185,7 +165,7 @@ class CounterTable:
         if values:
             request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
         try:
-            attributes: Mapping[str, Any] = called(lambda: self._client.update_item(**request))["Attributes"]
+            attributes: Mapping[str, Any] = called(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
         except ConditionFailed as failed:
             if not failed.item:
                 self._seen.pop(counter, None)
@@ -208,13 +188,11 @@ def called(call: Callable[[], Any]) -> Any:
     """Call DynamoDB, and say what went wrong in this module's words."""
     try:
         return call()
-    except ClientError as error:
-        code = error.response.get("Error", {}).get("Code", "")
-        if code == "ConditionalCheckFailedException":
-            item: Any = error.response.get("Item")
-            raise ConditionFailed(item) from None
-        if code in PASSING or code == "ResourceNotFoundException":
+    except ServiceError as error:
+        if error.code == "ConditionalCheckFailedException":
+            raise ConditionFailed(error.item) from None
+        if error.passing or error.code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
         raise
-    except BotoCoreError as error:  # connection, time-out
+    except NoAnswer as error:  # connection, time-out
         raise Unavailable(str(error)) from error

@@ -8,7 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 import boto3
+import mint.deadline
 import mint.handler
+import mint.warm
 import pytest
 from laying_out import make_table
 
@@ -54,10 +56,24 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
             client.delete_table(TableName=table)
 
 
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """The environment that Lambda gives a function, and no limit of time from an earlier test."""
+    for name, value in {
+        "AWS_REGION": "eu-west-1",
+        "AWS_ACCESS_KEY_ID": "AKID",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_SESSION_TOKEN": "the-token",
+    }.items():
+        monkeypatch.setenv(name, value)
+    mint.deadline.begin(None)
+    yield
+    mint.deadline.begin(None)
+
+
 def forget() -> None:
     """What a warm function remembers: as if it were cold."""
-    mint.handler._table.cache_clear()
-    mint.handler._receipts.cache_clear()
+    mint.warm.forget()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import mint.handler
+import mint.warm
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -70,8 +71,9 @@ class Receipts:
 @pytest.fixture
 def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table is needed to read a request."""
-    monkeypatch.setattr(mint.handler, "_table", Table)
-    monkeypatch.setattr(mint.handler, "_receipts", Receipts)
+    monkeypatch.setattr(mint.warm, "table", Table)
+    monkeypatch.setattr(mint.warm, "leases", Table)
+    monkeypatch.setattr(mint.warm, "receipts", Receipts)
     monkeypatch.setenv("DEFAULT_COUNTER", "integers")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
 

@@ -57,8 +57,7 @@ def test_a_block_never_passes_a_ceiling(ask: Any, stack: Any) -> None:
 
 def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Any, stack: Any) -> None:
     deploy()
-    client = stack.aws.client("dynamodb", "us-east-1")
-    table = CounterTable(stack.counters, client)
+    table = CounterTable(stack.counters)
     assert table.mint("integers").integers() == [1]
     assert table.mint_block("integers", 2).integers() == [4, 7]
 
@@ -71,7 +70,7 @@ def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Any, stac
 
 def test_a_block_at_a_fenced_ceiling_that_it_does_not_fit_under_waits(stack: Any) -> None:
     put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1, fenced=True))
-    table = CounterTable(stack.counters, stack.aws.client("dynamodb", "us-east-1"))
+    table = CounterTable(stack.counters)
 
     with pytest.raises(CeilingReached) as reached:
         table.mint_block("integers", 2)

@@ -9,6 +9,7 @@ import mint.handler
 import pytest
 from coordinate.model import Item
 from laying_out import delete_item, deploy, item, make_table, put_item
+from mint.dynamodb import DynamoDB
 from mint.table import CounterTable
 
 
@@ -67,12 +68,16 @@ def test_what_cant_be_a_counter_is_not_found_without_asking_the_table(
 def test_a_mint_is_one_call(ask: Any, stack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
     calls: list[str] = []
-    client = stack.aws.client("dynamodb", "us-east-1")
-    update = client.update_item
-    monkeypatch.setattr(client, "update_item", lambda **request: (calls.append("update"), update(**request))[1])
+    call = DynamoDB.call
 
-    assert CounterTable(stack.counters, client).mint("integers").integers() == [1]
-    assert calls == ["update"]
+    def counted(dynamodb: DynamoDB, operation: str, request: Any) -> Any:
+        calls.append(operation)
+        return call(dynamodb, operation, request)
+
+    monkeypatch.setattr(DynamoDB, "call", counted)
+
+    assert CounterTable(stack.counters).mint("integers").integers() == [1]
+    assert calls == ["UpdateItem"]
 
 
 def test_a_lost_item_is_an_error_and_never_a_restart(ask: Any, stack: Any) -> None:

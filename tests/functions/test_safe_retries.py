@@ -4,7 +4,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import boto3
 import pytest
 from laying_out import deploy, item
 from mint.receipts import OtherRequest, Receipts
@@ -77,8 +76,8 @@ def test_an_expired_receipt_counts_no_more_though_it_is_still_there(
 
 def test_many_at_once_with_one_key_get_the_same_integer(stack: Any) -> None:
     deploy()
-    table = CounterTable(stack.counters, boto3.client("dynamodb"))
-    receipts = Receipts(stack.receipts, 3600, boto3.client("dynamodb"))
+    table = CounterTable(stack.counters)
+    receipts = Receipts(stack.receipts, 3600)
 
     with ThreadPoolExecutor(8) as pool:
         runs = [pool.submit(receipts.once, "k", "integers", None, lambda: table.mint("integers")) for _ in range(24)]
@@ -89,7 +88,7 @@ def test_many_at_once_with_one_key_get_the_same_integer(stack: Any) -> None:
 
 
 def test_who_loses_the_race_returns_the_winners_integers(stack: Any) -> None:
-    receipts = Receipts(stack.receipts, 3600, boto3.client("dynamodb"))
+    receipts = Receipts(stack.receipts, 3600)
     winner = Block(1, 3, 1)
 
     def late() -> Block:
@@ -100,7 +99,7 @@ def test_who_loses_the_race_returns_the_winners_integers(stack: Any) -> None:
 
 
 def test_who_loses_the_race_to_another_request_is_refused(stack: Any) -> None:
-    receipts = Receipts(stack.receipts, 3600, boto3.client("dynamodb"))
+    receipts = Receipts(stack.receipts, 3600)
 
     def late() -> Block:
         receipts.once("k", "orders", None, lambda: Block(1, 3, 1))
