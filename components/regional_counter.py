@@ -53,6 +53,7 @@ class RegionalCounter(pulumi.ComponentResource):
                     "RECEIPTS_TABLE": receipts.name,
                     "DEFAULT_COUNTER": settings.counters[0],
                     "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
+                    "LEASE": str(settings.lease),
                     **({"COORDINATOR": coordinator} if settings.open_counters else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(

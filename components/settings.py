@@ -45,6 +45,7 @@ class Settings:
     reserved_concurrency: int
     protect: bool
     idempotency_hours: int
+    lease: int
     cors_origins: tuple[str, ...]
     open_counters: bool
     api_gateway: bool
@@ -72,6 +73,7 @@ class Settings:
             reserved_concurrency=reader.integer("reservedConcurrency", 0, 100_000, default=0),
             protect=reader.boolean("protect", default=True),
             idempotency_hours=reader.integer("idempotencyHours", 1, 8760, default=24),
+            lease=reader.integer("lease", 1, 1000, default=1),
             cors_origins=reader.origins(),
             open_counters=reader.boolean("openCounters", default=False),
             api_gateway=reader.boolean("apiGateway", default=False),

@@ -19,6 +19,7 @@ OTHER: dict[str, object] = {
     "logRetentionDays": 30,
     "reservedConcurrency": 5,
     "idempotencyHours": 48,
+    "lease": 100,
     "corsOrigins": ["https://shop.example"],
     "openCounters": True,
     "apiGateway": True,
