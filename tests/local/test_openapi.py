@@ -11,6 +11,8 @@ from schemathesis import Case
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
 # A key that another request has used is refused (422), however well formed both are.
 schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404", "422"]
+# Parameters that the document doesn't name are ignored, as usual; tests/functions/test_any_event.py sends them too.
+schema.config.generation.update(allow_extra_parameters=False)
 PATIENT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
