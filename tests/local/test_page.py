@@ -198,6 +198,96 @@ def test_no_network_is_told_and_the_next_click_is_the_same_request(page: Page, u
     assert len(set(keys)) == 1
 
 
+def test_integers_are_shown_though_the_page_of_their_counter_did_not_come(page: Page, url: str) -> None:
+    page.route(url + "orders", lambda route: route.abort())  # the GET; the POST has a count
+    page.get_by_label("Counter").fill("orders")
+    page.get_by_role("button", name="Mint").click()
+
+    expect(page.locator("#integer")).not_to_have_text("–")
+    expect(page.locator("#note")).to_have_text(f"One integer of the counter orders, from {REGION}.")
+    expect(page.locator("#wrong")).to_be_empty()
+    expect(page.get_by_role("button", name="Copy")).to_be_enabled()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(403, '{"Message": "Forbidden"}'), (429, '{"Reason": "ConcurrentInvocationLimitExceeded"}'), (499, "{}")],
+)
+def test_an_answer_of_lambda_itself_is_told_though_it_is_no_problem_document(
+    page: Page, url: str, status: int, body: str
+) -> None:
+    page.route(url + "integers*", lambda route: route.fulfill(status=status, body=body))
+    page.get_by_role("button", name="Mint").click()
+
+    expect(page.get_by_role("alert")).to_contain_text(str(status))
+    expect(page.get_by_role("button", name="Mint")).to_be_enabled()
+
+
+def test_a_fault_that_stays_is_told_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+    keys: list[str | None] = []
+
+    def fail(route: Route) -> None:
+        keys.append(route.request.headers.get("idempotency-key"))
+        if len(keys) == 1:
+            route.fetch()  # it was minted; then the function failed
+            route.fulfill(status=500, json={"detail": "unexpected error"})
+        else:
+            route.continue_()
+
+    before = mint(url)[1]["integer"]
+    page.route(url + "integers*", fail)
+    page.get_by_role("button", name="Mint").click()
+    expect(page.get_by_role("alert")).to_have_text("unexpected error")
+
+    assert minted(page) == before + 3
+    assert len(set(keys)) == 1
+
+
+def test_an_answer_that_never_comes_is_given_up(page: Page, url: str) -> None:
+    page.clock.install()
+    keys: list[str | None] = []
+    page.route(url + "integers*", lambda route: keys.append(route.request.headers.get("idempotency-key")))
+    page.get_by_role("button", name="Mint").click()
+    for _ in range(60):
+        page.clock.run_for(5_000)  # ms of the page's time
+        if page.get_by_role("alert").inner_text():
+            break
+
+    expect(page.get_by_role("alert")).to_contain_text("No answer")
+    expect(page.get_by_role("button", name="Mint")).to_be_enabled()
+    assert len(set(keys)) == 1
+
+
+def test_an_integer_whose_owner_is_unknown_has_no_regions_colour(page: Page, url: str) -> None:
+    page.goto(url + "nothing")
+
+    grey = (
+        "cell => { const [r, g, b] = getComputedStyle(cell).backgroundColor.match(/\\d+/g); return r === g && g === b }"
+    )
+    assert page.locator("#line li").first.evaluate(grey)
+    expect(page.locator("#line li").first).to_have_attribute("title", "1: unknown")
+
+
+CONTRAST = """(cell, hue) => {
+  cell.style.setProperty("--hue", hue);
+  const light = (element, which) => getComputedStyle(element)[which].match(/\\d+/g).slice(0, 3).map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const [a, b] = [light(cell.querySelector("small"), "color"), light(cell, "backgroundColor")].sort((x, y) => y - x);
+  return (a + 0.05) / (b + 0.05);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_integer_can_be_read_in_every_hue(page: Page, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    minted(page)
+
+    for cell in (page.locator("#line .new"), page.locator("#line li:not(.minted)").first):
+        ratios = {hue: cell.evaluate(CONTRAST, hue) for hue in range(0, 360, 15)}
+        assert min(ratios.values()) >= 4.5, ratios  # WCAG 2.2, 1.4.3
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: Any) -> None:
     context = chromium.new_context(viewport={"width": 360, "height": 640}, color_scheme=scheme, has_touch=True)
