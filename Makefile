@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down test packages lint types fix clean
+.PHONY: help demo up outputs down test packages bench lint types fix clean
 
 # What there is to do.
 help:
@@ -37,6 +37,10 @@ packages:
 	  $$as_root apt-get update -q && \
 	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -q -y --no-install-recommends chromium mariadb-server; }
 
+# Measure the minting function beside what users would otherwise deploy (some minutes).
+bench: .venv/local .venv-bench/ready
+	@$(BIN)/python -m bench
+
 # Style and common mistakes.
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -53,7 +57,7 @@ fix: .venv/dev
 
 # Remove what was installed and left behind here.
 clean: down
-	rm -rf .venv .local
+	rm -rf .venv .venv-bench .local
 
 .venv/local: requirements.txt requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
@@ -65,4 +69,9 @@ clean: down
 .venv/dev: .venv/local requirements-dev.txt
 	@echo "installing lint, types and tests into .venv"
 	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv-bench/ready: bench/requirements.txt
+	@$(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --disable-pip-version-check -r bench/requirements.txt
 	@touch $@
