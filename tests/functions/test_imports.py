@@ -20,6 +20,7 @@ def loaded(program: str, **environment: str) -> set[str]:
         [sys.executable, "-S", "-c", f"{program}\nimport sys, json; print(json.dumps(list(sys.modules)))"],
         env={
             "PATH": os.environ["PATH"],
+            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": f"{ROOT / 'lambda'}:{ROOT}",
             "AWS_REGION": "eu-west-1",
             "AWS_ACCESS_KEY_ID": "a",
