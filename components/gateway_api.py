@@ -32,7 +32,7 @@ PASSING = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""What the names of errors that pass begin with: as in the function (lambda/mint/table.py)."""
+"""What the names of errors that pass begin with: as in the function (lambda/mint/failure.py)."""
 
 
 @dataclass(frozen=True)

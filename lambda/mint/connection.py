@@ -27,8 +27,8 @@ class Connection:
         Raises:
             Unsent
         """
-        self._authority = endpoint.authority
         self._socket: socket.socket | None = None
+        self._authority = endpoint.authority
         self._watch = select.poll()
         try:
             self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout)

@@ -15,6 +15,7 @@ LONGEST_BODY = 8 * 1024 * 1024
 """Bytes. Lambda answers with at most 6 MB; what DynamoDB answers here is some hundred bytes."""
 
 STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([2-5][0-9]{2})(?: .*)?")
+LENGTH = re.compile(r"[0-9]{1,9}")
 
 
 class Response(NamedTuple):
@@ -74,7 +75,7 @@ def read(incoming: Incoming) -> Response:
         name, value = name.lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
-    if coding is None and length is not None and length.isascii() and length.isdigit():
+    if coding is None and length is not None and LENGTH.fullmatch(length):
         body = incoming.exactly(_allowed(int(length)))
     elif length is None and coding is not None and coding.lower() == "chunked":
         body = _chunks(incoming)

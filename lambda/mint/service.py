@@ -5,6 +5,7 @@ import os
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -27,7 +28,7 @@ FIRST_PAUSE = 0.05
 class Reply(NamedTuple):
     headers: Mapping[str, str]
     document: Any
-    """The decoded JSON; None for an empty body."""
+    """The decoded JSON."""
 
 
 class Service:
@@ -95,11 +96,12 @@ class Service:
 
     def _connection(self) -> Connection:
         """The kept one, if the other side has left it open; taken out, so that no one else uses it meanwhile."""
-        while self._kept:
-            connection = self._kept.pop()
-            if connection.alive():
-                return connection
-            connection.close()
+        with suppress(IndexError):  # none is kept (any more: another thread may take it at any moment)
+            while True:
+                connection = self._kept.pop()
+                if connection.alive():
+                    return connection
+                connection.close()
         return Connection(self._endpoint, self._context, min(CONNECT_TIMEOUT, _time_left()))
 
 
@@ -143,7 +145,7 @@ def _document(response: Response) -> Any:
     if checksum is not None and checksum != str(zlib.crc32(response.body)):
         raise NoAnswer("the answer is corrupt: its checksum differs")
     try:
-        return json.loads(response.body) if response.body else None
+        return json.loads(response.body)
     except ValueError:
         if response.status >= 300:  # the word of something in between; its status says enough
             return None

@@ -11,7 +11,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 NEVER = {"boto3", "botocore", "urllib3", "http.client", "email", "urllib.request", "dataclasses", "inspect", "datetime"}
-LATER = {"logging", "random", "ssl", "urllib.parse", "mint.receipts", "mint.invocation"}
+LATER = {
+    "logging",
+    "random",
+    "ssl",
+    "urllib.parse",
+    "mint.counters",
+    "mint.invocation",
+    "mint.page",
+    "mint.receipts",
+    "mint.whose",
+}
 
 
 def loaded(program: str, **environment: str) -> set[str]:
@@ -20,6 +30,7 @@ def loaded(program: str, **environment: str) -> set[str]:
         [sys.executable, "-S", "-c", f"{program}\nimport sys, json; print(json.dumps(list(sys.modules)))"],
         env={
             "PATH": os.environ["PATH"],
+            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": f"{ROOT / 'lambda'}:{ROOT}",
             "AWS_REGION": "eu-west-1",
             "AWS_ACCESS_KEY_ID": "a",

@@ -63,6 +63,7 @@ def test_after_these_the_connection_is_done(last: bytes) -> None:
         PLAIN.replace(b"200", b"2000"),
         PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: +5"),
         PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: -5"),
+        PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: " + b"9" * 5000),
         PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: 5\r\nContent-Length: 4"),
         PLAIN.replace(b"CONTENT-LENGTH: 5", b"Content-Length: 5\r\nTransfer-Encoding: chunked"),
         PLAIN.replace(b"CONTENT-LENGTH: 5", b"Transfer-Encoding: gzip, chunked"),

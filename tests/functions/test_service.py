@@ -1,7 +1,10 @@
 """A call is answered, tried again where that helps, and never answered wrongly: against a server that fails."""
 
+import json
 import re
+import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -68,6 +71,20 @@ def test_calls_share_one_connection_and_carry_what_dynamodb_wants(monkeypatch: p
     )
 
 
+def test_threads_that_share_it_get_each_their_own_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def echoes(server: FaultyServer, connection: socket.socket) -> None:
+        connection.sendall(whole(json.loads(server.read(connection))))
+
+    with FaultyServer(echoes) as server, ThreadPoolExecutor(8) as pool:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        questions = [{"n": n} for n in range(200)]
+
+        assert list(pool.map(lambda question: dynamodb.call("GetItem", question), questions)) == questions
+        dynamodb.close()
+
+    assert server.connections <= 8
+
+
 def test_new_credentials_count_from_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer(answers(GOOD)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
@@ -94,9 +111,11 @@ def test_new_credentials_count_from_the_next_call(monkeypatch: pytest.MonkeyPatc
         answers(whole(ANSWER, crc=1)),
         answers(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
         answers(b"HTTP/1.1 200 OK\r\n\r\n{}"),
+        answers(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
         answers(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{nope"),
         answers(whole({"__type": "InternalServerError"}, 500)),
         answers(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>"),
+        answers(b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n"),
         answers(whole(THROTTLED, 400)),
     ],
 )

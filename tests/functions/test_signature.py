@@ -52,7 +52,7 @@ def theirs(
     return dict(request.headers.items())
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @example(
     "POST", "/", "", {"X-Amz-Target": "DynamoDB_20120810.UpdateItem"}, b"{}", Credentials("a", "b", "c"), 0, "r", "s"
 )
