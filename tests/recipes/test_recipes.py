@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import mint
+from machine import Machine, mint
 from recipe_page import STRIDE, blocks
 from relay import Call, relay_to
 
@@ -20,6 +20,50 @@ def test_a_shell_loop_gives_the_same_when_it_is_run_again(run: Any) -> None:
     assert again.stdout == first.stdout
     integers = [int(line.removeprefix(f"ticket {n} has the integer ")) for n, line in lines(first.stdout)]
     assert integers == [integers[0], integers[0] + STRIDE, integers[0] + 2 * STRIDE]
+
+
+def test_a_shell_loop_that_lost_an_answer_goes_on_when_it_is_run_again(run: Any, machine: Machine, url: str) -> None:
+    loop, _ = blocks("A shell loop")
+    loop = (loop[0], loop[1].replace("import-", "other-import-"))
+    before = mint(url)[1]["integer"]
+    with relay_to(machine.port) as relay:
+        through = url.replace(str(machine.port), str(relay.port))
+
+        def lose_the_second(_: Call) -> None:
+            if len(relay.calls) == 2:
+                raise ConnectionAbortedError
+
+        relay.answered = lose_the_second
+        cut, again = run(*loop, URL=through), run(*loop, URL=through)
+
+    assert cut.returncode != 0
+    assert cut.stdout == f"ticket 1 has the integer {before + STRIDE}\n"
+    assert again.stdout.splitlines() == [f"ticket {n} has the integer {before + n * STRIDE}" for n in (1, 2, 3)]
+
+
+def test_a_shell_loop_waits_for_a_change_of_layout_to_finish(run: Any, machine: Machine, url: str, aws: Any) -> None:
+    language, loop = blocks("A shell loop")[0]
+    key = {"TableName": "global-integers-dev-counters", "Key": {"counter": {"S": "integers"}}}
+    before = mint(url)[1]["integer"]
+    item = aws("dynamodb").get_item(**key, ConsistentRead=True)["Item"]
+
+    def ceiling(number: dict[str, str], *, fenced: bool) -> None:
+        values = {":ceiling": number, ":fenced": {"BOOL": fenced}}
+        update = "SET ceiling = :ceiling, fenced = :fenced"
+        aws("dynamodb").update_item(**key, UpdateExpression=update, ExpressionAttributeValues=values)
+
+    ceiling(item["issued"], fenced=True)
+    try:
+        with relay_to(machine.port) as relay:
+            relay.answered = lambda call: ceiling(item["ceiling"], fenced=False) if call.status == 503 else None
+            through = url.replace(str(machine.port), str(relay.port))
+            result = run(language, loop.replace("import-", "patient-import-"), URL=through)
+            statuses = [call.status for call in relay.calls]
+    finally:
+        ceiling(item["ceiling"], fenced=False)
+
+    assert statuses == [503, 200, 200, 200]
+    assert result.stdout.splitlines() == [f"ticket {n} has the integer {before + n * STRIDE}" for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -100,7 +144,9 @@ def test_a_run_of_primary_keys_that_are_taken_is_told(run: Any, aws: Any, table:
     assert len(orders()) == 3
 
 
-def test_an_order_whose_put_was_carried_out_but_not_answered_has_one_key(run: Any, machine: Any, table: Any) -> None:
+def test_an_order_whose_put_was_carried_out_but_not_answered_has_one_key(
+    run: Any, machine: Machine, table: Any
+) -> None:
     (code,) = blocks(KEY)
     orders = table("orders")
     with relay_to(machine.port) as relay:
