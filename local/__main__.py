@@ -8,9 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any
-from urllib.error import HTTPError
 
 from . import server
 from .configuration import configuration, project
@@ -106,11 +104,6 @@ def _demo(options: argparse.Namespace) -> None:
     try:
         print(f"\n{table(outputs)}\n\n{how_to_go_on(outputs)}")
     except OSError as error:
-        if isinstance(error, HTTPError) and error.code == HTTPStatus.FORBIDDEN:
-            raise LocalError(
-                "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
-                f"The demo doesn't sign; open them: python -m local up --stack {options.stack} -c authorization=NONE"
-            ) from error
         raise LocalError(f"minting failed: {error}\n{server.log_end()}") from error
 
 
