@@ -1,8 +1,12 @@
 """Mint from every region and show what came of it."""
 
 import json
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 from typing import Any
+
+from .paths import LocalError
 
 MINTS = 5
 
@@ -11,12 +15,21 @@ def mint(url: str, counter: str = "") -> int:
     """One integer from a region's URL.
 
     Raises:
+        LocalError: the URL takes signed requests only.
         OSError: no answer, or one without an integer.
     """
     # No proxy: whatever the environment says, the URL is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as answer:
-        return json.load(answer)["integer"]
+    try:
+        with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as answer:
+            return json.load(answer)["integer"]
+    except urllib.error.HTTPError as error:
+        if error.code != HTTPStatus.FORBIDDEN:
+            raise
+        raise LocalError(
+            "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
+            "The demo doesn't sign; open them: python -m local up -c authorization=NONE"
+        ) from error
 
 
 def table(outputs: dict[str, Any]) -> str:

@@ -1,21 +1,26 @@
-"""The blocks of docs/recipes.md, and a deployment to run them against."""
+"""A deployment to run the recipes against, as a user would."""
 
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any, cast
 
+import boto3
 import pytest
-from machine import ROOT, Machine
+from machine import Machine
+from recipe_page import Result
 
 from local.server import any_free_port
 
 REGION = "eu-west-1"
 COUNTERS = 'counters=["integers", "orders", "invoices"]'
-PAGE = (ROOT / "docs" / "recipes.md").read_text()
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+INTERPRETERS = {
+    "sh": ["sh", "-euc"],
+    "bash": ["bash", "-euo", "pipefail", "-c"],
+    "python": [sys.executable, "-c"],
+}
 
 
 @pytest.fixture(scope="session")
@@ -32,38 +37,68 @@ def url(machine: Machine) -> str:
     return machine.outputs()["urls"][REGION]
 
 
+@pytest.fixture(scope="session")
+def aws(machine: Machine) -> Callable[[str], Any]:
+    """`aws(service)`: a client of the local server."""
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+    made = cast("Callable[..., Any]", session.client)
+    return lambda service: made(service, endpoint_url=f"http://127.0.0.1:{machine.port}")
+
+
 @pytest.fixture
-def run(machine: Machine, url: str, tmp_path: Path) -> Run:
-    """`run("sh", code)`: as a user would, with the local server for AWS."""
+def start(machine: Machine, url: str, tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
+    """`start("sh", code)`: as a user would, with the local server for AWS."""
     aws = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{machine.port}",
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": REGION,
+        "URL": url,
+        "NO_PROXY": "127.0.0.1",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    with_it = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 
-    def run(language: str, code: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [*with_it[language], code],
-            env={**os.environ, **aws, "URL": url, **environment},
-            cwd=tmp_path,
-            capture_output=True,
+    def start(language: str, code: str, cwd: Path = tmp_path, **environment: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*INTERPRETERS[language], code],
+            env={**machine.environment, **aws, **environment},
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
         )
+
+    return start
+
+
+@pytest.fixture
+def run(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Result]:
+    """`run("sh", code)`: to its end."""
+
+    def run(language: str, code: str, **given: Any) -> Result:
+        with start(language, code, **given) as process:
+            out, err = process.communicate(timeout=60)
+        return Result(code, process.returncode, out, err)
 
     return run
 
 
 @pytest.fixture
-def recipe() -> Callable[[str], Sequence[tuple[str, str]]]:
-    """`recipe(title)`: the language and the code of each block in that section."""
+def table(aws: Any) -> Generator[Callable[[str], Callable[[], list[dict[str, Any]]]]]:
+    """`table(name)` makes one with the key `id`, a number; what it returns reads its items."""
+    dynamodb = aws("dynamodb")
+    made: list[str] = []
 
-    def of(title: str) -> Sequence[tuple[str, str]]:
-        section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
-        blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
-        assert blocks, title
-        return blocks
+    def make(name: str) -> Callable[[], list[dict[str, Any]]]:
+        dynamodb.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "N"}],
+        )
+        made.append(name)
+        return lambda: dynamodb.scan(TableName=name)["Items"]
 
-    return of
+    yield make
+    for name in made:
+        dynamodb.delete_table(TableName=name)
