@@ -33,7 +33,11 @@ def clock() -> Clock:
 @pytest.fixture
 def function(stack: Any, clock: Clock) -> Callable[..., Leases]:
     """`function(100)`: the leases of a cold function."""
-    return lambda most=100: Leases(CounterTable(stack.counters), most, clock)
+
+    def function(most: int = 100) -> Leases:
+        return Leases(CounterTable(stack.counters), most, clock)
+
+    return function
 
 
 def issued(stack: Any, counter: str = "integers") -> int:
