@@ -27,6 +27,8 @@ from coordinate.model import Item  # noqa: E402
 
 from bench.counting import Relay  # noqa: E402
 from bench.figures import FILE, SUBJECTS, table, write  # noqa: E402
+from bench.program import costs  # noqa: E402
+from bench.program import table as program_table  # noqa: E402
 from local.resources import Aws  # noqa: E402
 from local.server import SERVICE, any_free_port, start  # noqa: E402
 
@@ -176,8 +178,10 @@ def main() -> None:
             more = together(bench, endpoint, max(1, options.rounds // 3), options.seconds)
     figures = {subject: {**figures[subject], **more[subject]} for subject in SUBJECTS}
     print(table(figures))
+    program = costs()
+    print(f"\nthe program under mocks\n{program_table(program)}")
     if options.keep:
-        write(figures)
+        write(figures, program)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ RATIOS = ("init_ms", "cpu_ms", "peak_mb")
 """Shown as parts of the tutorial's too."""
 
 Figures = Mapping[str, Mapping[str, float]]
+"""By subject and column."""
 
 
 def table(figures: Figures) -> str:
@@ -52,9 +53,10 @@ def table(figures: Figures) -> str:
     return "\n".join([*(line.rstrip() for line in lines), "", f"ours ÷ tutorial: {parts}"])
 
 
-def read() -> Figures:
+def read() -> dict[str, Figures]:
+    """What was kept last: `subjects`, and `program` by number of regions."""
     return json.loads(FILE.read_text())
 
 
-def write(figures: Figures) -> None:
-    FILE.write_text(json.dumps(figures, indent=2) + "\n")
+def write(subjects: Figures, program: Figures) -> None:
+    FILE.write_text(json.dumps({"subjects": subjects, "program": program}, indent=2) + "\n")

@@ -58,4 +58,9 @@ def url(region: str) -> str:
 
 @cache
 def _partition(region: str) -> str:
-    return boto3.Session().get_partition_for_region(region)
+    return _session().get_partition_for_region(region)
+
+
+@cache
+def _session() -> boto3.Session:
+    return boto3.Session()
