@@ -23,7 +23,8 @@ def told(aws: Aws, region: str, function: str) -> Generator[None]:
         yield
         return
     ended = Event()
-    watch = Thread(target=_watch, args=(aws, region, table, ended), daemon=True)
+    before = _phases(aws, region, table)
+    watch = Thread(target=_watch, args=(aws, region, table, before, ended), daemon=True)
     watch.start()
     try:
         yield
@@ -32,8 +33,8 @@ def told(aws: Aws, region: str, function: str) -> Generator[None]:
         watch.join()
 
 
-def _watch(aws: Aws, region: str, table: str, ended: Event) -> None:
-    seen = _phases(aws, region, table)
+def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
+    """`seen`: how the counters stood before."""
     lines = 0
     while True:
         last = ended.wait(PERIOD)
