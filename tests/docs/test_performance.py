@@ -1,0 +1,39 @@
+"""The page on performance shows the figures that `make bench` kept, and they are what was to be reached."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import figures
+from bench.program import table as program_table
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "performance.md").read_text()
+
+
+def test_the_page_has_the_figures_that_were_kept() -> None:
+    kept = figures.read()
+
+    assert f"```text\n{figures.table(kept['subjects'])}\n```" in PAGE
+    assert f"```text\n{program_table(kept['program'])}\n```" in PAGE
+
+
+@pytest.mark.parametrize(("column", "most"), [("init_ms", 0.20), ("cpu_ms", 0.30), ("peak_mb", 0.5)])
+def test_they_are_small_beside_the_tutorials(column: str, most: float) -> None:
+    kept = figures.read()["subjects"]
+
+    assert kept["one"][column] <= most * kept["tutorial"][column]
+
+
+def test_a_lease_saves_the_writes() -> None:
+    kept = figures.read()["subjects"]
+
+    assert kept["one"]["units"] == 1
+    assert kept["lease"]["units"] <= 0.02
+
+
+def test_the_program_grows_as_the_regions_do() -> None:
+    kept = figures.read()["program"]
+    three, ten, thirty = (kept[count]["resources"] for count in ("3", "10", "30"))
+
+    assert (ten - three) / 7 == (thirty - ten) / 20
