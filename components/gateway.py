@@ -9,7 +9,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .gateway_api import Door, document
-from .python_function import allow
+from .policy import allow, policy, trusting
 from .settings import Settings
 
 STAGE = "v1"
@@ -38,27 +38,14 @@ class Gateway(pulumi.ComponentResource):
         role = aws.iam.Role(
             f"{name}-role",
             name=f"{args.prefix}-gateway-{region}",
-            assume_role_policy=json.dumps(
-                {
-                    "Version": "2012-10-17",
-                    "Statement": [
-                        {
-                            "Effect": "Allow",
-                            "Principal": {"Service": "apigateway.amazonaws.com"},
-                            "Action": "sts:AssumeRole",
-                        }
-                    ],
-                }
-            ),
+            assume_role_policy=trusting("apigateway.amazonaws.com"),
             opts=child,
         )
-        policy = aws.iam.RolePolicy(
+        allowed = aws.iam.RolePolicy(
             f"{name}-policy",
             role=role.name,
             name="own",
-            policy=args.table.arn.apply(
-                lambda arn: json.dumps({"Version": "2012-10-17", "Statement": [allow(["dynamodb:UpdateItem"], arn)]})
-            ),
+            policy=args.table.arn.apply(lambda arn: policy([allow(["dynamodb:UpdateItem"], arn)])),
             opts=child,
         )
         body = pulumi.Output.all(args.table.arn, role.arn).apply(
@@ -77,7 +64,7 @@ class Gateway(pulumi.ComponentResource):
             region=region,
             rest_api=api.id,
             triggers={"body": body.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())},
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[policy]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[allowed]),
         )
         stage = aws.apigateway.Stage(
             f"{name}-stage",

@@ -1,12 +1,13 @@
 """A Lambda function in Python with all that it needs to run: log group, role and policy."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+
+from .policy import allow, policy, trusting
 
 
 @dataclass
@@ -52,25 +53,14 @@ class PythonFunction(pulumi.ComponentResource):
         role = aws.iam.Role(
             f"{name}-role",
             name=args.role_name,
-            assume_role_policy=json.dumps(
-                {
-                    "Version": "2012-10-17",
-                    "Statement": [
-                        {
-                            "Effect": "Allow",
-                            "Principal": {"Service": "lambda.amazonaws.com"},
-                            "Action": "sts:AssumeRole",
-                        }
-                    ],
-                }
-            ),
+            assume_role_policy=trusting("lambda.amazonaws.com"),
             opts=child,
         )
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
             role=role.name,
             name="own",
-            policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy),
+            policy=pulumi.Output.all(logs.arn, args.statements).apply(_own),
             opts=child,
         )
         self.function = aws.lambda_.Function(
@@ -100,13 +90,8 @@ class PythonFunction(pulumi.ComponentResource):
         self.register_outputs({"name": self.name, "arn": self.arn})
 
 
-def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
-    """A statement of a role's policy."""
-    return {"Effect": "Allow", "Action": list(actions), "Resource": [resource]}
-
-
-def _policy(resolved: list[Any]) -> str:
+def _own(resolved: list[Any]) -> str:
     logs_arn, statements = resolved
     # The group's streams: Lambda names them.
     own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")
-    return json.dumps({"Version": "2012-10-17", "Statement": [own_logs, *statements]})
+    return policy([own_logs, *statements])

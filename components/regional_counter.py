@@ -7,7 +7,8 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .python_function import PythonFunction, PythonFunctionArgs, allow
+from .policy import allow
+from .python_function import PythonFunction, PythonFunctionArgs
 from .settings import Settings
 from .table import TableArgs, table
 
