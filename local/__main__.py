@@ -129,7 +129,7 @@ def _down(_: argparse.Namespace) -> None:
 
 def _print(outputs: dict[str, Any]) -> None:
     for name, value in outputs.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             print(f"{name}:")
             for key, entry in value.items():  # pyright: ignore[reportUnknownVariableType]
                 print(f"  {key}: {entry if isinstance(entry, str) else json.dumps(entry)}")
