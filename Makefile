@@ -56,8 +56,9 @@ fix: .venv/dev
 	$(BIN)/ruff format .
 
 # Remove what was installed and left behind here.
-clean: down
-	rm -rf .venv .venv-bench .local
+clean:
+	@if test -e .venv/local; then $(BIN)/python -m local down; fi
+	rm -rf .venv .venv-bench .local .pytest_cache .ruff_cache .hypothesis
 
 .venv/local: requirements.txt requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'

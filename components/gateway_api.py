@@ -5,7 +5,7 @@ function's JSON by another (API Gateway guide, "Mapping template transformations
 the layouts do, since the item itself carries stride and ceiling.
 
 The templates are Velocity. A counter's name gets into the request only if it is one: another is replaced
-by a key that no counter has. A wrong `count` is replaced by a key that DynamoDB refuses.
+by a key that no counter has. For a wrong `count`, or an `Idempotency-Key`, it is one that DynamoDB refuses.
 """
 
 import json
@@ -94,7 +94,7 @@ def request_template(table: str, counter: str) -> str:
 #set($counter = '{NO_COUNTER}')
 #end
 #set($count = $input.params('count'))
-#if($count != '' && $count != '1')
+#if(($count != '' && $count != '1') || $input.params('Idempotency-Key') != '' || $input.params('idempotency-key') != '')
 #set($counter = '{NO_KEY}')
 #end
 {json.dumps(request, indent=2)}
@@ -123,7 +123,7 @@ def refused_template() -> str:
 #elseif({passing})
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
 #elseif($type.contains('ValidationException'))
-{_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here; the function's URL mints blocks")}
+{_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
 #else
 {_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected answer of the table")}
 #end

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 MAX = 2**53 - 1
 """The largest integer that is ever minted."""
 
+MAX_FLOOR = 2**52
+"""The largest floor: one is never lowered again, so half of all integers stay whatever is mistyped."""
+
 MAX_REGIONS = 64
 """The largest number of regions in a layout, and so the largest stride."""
 

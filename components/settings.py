@@ -12,7 +12,7 @@ import boto3
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from .layout import MAX, MAX_REGIONS
+from .layout import MAX_FLOOR, MAX_REGIONS
 from .names import COUNTER_NAME
 
 LOG_RETENTION_DAYS = (
@@ -150,9 +150,9 @@ class _Reader:
             if not COUNTER_NAME.fullmatch(counter):
                 self.wrong("floors", counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
             if not isinstance(floor, int) or isinstance(floor, bool):
-                self.wrong(f"floors.{counter}", floor, f"is not an integer; 1 to {MAX} are allowed")
-            elif not 1 <= floor <= MAX:
-                self.wrong(f"floors.{counter}", floor, f"is out of range; 1 to {MAX} are allowed")
+                self.wrong(f"floors.{counter}", floor, f"is not an integer; 1 to {MAX_FLOOR} (2^52) are allowed")
+            elif not 1 <= floor <= MAX_FLOOR:
+                self.wrong(f"floors.{counter}", floor, f"is out of range; 1 to {MAX_FLOOR} (2^52) are allowed")
         return floors
 
     def origins(self) -> tuple[str, ...]:

@@ -3,15 +3,22 @@
 import argparse
 import fcntl
 import json
+import logging
+import os
 import shutil
+import signal
 import sys
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, cast
+
+if find_spec("ministack") is None:
+    sys.exit("the dependencies aren't installed for this Python; after `make up`: .venv/bin/python -m local")
 
 from . import server
-from .configuration import configuration, project
+from .configuration import configuration, project, stacks
 from .demo import how_to_go_on, table
 from .engine import deploy
 from .paths import LocalError, state_folder
@@ -29,7 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # `… | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # it would tell of every task that is left
         print("\ninterrupted; what was made is kept, and the same command goes on from here", file=sys.stderr)
         return 130
     return 0
@@ -48,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     outputs = commands.add_parser("outputs", help="print what the last deployment gave out")
     outputs.add_argument("--stack", default="dev")
     outputs.add_argument("--json", action="store_true")
+    outputs.add_argument("path", nargs="?", help="only this one, like regions or urls.eu-west-1")
     outputs.set_defaults(command=_outputs)
 
     demo = commands.add_parser("demo", help="mint from every region and show it")
@@ -96,10 +108,21 @@ def _if_ended(started: server.Server) -> str:
 
 def _outputs(options: argparse.Namespace) -> None:
     outputs = _deployed(options.stack)
-    if options.json:
-        print(json.dumps(outputs, indent=2))
+    chosen = _chosen(outputs, options.path) if options.path else outputs
+    if isinstance(chosen, dict) and not options.json:
+        _print(cast("dict[str, Any]", chosen))
     else:
-        _print(outputs)
+        print(chosen if isinstance(chosen, str) and not options.json else json.dumps(chosen, indent=2))
+
+
+def _chosen(outputs: dict[str, Any], path: str) -> Any:
+    chosen: Any = outputs
+    for key in path.split("."):
+        if not isinstance(chosen, dict) or key not in chosen:
+            known = cast("dict[str, Any]", chosen) if isinstance(chosen, dict) else {}
+            raise LocalError(f"outputs {path}: there is no {key!r}; there is {', '.join(known) or 'nothing below'}")
+        chosen = cast("dict[str, Any]", chosen)[key]
+    return chosen
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -119,12 +142,17 @@ def _deployed(stack: str) -> dict[str, Any]:
 
 
 def _down(_: argparse.Namespace) -> None:
+    recorded = server.recorded() is not None
     DOOR.stop()
     ended = server.SERVICE.stop()
-    for path in state_folder().iterdir():
-        if path.name not in ("lock", "server.log", "door.log"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    print("ended; everything minted here is forgotten" if ended else "nothing ran here")
+    for name in ("tmp", "apis"):
+        shutil.rmtree(state_folder() / name, ignore_errors=True)
+    for name in stacks():
+        (state_folder() / f"{name}.json").unlink(missing_ok=True)
+    if recorded and not ended:
+        print("the server had ended already; what it left is removed")
+    else:
+        print("ended; everything minted here is forgotten" if ended else "nothing ran here")
 
 
 def _print(outputs: dict[str, Any]) -> None:

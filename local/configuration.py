@@ -15,6 +15,11 @@ def project() -> dict[str, Any]:
     return _read(ROOT / "Pulumi.yaml")
 
 
+def stacks() -> list[str]:
+    """Those that have a `Pulumi.<stack>.yaml`."""
+    return sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
+
+
 def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     """Full key → value, objects and lists as JSON: defaults of the project, then the stack's file, then `key=value`.
 
@@ -25,8 +30,7 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     name = described["name"]
     path = ROOT / f"Pulumi.{stack}.yaml"
     if not path.exists():
-        stacks = sorted(p.name.split(".")[1] for p in ROOT.glob("Pulumi.*.yaml"))
-        raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks)}")
+        raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")
     values: dict[str, str] = {
         f"{name}:{key}": _text(entry["default"]) for key, entry in described["config"].items() if "default" in entry
     }
@@ -50,8 +54,19 @@ def _text(value: Any) -> str:
     return json.dumps(value)
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, as Pulumi does."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"{key} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return yaml.safe_load(path.read_text()) or {}
+        return yaml.load(path.read_text(), _Loader) or {}  # noqa: S506 (a safe one)
     except yaml.YAMLError as error:
         raise LocalError(f"{path.name} is not valid YAML: {error}") from error

@@ -151,7 +151,12 @@ def serve(port: int, door: Door) -> None:
         disable_nagle_algorithm = True
 
         def answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
+            given = self.headers.get("Content-Length") or "0"
+            if not (given.isascii() and given.isdigit()) or "Transfer-Encoding" in self.headers or "%00" in self.path:
+                self.close_connection = True
+                self.send_error(400)
+                return
+            length = int(given)
             body = self.rfile.read(length).decode(errors="replace")
             headers = {name.lower(): value for name, value in self.headers.items()}
             answer = door.answer(self.command, self.path, headers, body)

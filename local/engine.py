@@ -93,7 +93,10 @@ class Engine(mocks.Mocks):
         """Remove what earlier runs made and this one did not ask for, the youngest first."""
         for made in reversed(list(self._state.resources.values())):
             if made.key not in self.seen:
-                KINDS[made.type].delete(self._aws, made)
+                try:
+                    KINDS[made.type].delete(self._aws, made)
+                except (ClientError, BotoCoreError) as error:
+                    raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
                 self._state.remove(made.key)
                 self._report("deleted", made.type, made.name)
 

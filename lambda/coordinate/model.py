@@ -6,6 +6,10 @@ HEADROOM = 10_000
 """Integers that a region may still mint between fence and opening."""
 
 
+KEPT = 40
+"""Past layouts that are remembered: with what was issued in so many, an item stays within one write unit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Next:
     """The layout that has been decided to follow. `floor`: mint nothing below it again; 0 is none."""
@@ -39,11 +43,11 @@ class Register:
     opened: bool = False
     next: Next | None = None
     past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The layouts before this one, the oldest first: `born` and `epoch` tell which."""
+    """The newest `KEPT` layouts before this one, the oldest first: `born` and `epoch` tell which."""
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """All layouts so far, the present one last."""
+        """The past layouts and the present one."""
         return (*self.past, Layout(self.epoch, self.base, self.regions))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from components.layout import lowered_ceiling, places
 
-from .model import HEADROOM, Item, Next, Refused, Register, Wish
+from .model import HEADROOM, KEPT, Item, Next, Refused, Register, Wish
 from .operations import (
     CreateRegister,
     FenceItem,
@@ -173,7 +173,7 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
     ceilings += [fence.ceiling for fence in fences]
     base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
     after = Register(
-        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts
+        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts[-KEPT:]
     )
     yield from _one(ReplaceRegister(register, after))
 

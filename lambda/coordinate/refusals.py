@@ -10,8 +10,8 @@ def lost(register: Register, region: str, item: Item | None) -> Refused:
     return Refused(
         f"{register.counter}: {region} has {found} of this counter, but the layout is in epoch {register.epoch}: the "
         "region's counter table was lost or restored from a backup. Set a floor above every integer that it may have "
-        f"minted (pulumi config set --path floors.{register.counter} <integer>) and deploy again; "
-        "docs/runbook.md says how to find one. Nothing was changed."
+        f"minted, at least {register.base + 1} (pulumi config set --path floors.{register.counter} <integer>), and "
+        "deploy again; docs/runbook.md says how to find one. This counter was left as it is."
     )
 
 
@@ -19,7 +19,7 @@ def newer(register: Register, region: str, item: Item) -> Refused:
     return Refused(
         f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
         f"{register.epoch}: the layouts table was restored from an old backup. Restore it to a later time "
-        "(point-in-time recovery) and deploy again. Nothing was changed."
+        "(point-in-time recovery) and deploy again. This counter was left as it is."
     )
 
 
@@ -27,7 +27,7 @@ def lost_register(counter: str, regions: Sequence[str]) -> Refused:
     return Refused(
         f"{counter}: {', '.join(regions)} already has an item of this counter, but the layouts table has no register "
         "of it: the register was lost. Restore the layouts table (point-in-time recovery) and deploy again. "
-        "Nothing was changed."
+        "This counter was left as it is."
     )
 
 

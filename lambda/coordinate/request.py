@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from components.layout import MAX, MAX_REGIONS
+from components.layout import MAX_FLOOR, MAX_REGIONS
 from components.names import COUNTER_NAME
 
 from .model import Refused
@@ -56,6 +56,6 @@ def _floors(event: Mapping[str, Any]) -> dict[str, int]:
     if not isinstance(floors, dict):
         raise Refused(f"floors: {floors!r} is not an object of counters and integers.")
     for counter, floor in cast("dict[str, Any]", floors).items():
-        if not isinstance(floor, int) or isinstance(floor, bool) or not 1 <= floor <= MAX:
-            raise Refused(f"floors: {counter}: {floor!r} is not an integer from 1 to {MAX} (2^53 − 1).")
+        if not isinstance(floor, int) or isinstance(floor, bool) or not 1 <= floor <= MAX_FLOOR:
+            raise Refused(f"floors: {counter}: {floor!r} is not an integer from 1 to {MAX_FLOOR} (2^52).")
     return cast("dict[str, int]", floors)

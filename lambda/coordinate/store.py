@@ -1,5 +1,6 @@
 """The protocol's operations on DynamoDB: each one call to one region."""
 
+import random
 import time
 from collections.abc import Callable, Mapping
 from threading import Lock
@@ -10,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .encoding import item_of, item_values, layouts_attribute, register_attributes, register_of
-from .model import Refused, Register
+from .model import KEPT, Refused, Register
 from .operations import (
     CreateRegister,
     FenceItem,
@@ -36,6 +37,12 @@ LAYOUTS = "/layouts"
 
 PATIENCE = 60
 """Seconds that `AccessDenied` is tried again: a new role takes that long to be known everywhere."""
+
+LOST = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
+"""Another write was faster: the protocol looks again (DynamoDB guide, "Transaction conflict handling")."""
+
+BUSY = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
+"""Of a call, or of a part of a transaction: it passes by itself, and botocore doesn't try it again."""
 
 TRANSPORT = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
@@ -95,11 +102,13 @@ class Store:
                 return item_of(record) if record else None
             case RenewItem(_, counter, item, over):
                 values = {f":{name}": value for name, value in item_values(item).items()}
+                forgotten = [f"issued_{epoch}" for epoch in range(max(1, over - KEPT), item.epoch - KEPT)]
                 return self._update(
                     client,
                     counter,
                     # The right side is read before anything is set: what was issued in the epoch that ends.
-                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, issued_{over} = issued REMOVE fenced",
+                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, issued_{over} = issued "
+                    f"REMOVE {', '.join(['fenced', *forgotten])}",
                     "epoch = :over AND attribute_not_exists(opening)",
                     {**values, ":over": {"N": str(over)}},
                 )
@@ -210,7 +219,7 @@ def _held(write: Callable[[], object]) -> bool:
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code")
         reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-        if code == "ConditionalCheckFailedException" or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
+        if code in LOST or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
             return False
         raise
     return True
@@ -222,10 +231,12 @@ def _patiently(region: str, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except ClientError as error:
-            denied = error.response.get("Error", {}).get("Code") == "AccessDeniedException"
-            if not denied or time.monotonic() > deadline:
+            codes = {error.response.get("Error", {}).get("Code")}
+            codes |= {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
+            pause = 2.0 if "AccessDeniedException" in codes else random.uniform(0, 0.2) if codes & BUSY else None  # noqa: S311
+            if pause is None or time.monotonic() > deadline:
                 raise Refused(f"{region}: DynamoDB refused: {error}. The layout was left as it is.") from error
-            time.sleep(2)
+            time.sleep(pause)
         except BotoCoreError as error:
             raise Refused(
                 f"{region}: can't be reached: {error}. Every region must answer while a layout changes; "

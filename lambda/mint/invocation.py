@@ -10,11 +10,19 @@ from .signature import encoded
 
 
 class InvocationFailed(Exception):
-    """The function ran and raised, or ran out of time: its errorMessage."""
+    """The function ran and raised, was ended, or ran out of time: its errorMessage; `kind` is its errorType."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class NotAllowed(Exception):
+    """It can't be asked, and asking again won't help: it isn't there, or this function may not."""
 
 
 class NotReached(Exception):
-    """It was refused, or there is no answer in time or none at all: it may run nevertheless."""
+    """It was refused for now, or there is no answer in time or none at all: it may run nevertheless."""
 
 
 def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeatable: bool = False) -> dict[str, Any]:
@@ -25,7 +33,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeata
     to the same effect, so asking it is repeatable.
 
     Raises:
-        InvocationFailed, NotReached
+        InvocationFailed, NotAllowed, NotReached
     """
     service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:
@@ -36,11 +44,13 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeata
             timeout=timeout,
             repeatable=repeatable,
         )
-    except (NoAnswer, ServiceError) as error:
+    except ServiceError as error:
+        raise (NotReached if error.passing else NotAllowed)(str(error)) from error
+    except NoAnswer as error:
         raise NotReached(str(error)) from error
     finally:
         service.close()
     document: dict[str, Any] = reply.document if isinstance(reply.document, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     if "x-amz-function-error" in reply.headers:
-        raise InvocationFailed(str(document.get("errorMessage", "no message")))
+        raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")))
     return document

@@ -18,8 +18,8 @@ from .table import Block, CeilingReached, CounterTable
 SOON = 1.0
 """Seconds within which a block that is used up was too small."""
 
-LIFETIME = 60.0
-"""Seconds that a block is served from: a floor, or a new layout, is past all leases after that."""
+LIFETIME = 10.0
+"""Seconds that a block is served from: a lost table, a floor or a new layout is past all leases after that."""
 
 MOST_COUNTERS = 1000
 """Counters of which a function keeps leases; the oldest is let go."""

@@ -82,7 +82,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     headers = {str(k).lower(): str(v) for k, v in _mapping(event.get("headers")).items()}
     if len(path) > LONGEST_PATH:
         raise Problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"the path has more than {LONGEST_PATH} characters")
-    if len(str(event.get("body") or "")) > LONGEST_BODY:
+    body = len(str(event.get("body") or ""))
+    if (body * 3 // 4 if event.get("isBase64Encoded") is True else body) > LONGEST_BODY:
         raise Problem(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body, which is ignored, has more than {LONGEST_BODY} characters"
         )

@@ -31,7 +31,9 @@ def whose(table: CounterTable, region: str, counter: str, integer: int) -> dict[
         )
     owner = owner_of(integer, layouts)
     if owner is None:
-        raise Problem(HTTPStatus.NOT_FOUND, f"no region mints {integer}: {counter} begins at {layouts[0].base}")
+        oldest = layouts[0]
+        why = f"{counter} begins at" if oldest.epoch == 1 else "which minted it is only kept of integers from"
+        raise Problem(HTTPStatus.NOT_FOUND, f"no region is known to mint {integer}: {why} {oldest.base}")
     document: dict[str, Any] = {
         "integer": integer,
         "counter": counter,

@@ -30,6 +30,8 @@ class Role:
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)
         try:
+            for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
+                client.delete_role_policy(RoleName=made.id, PolicyName=policy)
             client.delete_role(RoleName=made.id)
         except client.exceptions.NoSuchEntityException:
             return

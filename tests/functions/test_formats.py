@@ -6,6 +6,7 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
+import mint.handler
 import pytest
 from laying_out import deploy, item
 
@@ -116,3 +117,16 @@ def test_the_pages_policy_allows_just_what_is_in_it(ask: Any, stack: Any) -> Non
         (part,) = re.findall(f"<{element}>(.*?)</{element}>", answer["body"], re.DOTALL)
         assert policy[f"{element}-src"] == f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'"
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", answer["body"])
+
+
+@pytest.mark.parametrize(("size", "status"), [(64 * 1024 // 3 * 4, 200), (90 * 1024, 413)])
+def test_a_body_is_measured_as_it_was_sent(stack: Any, size: int, status: int) -> None:
+    deploy()
+    event = {
+        "requestContext": {"http": {"method": "POST"}},
+        "rawPath": "/",
+        "body": "x" * size,
+        "isBase64Encoded": True,
+    }
+
+    assert mint.handler.handler(event, None)["statusCode"] == status

@@ -191,3 +191,10 @@ def test_no_name_and_no_count_get_into_the_request_but_as_a_name(name: str, coun
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
+def test_a_key_for_safe_retries_is_refused_since_there_are_no_receipts(name: str) -> None:
+    request = request_for("t", path={"counter": "integers"}, header={name: "k"})
+
+    assert request["Key"] == {"counter": {"S": ""}}

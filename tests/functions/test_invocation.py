@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from faulty_server import FaultyServer, Turn, answers, cuts_after, stalls, whole
-from mint.invocation import InvocationFailed, NotReached, invoke
+from mint.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
 from local.resources import Aws
 
@@ -57,15 +57,16 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
 
 def test_what_it_returns_and_what_it_raises(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert invoke(function, {"create": ["orders", "ü"]}, 20) == {"got": {"create": ["orders", "ü"]}}
-    with pytest.raises(InvocationFailed, match=r"^the floor is too low$"):
+    with pytest.raises(InvocationFailed, match=r"^the floor is too low$") as failed:
         invoke(function, {"wrong": "the floor is too low"}, 20)
+    assert failed.value.kind
 
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     assert invoke(function.rpartition(":")[2], {}, 20) == {"got": {}}
 
 
-def test_a_function_that_is_not_there_is_not_reached(function: str) -> None:
-    with pytest.raises(NotReached, match="ResourceNotFoundException"):
+def test_a_function_that_is_not_there_will_not_come_by_asking_again(function: str) -> None:
+    with pytest.raises(NotAllowed, match="ResourceNotFoundException"):
         invoke(f"{function}-2", {}, 20)
 
 

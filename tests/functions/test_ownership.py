@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from coordinate.model import KEPT
 from hypothesis import given
 from hypothesis import strategies as st
 from laying_out import HOME, REGIONS, delete_item, deploy, item
@@ -171,16 +172,49 @@ def test_unknown_counters_and_other_methods_are_told(stack: Any, ask: Any) -> No
     assert item(stack, HOME, "integers/layouts/1") is None
 
 
-def test_the_mint_item_stays_within_one_write_unit_for_forty_layouts(stack: Any) -> None:
+def test_only_the_newest_layouts_are_remembered(stack: Any, ask: Any) -> None:
+    for module in ("coordinate.protocol", "coordinate.store"):
+        stack.monkeypatch.setattr(f"{module}.KEPT", 2)
+    minted: list[int] = []
+    for regions in (TWO, THREE, TWO, THREE, TWO):
+        deploy(*regions)
+        minted.append(integer(ask, HOME))
+
+    assert ask("GET", f"/integers/{minted[0]}")["statusCode"] == 404
+    forgotten = ask("GET", f"/integers/{minted[1]}")
+    assert forgotten["statusCode"] == 404
+    assert "only kept of integers from" in forgotten["document"]["detail"]
+    assert [whose(ask, n)["minted"] for n in minted[2:]] == [True] * 3
+    found = stack.aws.client("dynamodb", HOME).get_item(TableName=stack.counters, Key={"counter": {"S": "integers"}})[
+        "Item"
+    ]
+    assert {name for name in found if name.startswith("issued_")} == {"issued_3", "issued_4"}
+
+
+def test_what_was_issued_is_forgotten_too_where_a_region_was_away(stack: Any, ask: Any) -> None:
+    for module in ("coordinate.protocol", "coordinate.store"):
+        stack.monkeypatch.setattr(f"{module}.KEPT", 2)
+    deploy(*TWO)
+    deploy(*TWO[::-1])
+    for regions in (("us-east-1",), ("us-east-1", "us-west-2"), ("us-east-1",), TWO):
+        deploy(*regions)
+    found = stack.aws.client("dynamodb", "eu-west-1").get_item(
+        TableName=stack.counters, Key={"counter": {"S": "integers"}}
+    )["Item"]
+
+    assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
+
+
+def test_the_mint_item_stays_within_one_write_unit(stack: Any) -> None:
     name = "n" * 63
     sizes: list[int] = []
     for i, regions in enumerate((TWO, TWO[::-1], TWO, TWO[::-1])):
-        deploy(*regions, counters=[name], floors={name: 2**52 + i * 10**9})
+        deploy(*regions, counters=[name], floors={name: 2**51 + i * 10**9})
         sizes.append(size_of(stack, name))
     growth = sizes[-1] - sizes[-2]
 
     assert growth > 0
-    assert sizes[-1] + 36 * (growth + 1) <= 1024, sizes
+    assert sizes[-1] + (KEPT - 3) * (growth + 1) <= 1024, sizes
 
 
 def size_of(stack: Any, key: str) -> int:

@@ -1,16 +1,20 @@
 """What a user of `python -m local` sees."""
 
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from machine import Machine, chosen, mint, processes_of
+from machine import ROOT, Machine, chosen, mint, processes_of
 from pulumi.runtime.mocks import MockResourceArgs
 
 import local.engine
+from local.configuration import configuration
 from local.paths import LocalError
 from local.resources import Aws
 from local.state import State
@@ -234,3 +238,55 @@ def test_a_resource_that_cant_be_made_here_is_named(folder: Path, monkeypatch: p
 
     with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/resources/__init__.py"):
         engine.new_resource(MockResourceArgs("aws:sqs/queue:Queue", "my-queue", {}, custom=True))
+
+
+def test_one_output_is_printed_for_scripts(deployed: Machine) -> None:
+    outputs = deployed.outputs()
+
+    assert deployed.run("outputs", "urls.eu-west-1").stdout == outputs["urls"]["eu-west-1"] + "\n"
+    assert json.loads(deployed.run("outputs", "regions").stdout) == outputs["regions"]
+    assert json.loads(deployed.run("outputs", "layout", "--json").stdout) == outputs["layout"]
+    wrong = deployed.run("outputs", "urls.eu-wset-1")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "there is us-east-1, eu-west-1, ap-southeast-2" in wrong.stderr
+
+
+def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
+    command = f"{sys.executable} -m local outputs | true"
+    result = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=deployed.environment, capture_output=True, text=True, timeout=60
+    )
+
+    assert result.stderr == ""
+
+
+def test_a_setting_that_stands_twice_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("local.configuration.ROOT", tmp_path)
+    (tmp_path / "Pulumi.yaml").write_text("name: x\nconfig: {}\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  x:protect: false\n  x:lease: 2\n  x:protect: true\n")
+
+    with pytest.raises(LocalError, match="x:protect stands twice"):
+        configuration("dev")
+
+
+def test_down_removes_only_its_own(fresh: Machine) -> None:
+    (fresh.folder / "photos").mkdir()
+    (fresh.folder / "photos" / "a.jpg").write_text("x")
+    (fresh.folder / "notes.json").write_text("{}")
+    assert fresh.up("us-east-1").returncode == 0
+
+    assert "forgotten" in fresh.run("down").stdout
+    left = {str(path.relative_to(fresh.folder)) for path in fresh.folder.rglob("*") if path.is_file()}
+    assert left == {"photos/a.jpg", "notes.json", "lock", "server.log"}
+
+
+def test_a_role_that_a_killed_run_had_half_made_is_removed(fresh: Machine) -> None:
+    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
+    iam = Aws(f"http://127.0.0.1:{fresh.port}").client("iam", "us-east-1")
+    role = "global-integers-dev-mint-eu-west-1"
+    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument='{"Version": "2012-10-17", "Statement": []}')
+
+    result = fresh.up("us-east-1")
+
+    assert result.returncode == 0, result.stderr
+    assert role not in {found["RoleName"] for found in iam.list_roles()["Roles"]}
