@@ -284,7 +284,8 @@ def test_a_role_that_a_killed_run_had_half_made_is_removed(fresh: Machine) -> No
     assert fresh.up("us-east-1", "eu-west-1").returncode == 0
     iam = Aws(f"http://127.0.0.1:{fresh.port}").client("iam", "us-east-1")
     role = "global-integers-dev-mint-eu-west-1"
-    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument='{"Version": "2012-10-17", "Statement": []}')
+    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
+    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
 
     result = fresh.up("us-east-1")
 
