@@ -71,11 +71,11 @@ def one(count: int) -> Cost:
     import pulumi_aws.dynamodb
     import pulumi_aws.iam
 
-    from components.settings import _partitions
+    from components.configuration import partitions
 
     for module in (pulumi_aws.dynamodb, pulumi_aws.iam, pulumi_aws.cloudwatch, pulumi_aws.lambda_):
         assert module
-    regions = sorted(region for region, partition in _partitions().items() if partition == "aws")[:count]
+    regions = sorted(region for region, partition in partitions().items() if partition == "aws")[:count]
     answers = Answers()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

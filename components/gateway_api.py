@@ -3,9 +3,6 @@
 API Gateway turns a request into one UpdateItem by a mapping template, and what DynamoDB answers into the
 function's JSON by another (API Gateway guide, "Mapping template transformations"). That is safe, whatever
 the layouts do, since the item itself carries stride and ceiling.
-
-The templates are Velocity. A counter's name gets into the request only if it is one: another is replaced
-by a key that no counter has. For a wrong `count`, or an `Idempotency-Key`, it is one that DynamoDB refuses.
 """
 
 import json
@@ -13,26 +10,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from .names import COUNTER_NAME
-
-NO_COUNTER = "/"
-NO_KEY = ""
-
-JSON = "application/json"
-PROBLEM = "application/problem+json"
-SOON = "1"
-"""Seconds: `Retry-After` of what passes by itself."""
-
-PASSING = (
-    "InternalServerError",
-    "LimitExceeded",
-    "ProvisionedThroughputExceeded",
-    "RequestLimitExceeded",
-    "ResourceNotFound",
-    "ServiceUnavailable",
-    "Throttling",
+from .gateway_templates import (
+    JSON,
+    SOON,
+    minted_template,
+    problem,
+    refused_template,
+    request_template,
+    unavailable_template,
 )
-"""What the names of errors that pass begin with: as in the function (lambda/mint/failure.py)."""
 
 
 @dataclass(frozen=True)
@@ -76,72 +62,6 @@ def document(door: Door) -> dict[str, Any]:
         "x-amazon-apigateway-request-validator": "parameters",
         "x-amazon-apigateway-gateway-responses": _gateway_responses(signed=door.signed),
     }
-
-
-def request_template(table: str, counter: str) -> str:
-    """`counter`: the Velocity expression that gives what the caller asked for."""
-    request = {
-        "TableName": table,
-        "Key": {"counter": {"S": "$util.escapeJavaScript($counter)"}},
-        "UpdateExpression": "SET issued = issued + stride",
-        "ConditionExpression": "issued < ceiling",
-        "ReturnValues": "ALL_NEW",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-    return f"""\
-#set($counter = {counter})
-#if(!$counter.matches('{COUNTER_NAME.pattern}'))
-#set($counter = '{NO_COUNTER}')
-#end
-#set($count = $input.params('count'))
-#if(($count != '' && $count != '1') || $input.params('Idempotency-Key') != '' || $input.params('idempotency-key') != '')
-#set($counter = '{NO_KEY}')
-#end
-{json.dumps(request, indent=2)}
-"""
-
-
-def minted_template(region: str) -> str:
-    return f"""\
-{{"counter": "$input.path('$.Attributes.counter.S')", "region": "{region}", \
-"integer": $input.path('$.Attributes.issued.N')}}
-"""
-
-
-def refused_template() -> str:
-    """Of DynamoDB's errors. A failed condition without an item: there is no such counter."""
-    passing = " || ".join(f"$type.contains('{name}')" for name in PASSING)
-    return f"""\
-#set($type = "$!input.path('$.__type')")
-#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-#if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
-{_override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")}
-#elseif($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.fenced.BOOL')" == 'true')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", soon=True)}
-#elseif($type.contains('ConditionalCheckFailed'))
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
-#elseif({passing})
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
-#elseif($type.contains('ValidationException'))
-{_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
-#else
-{_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected answer of the table")}
-#end
-"""
-
-
-def unavailable_template() -> str:
-    return f"""\
-#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
-"""
-
-
-def _override(status: HTTPStatus, detail: str, *, soon: bool = False) -> str:
-    lines = [f"#set($context.responseOverride.status = {status.value})"]
-    if soon:
-        lines.append(f"#set($context.responseOverride.header.Retry-After = '{SOON}')")
-    return "\n".join([*lines, json.dumps(_problem(status, detail))])
 
 
 def _methods(door: Door, counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
@@ -206,10 +126,5 @@ def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
     return {
         "statusCode": str(status.value),
         "responseParameters": {f"gatewayresponse.header.{name}": f"'{value}'" for name, value in headers.items()},
-        "responseTemplates": {JSON: json.dumps(_problem(status, detail))},
+        "responseTemplates": {JSON: json.dumps(problem(status, detail))},
     }
-
-
-def _problem(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    """RFC 9457, as the function's (lambda/mint/answer.py)."""
-    return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}

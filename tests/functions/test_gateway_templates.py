@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laying_out import HOME, deploy, item, put_item
 
-from components.gateway_api import Door, document, unavailable_template
+from components.gateway_api import Door, document
+from components.gateway_templates import unavailable_template
 from components.names import COUNTER_NAME
 from local.velocity import Rendered, render
 

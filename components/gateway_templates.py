@@ -1,0 +1,101 @@
+"""The mapping templates of the second door: Velocity, as API Gateway renders it. No Pulumi.
+
+A counter's name gets into the request only if it is one: another is replaced by a key that no counter has.
+For a wrong `count`, or an `Idempotency-Key`, it is one that DynamoDB refuses.
+"""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from .names import COUNTER_NAME
+
+NO_COUNTER = "/"
+NO_KEY = ""
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+SOON = "1"
+"""Seconds: `Retry-After` of what passes by itself."""
+
+PASSING = (
+    "InternalServerError",
+    "LimitExceeded",
+    "ProvisionedThroughputExceeded",
+    "RequestLimitExceeded",
+    "ResourceNotFound",
+    "ServiceUnavailable",
+    "Throttling",
+)
+"""What the names of errors that pass begin with: as in the function (lambda/mint/failure.py)."""
+
+
+def request_template(table: str, counter: str) -> str:
+    """`counter`: the Velocity expression that gives what the caller asked for."""
+    request = {
+        "TableName": table,
+        "Key": {"counter": {"S": "$util.escapeJavaScript($counter)"}},
+        "UpdateExpression": "SET issued = issued + stride",
+        "ConditionExpression": "issued < ceiling",
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return f"""\
+#set($counter = {counter})
+#if(!$counter.matches('{COUNTER_NAME.pattern}'))
+#set($counter = '{NO_COUNTER}')
+#end
+#set($count = $input.params('count'))
+#if(($count != '' && $count != '1') || $input.params('Idempotency-Key') != '' || $input.params('idempotency-key') != '')
+#set($counter = '{NO_KEY}')
+#end
+{json.dumps(request, indent=2)}
+"""
+
+
+def minted_template(region: str) -> str:
+    return f"""\
+{{"counter": "$input.path('$.Attributes.counter.S')", "region": "{region}", \
+"integer": $input.path('$.Attributes.issued.N')}}
+"""
+
+
+def refused_template() -> str:
+    """Of DynamoDB's errors. A failed condition without an item: there is no such counter."""
+    passing = " || ".join(f"$type.contains('{name}')" for name in PASSING)
+    return f"""\
+#set($type = "$!input.path('$.__type')")
+#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
+#if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
+{_override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")}
+#elseif($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.fenced.BOOL')" == 'true')
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", soon=True)}
+#elseif($type.contains('ConditionalCheckFailed'))
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
+#elseif({passing})
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
+#elseif($type.contains('ValidationException'))
+{_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
+#else
+{_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected answer of the table")}
+#end
+"""
+
+
+def unavailable_template() -> str:
+    return f"""\
+#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
+"""
+
+
+def _override(status: HTTPStatus, detail: str, *, soon: bool = False) -> str:
+    lines = [f"#set($context.responseOverride.status = {status.value})"]
+    if soon:
+        lines.append(f"#set($context.responseOverride.header.Retry-After = '{SOON}')")
+    return "\n".join([*lines, json.dumps(problem(status, detail))])
+
+
+def problem(status: HTTPStatus, detail: str) -> dict[str, Any]:
+    """RFC 9457, as the function's (lambda/mint/answer.py)."""
+    return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
