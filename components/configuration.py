@@ -63,7 +63,7 @@ class Reader:
         if len(found) > 1:
             listed = ", ".join(sorted(map(str, found)))
             self.errors.append(
-                f"regions: with aws:region they lie in different AWS found ({listed}); "
+                f"regions: with aws:region they lie in different AWS partitions ({listed}); "
                 "a stack belongs to one account, and so to one partition"
             )
         return regions
