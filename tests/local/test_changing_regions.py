@@ -13,7 +13,7 @@ from local.resources import Aws
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")
 FOUR = (*THREE, "us-west-2")
-TENANTS = 80
+TENANTS = 40
 """Counters besides: they make a change take long enough to be cut."""
 
 

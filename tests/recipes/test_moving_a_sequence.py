@@ -57,7 +57,7 @@ Move = Callable[[str], str]
 def move(run: Any, home: Path) -> Move:
     """`move("deploy")`: one step of the page, as a user carries it out. Returns what it printed."""
     choose, pulumi, deploy, end, insert, verify = (code for _, code in blocks(TITLE))
-    assert settings(pulumi) == {"counters[1]": "orders", "floors.orders": "$floor"}
+    assert settings(pulumi) == {"counters[0]": "integers", "counters[1]": "orders", "floors.orders": "$floor"}
     steps = {"choose": choose, "deploy": deploy, "end": end, "insert": insert, "verify": verify}
     floor: list[str] = []
 
