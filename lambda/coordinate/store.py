@@ -102,13 +102,13 @@ class Store:
                 return item_of(record) if record else None
             case RenewItem(_, counter, item, over):
                 values = {f":{name}": value for name, value in item_values(item).items()}
-                forgotten = [f"issued_{epoch}" for epoch in range(max(1, over - KEPT), item.epoch - KEPT)]
+                removed = ["fenced", *(f"issued_{epoch}" for epoch in forgotten(over, item.epoch))]
                 return self._update(
                     client,
                     counter,
                     # The right side is read before anything is set: what was issued in the epoch that ends.
                     f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, issued_{over} = issued "
-                    f"REMOVE {', '.join(['fenced', *forgotten])}",
+                    f"REMOVE {', '.join(removed)}",
                     "epoch = :over AND attribute_not_exists(opening)",
                     {**values, ":over": {"N": str(over)}},
                 )
@@ -207,6 +207,14 @@ class Store:
                 ExpressionAttributeValues=values,
             )
         )
+
+
+def forgotten(over: int, epoch: int) -> range:
+    """The epochs whose last integer is dropped when `epoch` comes after `over`: never `over`, which is just kept.
+
+    An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
+    """
+    return range(max(1, over - KEPT), min(over, epoch - KEPT))
 
 
 def _get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from coordinate.model import KEPT
+from coordinate.store import forgotten
 from hypothesis import given
 from hypothesis import strategies as st
 from laying_out import HOME, REGIONS, delete_item, deploy, item
@@ -203,6 +204,16 @@ def test_what_was_issued_is_forgotten_too_where_a_region_was_away(stack: Any, as
     )["Item"]
 
     assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
+
+
+@given(st.integers(1, 500), st.integers(1, 500))
+def test_what_is_dropped_is_old_and_not_what_is_just_kept(over: int, later: int) -> None:
+    dropped = set(forgotten(over, over + later))
+
+    assert over not in dropped
+    assert len(dropped) <= KEPT
+    if over > KEPT:
+        assert over - KEPT in dropped, "so that no more than KEPT stay"
 
 
 def test_the_mint_item_stays_within_one_write_unit(stack: Any) -> None:
