@@ -19,18 +19,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "lambda")]
-
-from coordinate.encoding import item_values  # noqa: E402
-from coordinate.model import Item  # noqa: E402
-
-from bench.counting import Relay  # noqa: E402
-from bench.figures import FILE, SUBJECTS, table, write  # noqa: E402
-from bench.program import costs  # noqa: E402
-from bench.program import table as program_table  # noqa: E402
-from local.resources import Aws  # noqa: E402
-from local.server import SERVICE, any_free_port, start  # noqa: E402
+from bench.counting import Relay
+from bench.figures import FILE, SUBJECTS, table, write
+from bench.program import costs
+from bench.program import table as program_table
+from components.archive import archived
+from integers.lattice import MAX_INTEGER
+from local.paths import ROOT
+from local.resources import Aws
+from local.server import SERVICE, any_free_port, start
 
 OTHERS = ROOT / ".venv-bench" / "bin" / "python"
 """Of `dynamodb-autoincrement`, whose dependencies are not ours."""
@@ -47,16 +44,15 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for source in (
-            *ROOT.glob("lambda/mint/*.*"),
-            *ROOT.glob("bench/subject*.py"),
-            *ROOT.glob("bench/subjects/*.*"),
-        ):
-            target = folder / source.relative_to(ROOT).as_posix().removeprefix("lambda/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
-        (folder / "components").mkdir()
-        shutil.copy(ROOT / "components" / "names.py", folder / "components")
+        for name, source in archived("mint", "aws").items():
+            self._copy(source, name)
+        for source in (*ROOT.glob("bench/subject*.py"), *ROOT.glob("bench/subjects/*.*")):
+            self._copy(source, source.relative_to(ROOT).as_posix())
+
+    def _copy(self, source: Path, name: str) -> None:
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
 
     def run(self, subject: str, endpoint: str, requests: int, seconds: float = 60) -> Run:
         module = subject if subject in ("tutorial", "autoincrement") else "ours"
@@ -158,7 +154,8 @@ def prepare(endpoint: str) -> None:
             AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S" if kind == "S" else "N"}],
         )
     for subject in ("one", "block", "lease"):
-        item = item_values(Item(issued=0, stride=1, ceiling=2**53 - 1, epoch=1))
+        numbers = {"issued": 0, "stride": 1, "ceiling": MAX_INTEGER, "epoch": 1}
+        item = {name: {"N": str(number)} for name, number in numbers.items()}
         client.put_item(TableName=COUNTERS, Item={"counter": {"S": subject}, **item})
 
 

@@ -1,21 +1,17 @@
 """The program's own cost: `__main__.py` under Pulumi's mocks, by number of regions. `python -m bench.program`."""
 
-import asyncio
 import json
-import runpy
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import median
-from typing import Any, cast
+from typing import Any
 
-import pulumi
-from pulumi.runtime import mocks, settings, stack
+from components.partitions import partitions
+from local.paths import ROOT
+from local.program import Registration, run_program
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
 REGIONS = (3, 10, 30)
 ROUNDS = 5
 
@@ -50,46 +46,37 @@ def table(costs: Mapping[str, Cost]) -> str:
     return "\n".join(lines)
 
 
-class Answers(mocks.Mocks):
+class Answers:
     """Makes nothing, and answers at once what the program goes on with."""
 
     def __init__(self) -> None:
         self.resources = 0
 
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
-        raise NotImplementedError(args.token)
+    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise NotImplementedError(token)
 
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources += 1
-        inputs: dict[str, Any] = dict(args.inputs)  # pyright: ignore[reportUnknownArgumentType]
-        arn = f"arn:aws:service:{inputs.get('region', 'us-east-1')}:123456789012:kind/{args.name}"
-        return args.name, {**inputs, "arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": ""}
+        arn = f"arn:aws:service:{resource.inputs.get('region', 'us-east-1')}:123456789012:kind/{resource.name}"
+        computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": ""}
+        return resource.name, {**resource.inputs, **computed}
 
 
 def one(count: int) -> Cost:
-    """A deployment to `count` regions, the first of those that AWS has. Imports are not counted."""
+    """Deploy to `count` regions, the first of those that AWS has. Imports are not counted."""
     import pulumi_aws.dynamodb
     import pulumi_aws.iam
-
-    from components.configuration import partitions
 
     for module in (pulumi_aws.dynamodb, pulumi_aws.iam, pulumi_aws.cloudwatch, pulumi_aws.lambda_):
         assert module
     regions = sorted(region for region, partition in partitions().items() if partition == "aws")[:count]
     answers = Answers()
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    mocks.set_mocks(answers, project="global-integers", stack="bench", preview=False)
-    settings.set_root_resource(cast("pulumi.Resource", None))
-    pulumi.runtime.set_all_config({"aws:region": regions[0], "global-integers:regions": json.dumps(regions)})
-
-    def program() -> None:
-        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
-
+    config = {"aws:region": regions[0], "global-integers:regions": json.dumps(regions)}
     begun = time.process_time()
-    loop.run_until_complete(stack.run_in_stack(program))
+    outcome = run_program(answers, project="global-integers", stack="bench", config=config)
     seconds = time.process_time() - begun
-    loop.close()
+    if outcome.error is not None:
+        raise outcome.error
     return {"resources": answers.resources, "seconds": seconds}
 
 

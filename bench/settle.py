@@ -5,21 +5,17 @@ The coordinator's own code (protocol, driver, threads) runs against tables in me
 processor time besides: some 1.5 ms a call with boto3, which the last column adds for one processor.
 """
 
-import sys
 import time
 from collections.abc import Generator
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "lambda"), str(ROOT / "tests" / "protocol")]
+from coordinate.model import Register, Wish
+from coordinate.operations import Operation
+from coordinate.protocol import settle
+from coordinate.run import settle_all
 
-from coordinate.model import Register, Wish  # noqa: E402
-from coordinate.operations import Operation  # noqa: E402
-from coordinate.protocol import settle  # noqa: E402
-from coordinate.run import settle_all  # noqa: E402
-from world import World  # noqa: E402
+from simulation.world import World  # first: it puts `lambda` on the import path
 
 ABROAD = 0.150
 AT_HOME = 0.005

@@ -1,22 +1,47 @@
-"""A function's archive: its own `.py` and `.html` files and nothing else, the same every time."""
+"""A function's archive: source files and nothing else, byte for byte the same every time."""
 
 from pathlib import Path
 
 import pulumi
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+FUNCTIONS = HERE / "lambda" if (HERE / "lambda").exists() else ROOT / "lambda"
+"""The functions' sources: beside this package where it is installed, beside its folder in a checkout."""
+
+SHARED = ROOT / "integers"
+"""What the functions share with the program."""
 
 
-def archive(package: str, *modules: str) -> pulumi.AssetArchive:
-    """The files of `lambda/<package>/` under `<package>/`, plus single modules by their path in the repository.
+def archive(function: str, *shared: str) -> pulumi.AssetArchive:
+    """Return the archive of a function, with the files that `archived` names.
 
     Pulumi hashes the contents and zips them with fixed times, so the archive changes when a file does
-    and never otherwise. Byte code and tests stay out.
+    and never otherwise.
     """
-    folder = ROOT / "lambda" / package
-    code = list(folder.glob("*.py"))
-    if not code:
-        raise FileNotFoundError(f"lambda/{package} has no .py files")
-    files = {path.relative_to(ROOT / "lambda"): path for path in sorted((*code, *folder.glob("*.html")))}
-    files |= {Path(module): ROOT / module for module in modules}
-    return pulumi.AssetArchive({name.as_posix(): pulumi.FileAsset(str(path)) for name, path in files.items()})
+    files = archived(function, *shared)
+    return pulumi.AssetArchive({name: pulumi.FileAsset(str(path)) for name, path in files.items()})
+
+
+def archived(function: str, *shared: str) -> dict[str, Path]:
+    """Return the files of a function by their names in its archive. Byte code and tests stay out.
+
+    Args:
+        function: a folder of `lambda/`, which is also the package's name. `integers/` comes with every one.
+        shared: more folders of `lambda/` that it imports.
+
+    Raises:
+        FileNotFoundError: there is no such folder, or it has no `.py` files.
+    """
+    files: dict[str, Path] = {}
+    for folder in (*(FUNCTIONS / name for name in (function, *shared)), SHARED):
+        found = sorted(path for path in folder.rglob("*") if _is_source(path.relative_to(folder)))
+        if not found:
+            raise FileNotFoundError(f"{folder.relative_to(ROOT)} has no .py files")
+        files |= {path.relative_to(folder.parent).as_posix(): path for path in found}
+    return files
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in (".py", ".html") and "tests" not in path.parts

@@ -1,7 +1,7 @@
 """What the stack has once, in its home region: the layouts table and the coordinator that lays out the counters."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,56 +11,64 @@ import pulumi_aws as aws
 from .archive import archive
 from .policy import allow
 from .python_function import PythonFunction, PythonFunctionArgs
-from .settings import Settings
+from .resource_names import ResourceNames
 from .table import TableArgs, table
 
 
 @dataclass
 class CoordinatorArgs:
-    prefix: str
-    """`<project>-<stack>`, which every name begins with."""
-    settings: Settings
+    """What the coordinator is asked for, and where."""
+
+    names: ResourceNames
+    home: str
+    """The region of the coordinator and the layouts table."""
+    regions: Sequence[str]
+    counters: Sequence[str]
+    floors: Mapping[str, int]
     tables: Sequence[aws.dynamodb.Table]
-    """The regions' counter tables, all of one name. They exist before the coordinator runs."""
+    """The counter tables in the order of the regions. They exist before the coordinator runs."""
+    log_retention_days: int
+    protect: bool
 
 
 class Coordinator(pulumi.ComponentResource):
-    """Outputs: `settled`, what the coordinator reported once every counter stands as wanted."""
+    """The layouts table, the coordinator, and its run at every deployment that asks for something else.
+
+    Outputs: `settled`, what the coordinator reported once every counter stands as asked; `function_name`.
+    """
 
     settled: pulumi.Output[dict[str, Any]]
     function_name: pulumi.Output[str]
 
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
-        settings, home = args.settings, args.settings.home
-        counters_table = f"{args.prefix}-counters"
-
-        layouts = table(f"{name}-layouts", TableArgs(f"{args.prefix}-layouts", home, settings.protect), self)
+        names = args.names
+        layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect), self)
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
-                name=f"{args.prefix}-coordinate",
-                role_name=f"{args.prefix}-coordinate",
-                region=home,
+                name=names.coordinate_function,
+                role_name=names.coordinate_function,
+                region=args.home,
                 handler="coordinate.handler.handler",
-                code=archive("coordinate", "components/layout.py", "components/names.py"),
-                environment={"LAYOUTS_TABLE": layouts.name, "COUNTERS_TABLE": counters_table},
-                statements=layouts.arn.apply(lambda arn: _statements(arn, counters_table)),
+                code=archive("coordinate"),
+                environment={"LAYOUTS_TABLE": layouts.name, "COUNTERS_TABLE": names.counters_table},
+                statements=layouts.arn.apply(lambda arn: _statements(arn, names.counters_table)),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
-                log_retention_days=settings.log_retention_days,
+                log_retention_days=args.log_retention_days,
                 log_level="INFO",
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
         invocation = aws.lambda_.Invocation(
             f"{name}-settle",
-            region=home,
+            region=args.home,
             function_name=function.name,
-            # CRUD: a changed wish is an update in place, and the function sees which event it is.
+            # CRUD: a changed request is an update in place, and the function sees which event it is.
             lifecycle_scope="CRUD",
             input=pulumi.Output.all(*(table.stream_label for table in args.tables)).apply(
-                lambda labels: _wish(settings, cast("list[str]", labels))
+                lambda labels: _request(args, cast("list[str]", labels))
             ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[*args.tables, layouts, function.policy]),
         )
@@ -69,23 +77,23 @@ class Coordinator(pulumi.ComponentResource):
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
 
 
-def _wish(settings: Settings, labels: Sequence[str]) -> str:
-    """What the coordinator is asked for, and the tables that it is asked for: one made anew is checked again."""
+def _request(args: CoordinatorArgs, labels: Sequence[str]) -> str:
+    """Return what the coordinator is asked for. The tables' labels are in it, so that a recreated one is checked."""
     return json.dumps(
         {
-            "regions": settings.regions,
-            "counters": settings.counters,
-            "floors": settings.floors,
-            "tables": dict(zip(settings.regions, labels, strict=True)),
+            "regions": list(args.regions),
+            "counters": list(args.counters),
+            "floors": dict(args.floors),
+            "tables": dict(zip(args.regions, labels, strict=True)),
         },
         sort_keys=True,
     )
 
 
 def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:
-    """Just these actions on just these tables.
+    """Return just these actions on just these tables.
 
-    The counter table is named in any region: one that leaves the layout must still be fenced when the
+    The counter table is named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]

@@ -1,4 +1,4 @@
-"""A second door to a region's counters: API Gateway asks DynamoDB itself, without a function."""
+"""API Gateway in front of a region's counters: it calls DynamoDB itself, without a function."""
 
 import hashlib
 import json
@@ -8,36 +8,47 @@ from typing import cast
 import pulumi
 import pulumi_aws as aws
 
-from .gateway_api import Door, document
+from .gateway_api import GatewaySpec, document
 from .policy import allow, policy, trusting
-from .settings import Settings
+from .resource_names import ResourceNames
 
 STAGE = "v1"
 
 
 @dataclass
 class GatewayArgs:
+    """One region's API."""
+
+    names: ResourceNames
     region: str
-    prefix: str
-    """`<project>-<stack>`, which every name begins with."""
-    settings: Settings
+    default_counter: str
+    """The counter at `/`."""
+    signed: bool
+    """Whether callers sign (`AWS_IAM`)."""
+    rate: int
+    """Requests per second."""
+    burst: int
+    """Requests at once above that rate."""
     table: aws.dynamodb.Table
     """The region's counter table."""
 
 
 class Gateway(pulumi.ComponentResource):
-    """Outputs: `url`, which ends with `/`. The API is deployed anew whenever it changes."""
+    """A REST API, its role and its stage. It is deployed again whenever it changes.
+
+    Outputs: `url`, which ends with `/`.
+    """
 
     url: pulumi.Output[str]
 
     def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
-        settings, region = args.settings, args.region
+        region = args.region
         child = pulumi.ResourceOptions(parent=self)
 
         role = aws.iam.Role(
             f"{name}-role",
-            name=f"{args.prefix}-gateway-{region}",
+            name=args.names.gateway_role(region),
             assume_role_policy=trusting("apigateway.amazonaws.com"),
             opts=child,
         )
@@ -49,11 +60,11 @@ class Gateway(pulumi.ComponentResource):
             opts=child,
         )
         body = pulumi.Output.all(args.table.arn, role.arn).apply(
-            lambda arns: json.dumps(document(_door(args, *cast("list[str]", arns))), sort_keys=True)
+            lambda arns: json.dumps(document(_spec(args, *cast("list[str]", arns))), sort_keys=True)
         )
         api = aws.apigateway.RestApi(
             f"{name}-api",
-            name=f"{args.prefix}-gateway",
+            name=args.names.gateway_api,
             region=region,
             body=body,
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
@@ -81,7 +92,7 @@ class Gateway(pulumi.ComponentResource):
             stage_name=stage.stage_name,
             method_path="*/*",
             settings=aws.apigateway.MethodSettingsSettingsArgs(
-                throttling_rate_limit=settings.gateway_rate, throttling_burst_limit=settings.gateway_burst
+                throttling_rate_limit=args.rate, throttling_burst_limit=args.burst
             ),
             opts=child,
         )
@@ -89,11 +100,11 @@ class Gateway(pulumi.ComponentResource):
         self.register_outputs({"url": self.url})
 
 
-def _door(args: GatewayArgs, table_arn: str, role_arn: str) -> Door:
-    return Door(
-        name=f"{args.prefix}-gateway",
+def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
+    return GatewaySpec(
+        name=args.names.gateway_api,
         table_arn=table_arn,
         role_arn=role_arn,
-        default_counter=args.settings.counters[0],
-        signed=args.settings.authorization == "AWS_IAM",
+        default_counter=args.default_counter,
+        signed=args.signed,
     )

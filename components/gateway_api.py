@@ -12,7 +12,7 @@ from typing import Any
 
 from .gateway_templates import (
     JSON,
-    SOON,
+    RETRY_AFTER_SECONDS,
     minted_template,
     problem,
     refused_template,
@@ -22,7 +22,7 @@ from .gateway_templates import (
 
 
 @dataclass(frozen=True)
-class Door:
+class GatewaySpec:
     """`table_arn` names the partition, region and account too."""
 
     name: str
@@ -37,7 +37,7 @@ class Door:
         return self.table_arn.split(":")[3]
 
 
-def document(door: Door) -> dict[str, Any]:
+def document(spec: GatewaySpec) -> dict[str, Any]:
     """`/`, `/{counter}`, and `/counter?systemKey={counter}` as in the write-up with several keys."""
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
@@ -51,21 +51,21 @@ def document(door: Door) -> dict[str, Any]:
     }
     return {
         "openapi": "3.0.1",
-        "info": {"title": door.name, "version": "1"},
+        "info": {"title": spec.name, "version": "1"},
         "paths": {
-            "/": _methods(door, f"'{door.default_counter}'", []),
-            "/{counter}": _methods(door, "$input.params('counter')", [path]),
-            "/counter": _methods(door, "$input.params('systemKey')", [query]),
+            "/": _methods(spec, f"'{spec.default_counter}'", []),
+            "/{counter}": _methods(spec, "$input.params('counter')", [path]),
+            "/counter": _methods(spec, "$input.params('systemKey')", [query]),
         },
-        **({"components": {"securitySchemes": schemes}} if door.signed else {}),
+        **({"components": {"securitySchemes": schemes}} if spec.signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
-        "x-amazon-apigateway-gateway-responses": _gateway_responses(signed=door.signed),
+        "x-amazon-apigateway-gateway-responses": _gateway_responses(signed=spec.signed),
     }
 
 
-def _methods(door: Door, counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
-    partition, table = door.table_arn.split(":")[1], door.table_arn.split("/")[-1]
+def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
+    partition, table = spec.table_arn.split(":")[1], spec.table_arn.split("/")[-1]
     no_store = {"method.response.header.Cache-Control": "'no-store'"}
 
     def answer(status: str, template: str) -> dict[str, Any]:
@@ -77,19 +77,19 @@ def _methods(door: Door, counter: str, parameters: list[dict[str, Any]]) -> dict
             status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
             for status, text in {"200": "Minted.", "500": "Refused; the template says why."}.items()
         },
-        **({"security": [{"sigv4": []}]} if door.signed else {}),
+        **({"security": [{"sigv4": []}]} if spec.signed else {}),
         "x-amazon-apigateway-integration": {
             "type": "aws",
             "httpMethod": "POST",
-            "uri": f"arn:{partition}:apigateway:{door.region}:dynamodb:action/UpdateItem",
-            "credentials": door.role_arn,
+            "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
+            "credentials": spec.role_arn,
             "passthroughBehavior": "never",
             # The body is of no account, whatever its type: a POST without one comes as JSON.
             "requestTemplates": dict.fromkeys(
                 (JSON, "application/x-www-form-urlencoded", "text/plain"), request_template(table, counter)
             ),
             "responses": {
-                r"2\d{2}": answer("200", minted_template(door.region)),
+                r"2\d{2}": answer("200", minted_template(spec.region)),
                 r"4\d{2}": answer("500", refused_template()),
                 "default": answer("500", unavailable_template()),
             },
@@ -121,7 +121,7 @@ def _gateway_responses(*, signed: bool) -> dict[str, Any]:
 
 def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
     headers = {"Cache-Control": "no-store"} | (
-        {"Retry-After": SOON} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+        {"Retry-After": RETRY_AFTER_SECONDS} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
     )
     return {
         "statusCode": str(status.value),

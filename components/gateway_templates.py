@@ -8,17 +8,17 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from .names import COUNTER_NAME
+from integers.names import COUNTER_NAME
 
 NO_COUNTER = "/"
 NO_KEY = ""
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
-SOON = "1"
+RETRY_AFTER_SECONDS = "1"
 """Seconds: `Retry-After` of what passes by itself."""
 
-PASSING = (
+TRANSIENT = (
     "InternalServerError",
     "LimitExceeded",
     "ProvisionedThroughputExceeded",
@@ -27,7 +27,7 @@ PASSING = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""What the names of errors that pass begin with: as in the function (lambda/mint/failure.py)."""
+"""What the names of errors that pass begin with: as in the function (lambda/aws/failure.py)."""
 
 
 def request_template(table: str, counter: str) -> str:
@@ -62,18 +62,18 @@ def minted_template(region: str) -> str:
 
 def refused_template() -> str:
     """Of DynamoDB's errors. A failed condition without an item: there is no such counter."""
-    passing = " || ".join(f"$type.contains('{name}')" for name in PASSING)
+    transient = " || ".join(f"$type.contains('{name}')" for name in TRANSIENT)
     return f"""\
 #set($type = "$!input.path('$.__type')")
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
 #if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
 {_override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")}
 #elseif($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.fenced.BOOL')" == 'true')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", soon=True)}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", retry=True)}
 #elseif($type.contains('ConditionalCheckFailed'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
-#elseif({passing})
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
+#elseif({transient})
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=True)}
 #elseif($type.contains('ValidationException'))
 {_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
 #else
@@ -85,17 +85,17 @@ def refused_template() -> str:
 def unavailable_template() -> str:
     return f"""\
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", soon=True)}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=True)}
 """
 
 
-def _override(status: HTTPStatus, detail: str, *, soon: bool = False) -> str:
+def _override(status: HTTPStatus, detail: str, *, retry: bool = False) -> str:
     lines = [f"#set($context.responseOverride.status = {status.value})"]
-    if soon:
-        lines.append(f"#set($context.responseOverride.header.Retry-After = '{SOON}')")
+    if retry:
+        lines.append(f"#set($context.responseOverride.header.Retry-After = '{RETRY_AFTER_SECONDS}')")
     return "\n".join([*lines, json.dumps(problem(status, detail))])
 
 
 def problem(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    """RFC 9457, as the function's (lambda/mint/answer.py)."""
+    """RFC 9457, as the function's (lambda/mint/http/reply.py)."""
     return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}

@@ -1,5 +1,6 @@
 """What one region has: the counter table, the minting function and its URL."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,62 +10,79 @@ import pulumi_aws as aws
 from .archive import archive
 from .policy import allow
 from .python_function import PythonFunction, PythonFunctionArgs
-from .settings import Settings
+from .resource_names import ResourceNames
 from .table import TableArgs, table
 
 
 @dataclass
 class RegionalCounterArgs:
+    """One region's part of a deployment."""
+
+    names: ResourceNames
     region: str
-    prefix: str
-    """`<project>-<stack>`, which every name begins with."""
-    settings: Settings
+    home: str
+    """The coordinator's region."""
+    default_counter: str
+    """The counter at `/`."""
+    authorization: str
+    """Who may call the URL: `AWS_IAM` or `NONE`."""
+    memory_size: int
+    """MB."""
+    log_retention_days: int
+    reserved_concurrency: int
+    """0 is no cap."""
+    idempotency_hours: int
+    lease: int
+    cors_origins: Sequence[str]
+    open_counters: bool
+    protect: bool
 
 
 class RegionalCounter(pulumi.ComponentResource):
-    """Outputs: `url`, where the region mints, and `table`, which the coordinator lays out."""
+    """A region's tables, minting function and URL.
+
+    Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
+    """
 
     url: pulumi.Output[str]
     table: aws.dynamodb.Table
 
     def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
-        settings, region = args.settings, args.region
+        names, region = args.names, args.region
         child = pulumi.ResourceOptions(parent=self)
 
-        self.table = table(
-            f"{name}-table", TableArgs(f"{args.prefix}-counters", region, settings.protect, stream=True), self
-        )
+        self.table = table(f"{name}-table", TableArgs(names.counters_table, region, args.protect, stream=True), self)
         receipts = table(
             f"{name}-receipts",
-            TableArgs(f"{args.prefix}-receipts", region, settings.protect, key="receipt", expires="expires"),
+            TableArgs(names.receipts_table, region, args.protect, key="receipt", expires="expires"),
             self,
         )
-        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, args.prefix))
+        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
         mint = PythonFunction(
             f"{name}-mint",
             PythonFunctionArgs(
-                name=f"{args.prefix}-mint",
-                role_name=f"{args.prefix}-mint-{region}",
+                name=names.mint_function,
+                role_name=names.mint_role(region),
                 region=region,
                 handler="mint.handler.handler",
-                code=archive("mint", "components/names.py"),
+                code=archive("mint", "aws"),
                 environment={
                     "COUNTERS_TABLE": self.table.name,
                     "RECEIPTS_TABLE": receipts.name,
-                    "DEFAULT_COUNTER": settings.counters[0],
-                    "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
-                    "LEASE": str(settings.lease),
-                    **({"COORDINATOR": coordinator} if settings.open_counters else {}),
+                    "DEFAULT_COUNTER": args.default_counter,
+                    "IDEMPOTENCY_HOURS": str(args.idempotency_hours),
+                    "LEASE": str(args.lease),
+                    **({"COORDINATOR": coordinator} if args.open_counters else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
-                    lambda arns: _statements(*arns, open_counters=settings.open_counters)
+                    lambda arns: _statements(*arns, open_counters=args.open_counters)
                 ),
-                memory_size=settings.memory_size,
-                timeout=30 if settings.open_counters else 10,
-                log_retention_days=settings.log_retention_days,
+                memory_size=args.memory_size,
+                timeout=30 if args.open_counters else 10,
+                log_retention_days=args.log_retention_days,
                 log_level="WARN",
-                reserved_concurrency=settings.reserved_concurrency,
+                reserved_concurrency=args.reserved_concurrency,
             ),
             opts=child,
         )
@@ -72,12 +90,12 @@ class RegionalCounter(pulumi.ComponentResource):
             f"{name}-url",
             region=region,
             function_name=mint.name,
-            authorization_type=settings.authorization,
-            cors=_cors(settings) if settings.cors_origins else None,
+            authorization_type=args.authorization,
+            cors=_cors(args) if args.cors_origins else None,
             opts=child,
         )
         self.url = function_url.function_url
-        if settings.authorization == "NONE":
+        if args.authorization == "NONE":
             self._open_to_everyone(name, region, mint)
         self.register_outputs({"url": self.url, "table": self.table.name})
 
@@ -110,21 +128,21 @@ class RegionalCounter(pulumi.ComponentResource):
         )
 
 
-def _cors(settings: Settings) -> aws.lambda_.FunctionUrlCorsArgs:
+def _cors(args: RegionalCounterArgs) -> aws.lambda_.FunctionUrlCorsArgs:
     """What pages of these origins may do: all that the API does, and read all of the answer."""
     return aws.lambda_.FunctionUrlCorsArgs(
-        allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "PUT"] if settings.open_counters else ["GET", "POST"],
+        allow_origins=list(args.cors_origins),
+        allow_methods=["GET", "POST", "PUT"] if args.open_counters else ["GET", "POST"],
         allow_headers=["accept", "idempotency-key"],
         expose_headers=["idempotency-replayed", "retry-after"],
         max_age=3600,
     )
 
 
-def _coordinator(table_arn: str, home: str, prefix: str) -> str:
-    """The coordinator's ARN. By its name: it is made after the tables, so it can't be asked for its own."""
+def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
+    """Return the coordinator's ARN. It is created after the tables, so its own output can't be used."""
     partition, account = table_arn.split(":")[1], table_arn.split(":")[4]
-    return f"arn:{partition}:lambda:{home}:{account}:function:{prefix}-coordinate"
+    return f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:

@@ -1,11 +1,14 @@
-"""A stack's settings: read once from `pulumi.Config`, checked all at once, typed."""
+"""Sound settings: what a deployment is asked for, checked all at once, with the defaults filled in."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import pulumi
 
-from .configuration import Reader
+from .checks import Checks
+from .global_integers_args import GlobalIntegersArgs
+from .resource_names import ResourceNames
 
 LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -13,57 +16,80 @@ LOG_RETENTION_DAYS = (
 """CloudWatch Logs API reference, PutRetentionPolicy."""
 
 
+class SettingsError(pulumi.RunError):
+    """One or more settings are wrong. The message has a line for each; no resource was registered."""
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What a stack is configured to be. Only `Settings.load` makes it, so it is always valid."""
+    """A deployment's settings. Only `settings_of` makes them, so they are always sound."""
 
     home: str
-    """The region of the layouts table and the coordinator (`aws:region`)."""
+    """The region of the layouts table and the coordinator."""
     regions: tuple[str, ...]
     counters: tuple[str, ...]
+    floors: Mapping[str, int]
+    """Counter → the integer below which it must mint nothing again."""
     authorization: str
     memory_size: int
     log_retention_days: int
     reserved_concurrency: int
-    protect: bool
     idempotency_hours: int
     lease: int
     cors_origins: tuple[str, ...]
     open_counters: bool
     api_gateway: bool
-    gateway_rate: int
-    gateway_burst: int
-    floors: Mapping[str, int]
-    """Counter → the integer below which it must mint nothing again."""
+    api_gateway_rate: int
+    api_gateway_burst: int
+    protect: bool
+    prefix: str
 
-    @staticmethod
-    def load() -> "Settings":
-        """Read the present stack's configuration.
 
-        Raises:
-            SettingsError: with every wrong setting, its value and what is allowed.
-        """
-        reader = Reader(pulumi.get_project())
-        home = reader.home()
-        settings = Settings(
-            home=home,
-            regions=reader.regions(home),
-            counters=reader.counters(),
-            authorization=reader.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
-            memory_size=reader.integer("memorySize", 128, 10_240, default=256),
-            log_retention_days=reader.integer("logRetentionDays", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
-            reserved_concurrency=reader.integer("reservedConcurrency", 0, 100_000, default=0),
-            protect=reader.boolean("protect", default=True),
-            idempotency_hours=reader.integer("idempotencyHours", 1, 8760, default=24),
-            lease=reader.integer("lease", 1, 1000, default=1),
-            cors_origins=reader.origins(),
-            open_counters=reader.boolean("openCounters", default=False),
-            api_gateway=reader.boolean("apiGateway", default=False),
-            gateway_rate=reader.integer("apiGatewayRate", 1, 100_000, default=1000),
-            gateway_burst=reader.integer("apiGatewayBurst", 1, 100_000, default=500),
-            floors=reader.floors(),
-        )
-        roles = ("mint", "gateway") if settings.api_gateway else ("mint",)
-        reader.check_names(pulumi.get_stack(), (*settings.regions, settings.home), roles)
-        reader.finish()
-        return settings
+def settings_of(
+    args: GlobalIntegersArgs | Mapping[str, Any],
+    prefix: str,
+    *,
+    key: Callable[[str], str] = str,
+    example: Callable[[str, object], str] = lambda name, value: f"{name}={value!r}",
+    errors: Sequence[str] = (),
+) -> Settings:
+    """Return sound settings.
+
+    Args:
+        args: what is asked for, as the dataclass or as a dict of its attributes (integers may be whole floats, as
+            they come from a program in another language).
+        prefix: what names begin with, unless `args` says.
+        key: what the reader calls an attribute.
+        example: how the reader would set an attribute to a value.
+        errors: what was found wrong before.
+
+    Raises:
+        SettingsError: with every wrong setting, its value and what is allowed.
+    """
+    values = asdict(args) if isinstance(args, GlobalIntegersArgs) else args
+    checks = Checks(values, key, example, errors)
+    home = checks.home()
+    settings = Settings(
+        home=home,
+        regions=checks.regions(home),
+        counters=checks.counters(),
+        floors=checks.floors(),
+        authorization=checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
+        memory_size=checks.integer("memory_size", 128, 10_240, default=256),
+        log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
+        reserved_concurrency=checks.integer("reserved_concurrency", 0, 100_000, default=0),
+        idempotency_hours=checks.integer("idempotency_hours", 1, 8760, default=24),
+        lease=checks.integer("lease", 1, 1000, default=1),
+        cors_origins=checks.origins(),
+        open_counters=checks.boolean("open_counters", default=False),
+        api_gateway=checks.boolean("api_gateway", default=False),
+        api_gateway_rate=checks.integer("api_gateway_rate", 1, 100_000, default=1000),
+        api_gateway_burst=checks.integer("api_gateway_burst", 1, 100_000, default=500),
+        protect=checks.boolean("protect", default=True),
+        prefix=checks.text("prefix", default=prefix),
+    )
+    checks.prefix(ResourceNames(settings.prefix), settings.regions, gateway=settings.api_gateway)
+    checks.unknown_keys()
+    if checks.errors:
+        raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in checks.errors)]))
+    return settings

@@ -1,4 +1,4 @@
-"""Where things lie. All that a local run leaves behind is under `.local/`."""
+"""Paths, and what every module here needs. All that a local run leaves behind is under `.local/`."""
 
 import os
 from pathlib import Path
@@ -12,5 +12,11 @@ def state_folder() -> Path:
     return Path(os.environ.get("GLOBAL_INTEGERS_LOCAL") or ROOT / ".local")
 
 
+VERSION = 2
+"""Of what `.local/` holds and of the server. Raise it when this version can't go on with what an older one left."""
+
+START_AFRESH = "start afresh, from 1: python -m local down, then python -m local up"
+
+
 class LocalError(Exception):
-    """Something that the user is told, in one message, and can act on."""
+    """An error for the user: one message that says what to do."""

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .paths import LocalError, state_folder
+from .paths import VERSION, LocalError, state_folder
 
-PATIENCE = 10
-"""Seconds to go down, each time it is asked."""
+END_TIMEOUT = 10
+"""Seconds to end after each signal."""
 
 _children: list[subprocess.Popen[bytes]] = []
 """Kept, since they outlive this process on purpose: Python warns of a forgotten one."""
@@ -47,7 +47,7 @@ class Service:
             )
         _children.append(process)
         fresh = self.record.with_suffix(".new")
-        fresh.write_text(json.dumps({"pid": process.pid, "port": port}))
+        fresh.write_text(json.dumps({"pid": process.pid, "port": port, "version": VERSION}))
         fresh.replace(self.record)
         return process
 
@@ -63,6 +63,10 @@ class Service:
                 f"{self.record} is damaged ({error}), so the {self.name}'s process is not known. End it by hand if it "
                 f"runs (it is called {self.mark}), delete that file, then: python -m local down"
             ) from error
+
+    def version(self) -> int:
+        """Return the version (`paths.VERSION`) that started the recorded process."""
+        return int(json.loads(self.record.read_text()).get("version", 1))
 
     def alive(self, pid: int) -> bool:
         """Is the process there, and still this one? (A number is given out again, after a reboot say.)"""
@@ -89,7 +93,7 @@ class Service:
         return running
 
     def _wait_for_end(self, pid: int) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + END_TIMEOUT
         while self.alive(pid) and time.monotonic() < deadline:
             time.sleep(0.02)
 

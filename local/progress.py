@@ -1,4 +1,4 @@
-"""What the coordinator is doing, while it does it: read from the registers, told line by line."""
+"""Reports what the coordinator does while it does it, by reading the registers."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ MOST = 30
 
 
 @contextmanager
-def told(aws: Aws, region: str, function: str) -> Generator[None]:
+def reported(aws: Aws, region: str, function: str) -> Generator[None]:
     """Tell every step of every register while the block runs, if the function is one that lays out."""
     configuration = aws.client("lambda", region).get_function_configuration(FunctionName=function)
     table = configuration.get("Environment", {}).get("Variables", {}).get("LAYOUTS_TABLE")

@@ -7,12 +7,12 @@ import sys
 import time
 from dataclasses import dataclass
 
-from .paths import LocalError, state_folder
+from .paths import START_AFRESH, VERSION, LocalError, state_folder
 from .process import Service
 
 USUAL_PORT = 4566
-PATIENCE = 30
-"""Seconds to come up."""
+START_TIMEOUT = 30
+"""Seconds."""
 
 SERVICE = Service("server", "ministack")
 
@@ -70,6 +70,20 @@ def running() -> Server:
     return server
 
 
+def check_version() -> None:
+    """Check that this version can go on with the server that runs.
+
+    Raises:
+        LocalError: another version started it.
+    """
+    version = SERVICE.version()
+    if version != VERSION:
+        raise LocalError(
+            f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
+            f"{START_AFRESH}"
+        )
+
+
 def start(port: int | None = None) -> Server:
     """Start the server on `port`, by default the usual one or, if that is taken, a free one.
 
@@ -82,7 +96,7 @@ def start(port: int | None = None) -> Server:
     chosen = port or (USUAL_PORT if is_free(USUAL_PORT) else any_free_port())
     process = SERVICE.start([sys.executable, "-m", "ministack"], _environment(chosen), chosen)
     server = Server(process.pid, chosen)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_TIMEOUT
     while not server.healthy():
         if process.poll() is not None or time.monotonic() > deadline:
             SERVICE.stop()

@@ -1,4 +1,7 @@
-"""What a local deployment made, so that the next one changes it instead of making it again."""
+"""What a local deployment made, so that the next one changes it instead of making it again.
+
+The names of resources are its keys, as in Pulumi's state.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -6,12 +9,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from .paths import LocalError, state_folder
+from .paths import START_AFRESH, VERSION, LocalError, state_folder
 
 
 @dataclass(frozen=True)
 class Made:
-    """One resource: what was asked for, and what came of it."""
+    """One resource: what was registered, and what came of it."""
 
     type: str
     name: str
@@ -21,11 +24,12 @@ class Made:
 
     @property
     def key(self) -> str:
+        """The type and the name in the program."""
         return f"{self.type}::{self.name}"
 
 
 class State:
-    """The resources of one stack, in the order of their making; written down after every one."""
+    """The resources of one stack, in the order of their creation; written to disk after every one."""
 
     def __init__(self, stack: str) -> None:
         self._path: Path = state_folder() / f"{stack}.json"
@@ -35,24 +39,33 @@ class State:
         if self._path.exists():
             try:
                 written = json.loads(self._path.read_text())
+                version = written.get("version", 1)
+                if version != VERSION:
+                    raise LocalError(
+                        f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
+                        f"which doesn't know what it made; {START_AFRESH}"
+                    )
                 self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
                 self.outputs = written["outputs"]
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise LocalError(
                     f"{self._path} is damaged ({error}); delete it and deploy again: what runs is taken over"
                 ) from error
 
     def put(self, made: Made) -> None:
+        """Record a resource."""
         with self._lock:
             self.resources[made.key] = made
             self._write()
 
     def remove(self, key: str) -> None:
+        """Forget a resource."""
         with self._lock:
             del self.resources[key]
             self._write()
 
     def finish(self, outputs: dict[str, Any]) -> None:
+        """Record what the deployment exported."""
         with self._lock:
             self.outputs = outputs
             self._write()
@@ -61,6 +74,12 @@ class State:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(".new")
         fresh.write_text(
-            json.dumps({"outputs": self.outputs, "resources": [asdict(made) for made in self.resources.values()]})
+            json.dumps(
+                {
+                    "version": VERSION,
+                    "outputs": self.outputs,
+                    "resources": [asdict(made) for made in self.resources.values()],
+                }
+            )
         )
         fresh.replace(self._path)

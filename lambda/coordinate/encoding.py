@@ -1,9 +1,11 @@
 """Registers and items as DynamoDB attributes, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from .model import Item, Layout, Next, Register
+from integers.records import layouts_attribute, layouts_of, regions_attribute, regions_of
+
+from .model import Item, Next, Register
 
 Attributes = dict[str, Any]
 
@@ -12,13 +14,13 @@ def register_attributes(register: Register) -> Attributes:
     attributes: Attributes = {
         "counter": {"S": register.counter},
         "epoch": {"N": str(register.epoch)},
-        "regions": _list(register.regions),
+        "regions": regions_attribute(register.regions),
         "base": {"N": str(register.base)},
         "born": {"S": register.born},
         "opened": {"BOOL": register.opened},
     }
     if register.next is not None:
-        following = {"regions": _list(register.next.regions), "floor": {"N": str(register.next.floor)}}
+        following = {"regions": regions_attribute(register.next.regions), "floor": {"N": str(register.next.floor)}}
         attributes["next"] = {"M": following}
     if register.past:
         attributes["past"] = layouts_attribute(register.past)
@@ -30,35 +32,12 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
     return Register(
         counter=attributes["counter"]["S"],
         epoch=int(attributes["epoch"]["N"]),
-        regions=_tuple(attributes["regions"]),
+        regions=regions_of(attributes["regions"]),
         base=int(attributes["base"]["N"]),
         born=attributes["born"]["S"],
         opened=attributes["opened"]["BOOL"],
-        next=Next(_tuple(following["M"]["regions"]), int(following["M"]["floor"]["N"])) if following else None,
-        past=_layouts_of(attributes["past"]) if "past" in attributes else (),
-    )
-
-
-def layouts_attribute(layouts: Sequence[Layout]) -> Attributes:
-    """A list of `{epoch, base, regions}`, the oldest first. The minting function reads it too."""
-    return {
-        "L": [
-            {
-                "M": {
-                    "epoch": {"N": str(layout.epoch)},
-                    "base": {"N": str(layout.base)},
-                    "regions": _list(layout.regions),
-                }
-            }
-            for layout in layouts
-        ]
-    }
-
-
-def _layouts_of(attribute: Mapping[str, Any]) -> tuple[Layout, ...]:
-    return tuple(
-        Layout(int(entry["M"]["epoch"]["N"]), int(entry["M"]["base"]["N"]), _tuple(entry["M"]["regions"]))
-        for entry in attribute["L"]
+        next=Next(regions_of(following["M"]["regions"]), int(following["M"]["floor"]["N"])) if following else None,
+        past=layouts_of(attributes["past"]) if "past" in attributes else (),
     )
 
 
@@ -86,11 +65,3 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
         fenced=attributes.get("fenced", {}).get("BOOL", False),
         opening=attributes.get("opening", {}).get("S"),
     )
-
-
-def _list(regions: tuple[str, ...]) -> Attributes:
-    return {"L": [{"S": region} for region in regions]}
-
-
-def _tuple(attribute: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(region["S"] for region in attribute["L"])

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from components.layout import places
+from integers.lattice import places
 
 from .journal import journal
 from .model import Refused, Register, Wish

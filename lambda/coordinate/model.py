@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from integers.layouts import Layout
+
 HEADROOM = 10_000
 """Integers that a region may still mint between fence and opening."""
 
-
-KEPT = 40
-"""Past layouts that are remembered: with what was issued in so many, an item stays within one write unit."""
+MAX_PAST = 40
+"""Past layouts that are kept. With what was issued in so many, an item stays within one write unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +17,6 @@ class Next:
 
     regions: tuple[str, ...]
     floor: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Who minted what from `base` on, in one epoch."""
-
-    epoch: int
-    base: int
-    regions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class Register:
     opened: bool = False
     next: Next | None = None
     past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The newest `KEPT` layouts before this one, the oldest first: `born` and `epoch` tell which."""
+    """The newest `MAX_PAST` layouts before this one, the oldest first: `born` and `epoch` tell which."""
 
     @property
     def layouts(self) -> tuple[Layout, ...]:

@@ -6,7 +6,9 @@ A conditional write answers whether its condition held. It changes nothing where
 
 from dataclasses import dataclass
 
-from .model import Item, Layout, Register
+from integers.layouts import Layout
+
+from .model import Item, Register
 
 
 @dataclass(frozen=True, slots=True)

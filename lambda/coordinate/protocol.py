@@ -11,9 +11,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from components.layout import lowered_ceiling, places
+from integers.lattice import lowered_ceiling, places
 
-from .model import HEADROOM, KEPT, Item, Next, Refused, Register, Wish
+from .model import HEADROOM, MAX_PAST, Item, Next, Refused, Register, Wish
 from .operations import (
     CreateRegister,
     FenceItem,
@@ -125,7 +125,7 @@ def _whole(
     """Step 3: every region's item, all of this epoch. None: the register has changed meanwhile, look again."""
     items = yield [ReadItem(region, register.counter) for region in register.regions]
     for region, item in zip(register.regions, items, strict=True):
-        refusal = _amiss(register, region, item, may_be_lost=may_be_lost)
+        refusal = _wrong_item(register, region, item, may_be_lost=may_be_lost)
         if refusal is not None:
             yield from _unless_changed(register, refusal)
             return None
@@ -157,7 +157,7 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
     ceilings: list[int] = []
     fences: list[FenceItem] = []
     for region, item in zip(register.regions, items, strict=True):
-        refusal = _amiss(register, region, item, may_be_lost=following.floor > register.base)
+        refusal = _wrong_item(register, region, item, may_be_lost=following.floor > register.base)
         if refusal is not None:
             yield from _unless_changed(register, refusal)
             return
@@ -173,12 +173,12 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
     ceilings += [fence.ceiling for fence in fences]
     base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
     after = Register(
-        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts[-KEPT:]
+        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts[-MAX_PAST:]
     )
     yield from _one(ReplaceRegister(register, after))
 
 
-def _amiss(register: Register, region: str, item: Item | None, *, may_be_lost: bool) -> Refused | None:
+def _wrong_item(register: Register, region: str, item: Item | None, *, may_be_lost: bool) -> Refused | None:
     """What is wrong with a region's item in an opened epoch, if anything."""
     if item is not None and item.epoch > register.epoch:
         return newer(register, region, item)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from components.layout import MAX_FLOOR, MAX_REGIONS
-from components.names import COUNTER_NAME
+from integers.lattice import MAX_FLOOR, MAX_REGIONS
+from integers.names import COUNTER_NAME
 
 from .model import Refused
 

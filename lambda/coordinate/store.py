@@ -10,8 +10,10 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .encoding import item_of, item_values, layouts_attribute, register_attributes, register_of
-from .model import KEPT, Refused, Register
+from integers.records import STANDING_KEY, issued_in, layouts_attribute, layouts_key, regions_attribute, regions_of
+
+from .encoding import item_of, item_values, register_attributes, register_of
+from .model import MAX_PAST, Refused, Register
 from .operations import (
     CreateRegister,
     FenceItem,
@@ -29,20 +31,14 @@ from .operations import (
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
-STANDING = "/standing"
-"""The key of the record of the standing regions. No counter can be called so."""
-
-LAYOUTS = "/layouts"
-"""What follows a counter's name in the key of its layouts in a region's counter table."""
-
-PATIENCE = 60
-"""Seconds that `AccessDenied` is tried again: a new role takes that long to be known everywhere."""
+RETRY_SECONDS = 60
+"""How long `AccessDenied` is retried: a new role takes that long to be known everywhere."""
 
 LOST = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
-"""Another write was faster: the protocol looks again (DynamoDB guide, "Transaction conflict handling")."""
+"""Another write was faster: the protocol reads again (DynamoDB guide, "Transaction conflict handling")."""
 
-BUSY = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
-"""Of a call, or of a part of a transaction: it passes by itself, and botocore doesn't try it again."""
+TRANSIENT = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
+"""Codes of a call, or of a part of a transaction, that botocore does not retry."""
 
 TRANSPORT = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
@@ -66,27 +62,27 @@ class Store:
             Refused: the region can't be reached, or does not let the coordinator in.
         """
         region = getattr(operation, "region", self.home)
-        return _patiently(region, lambda: self._call(operation, self._client(region)))
+        return _retried(region, lambda: self._call(operation, self._client(region)))
 
     def registered(self) -> list[Register]:
         """All registers, read consistently."""
-        return _patiently(self.home, lambda: self._scan(self._client(self.home)))
+        return _retried(self.home, lambda: self._scan(self._client(self.home)))
 
     def _scan(self, client: "DynamoDBClient") -> list[Register]:
         pages = client.get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
         items = [item for page in pages for item in page["Items"]]
-        return [register_of(item) for item in items if item["counter"].get("S") != STANDING]
+        return [register_of(item) for item in items if item["counter"].get("S") != STANDING_KEY]
 
     def stand(self, regions: tuple[str, ...]) -> None:
         """Say which regions counters created from now on are to have."""
-        item = {"counter": {"S": STANDING}, "regions": {"L": [{"S": region} for region in regions]}}
-        _patiently(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
+        item = {"counter": {"S": STANDING_KEY}, "regions": regions_attribute(regions)}
+        _retried(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
 
     def _call(self, operation: Operation, client: "DynamoDBClient") -> Any:
         match operation:
             case ReadStanding():
-                record = _get(client, self._layouts, STANDING)
-                return tuple(region["S"] for region in record["regions"]["L"]) if record else None
+                record = _get(client, self._layouts, STANDING_KEY)
+                return regions_of(record["regions"]) if record else None
             case ReadRegister(counter):
                 record = _get(client, self._layouts, counter)
                 return register_of(record) if record else None
@@ -102,12 +98,12 @@ class Store:
                 return item_of(record) if record else None
             case RenewItem(_, counter, item, over):
                 values = {f":{name}": value for name, value in item_values(item).items()}
-                removed = ["fenced", *(f"issued_{epoch}" for epoch in forgotten(over, item.epoch))]
+                removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
                 return self._update(
                     client,
                     counter,
                     # The right side is read before anything is set: what was issued in the epoch that ends.
-                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, issued_{over} = issued "
+                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, {issued_in(over)} = issued "
                     f"REMOVE {', '.join(removed)}",
                     "epoch = :over AND attribute_not_exists(opening)",
                     {**values, ":over": {"N": str(over)}},
@@ -116,7 +112,7 @@ class Store:
                 epoch = {"N": str(layouts[-1].epoch)}
                 return self._put(
                     client,
-                    counter + LAYOUTS,
+                    layouts_key(counter),
                     {"epoch": epoch, "layouts": layouts_attribute(layouts)},
                     "attribute_not_exists(epoch) OR epoch < :epoch",
                     {":epoch": epoch},
@@ -178,9 +174,9 @@ class Store:
     def _put_while_standing(self, client: "DynamoDBClient", put: dict[str, Any], standing: tuple[str, ...]) -> bool:
         check = {
             "TableName": self._layouts,
-            "Key": {"counter": {"S": STANDING}},
+            "Key": {"counter": {"S": STANDING_KEY}},
             "ConditionExpression": "regions = :regions",
-            "ExpressionAttributeValues": {":regions": {"L": [{"S": region} for region in standing]}},
+            "ExpressionAttributeValues": {":regions": regions_attribute(standing)},
         }
         both: Any = [{"ConditionCheck": check}, {"Put": put}]
         return _held(lambda: client.transact_write_items(TransactItems=both))
@@ -214,7 +210,7 @@ def forgotten(over: int, epoch: int) -> range:
 
     An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
     """
-    return range(max(1, over - KEPT), min(over, epoch - KEPT))
+    return range(max(1, over - MAX_PAST), min(over, epoch - MAX_PAST))
 
 
 def _get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
@@ -233,15 +229,15 @@ def _held(write: Callable[[], object]) -> bool:
     return True
 
 
-def _patiently(region: str, call: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + PATIENCE
+def _retried(region: str, call: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + RETRY_SECONDS
     while True:
         try:
             return call()
         except ClientError as error:
             codes = {error.response.get("Error", {}).get("Code")}
             codes |= {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-            pause = 2.0 if "AccessDeniedException" in codes else random.uniform(0, 0.2) if codes & BUSY else None  # noqa: S311
+            pause = 2.0 if "AccessDeniedException" in codes else random.uniform(0, 0.2) if codes & TRANSIENT else None  # noqa: S311
             if pause is None or time.monotonic() > deadline:
                 raise Refused(f"{region}: DynamoDB refused: {error}. The layout was left as it is.") from error
             time.sleep(pause)

@@ -1,4 +1,4 @@
-"""The minting function: one region, one write an integer.
+"""The minting function: one region, one write per integer.
 
 A cold start is imports, so here each is chosen. Milliseconds of a whole processor (256 MB has a seventh of
 one, except while the function is initialised): Python 3.11, the least of 25 runs of

@@ -1,76 +1,91 @@
-"""The entry: a Function URL's event in, an answer out. Never raises."""
+"""The entry point: takes a Function URL's event and returns a response. It never raises."""
 
 import os
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from . import deadline, warm
-from .answer import Answer, Problem, minted, problem, told
-from .minting import SOON, mint
-from .request import Create, Health, Mint, Names, Page, Whose, request_of
+from aws import deadline
+
+from . import runtime
+from .http.reply import (
+    RETRY_AFTER,
+    Problem,
+    Response,
+    integers_response,
+    json_response,
+    problem_response,
+    without_body,
+)
+from .http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, method_of, request_of
+from .minting import mint
 from .table import Unavailable
 
 if TYPE_CHECKING:
     from logging import Logger
 
 
-def handler(event: Mapping[str, Any], context: Any) -> Answer:
+def handler(event: Mapping[str, Any], context: Any) -> Response:
     """Answer one request (payload format 2.0). It mints what is asked for at most once, and nothing if refused."""
     try:
         deadline.begin(context)
-        return _respond(event)
-    except Problem as refusal:
-        return problem(refusal)
+        response = _respond(event)
+    except Problem as problem:
+        response = problem_response(problem)
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
         _log().exception("unexpected error in request %s", request_id)
-        return problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}"))
+        return problem_response(
+            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
+        )
+    return without_body(response) if method_of(event) == "HEAD" else response
 
 
-def _respond(event: Mapping[str, Any]) -> Answer:
+def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
     try:
-        if isinstance(request, Mint):
-            block, replayed = mint(request)
-            return minted(
-                request.counter,
-                region,
-                block.integers(),
-                block=request.count is not None,
-                as_text=request.as_text,
-                headers={"Idempotency-Replayed": "true"} if replayed else {},
-            )
-        return _told(request, region)
+        return _minted(request, region) if isinstance(request, Mint) else _without_minting(request, region)
     except Unavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", SOON) from None
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
 
 
-def _told(request: Page | Health | Whose | Create | Names, region: str) -> Answer:
-    """What mints nothing: its modules are imported when it is asked for."""
-    table = warm.table()
+def _minted(request: Mint, region: str) -> Response:
+    block, replayed = mint(request)
+    return integers_response(
+        request.counter,
+        region,
+        block.integers(),
+        block=request.count is not None,
+        as_text=request.as_text,
+        headers={"Idempotency-Replayed": "true"} if replayed else {},
+    )
+
+
+def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCounters, region: str) -> Response:
+    """Answer a request that mints nothing. Its modules are imported only when it comes."""
+    table = runtime.table()
     match request:
         case Health():
             table.answers(os.environ["DEFAULT_COUNTER"])
-            return told({"status": "ok", "region": region})
+            return json_response({"status": "ok", "region": region})
         case Page(counter):
-            from .page import page
+            from .http.page import page
 
             return page(counter, region, table.layouts(counter), open_counters="COORDINATOR" in os.environ)
-        case Whose(counter, integer):
-            from .whose import whose
+        case OwnerOf(counter, integer):
+            from .owner import owner_document
 
-            return told(whose(table, region, counter, integer))
-        case Create(counter):
+            return json_response(owner_document(table, region, counter, integer))
+        case CreateCounter(counter):
             from .counters import create
 
             return create(counter)
-        case Names(limit, after):
-            from .counters import listed
+        case ListCounters(limit, after):
+            from .counters import list_page
 
-            return listed(table, limit, after)
+            return list_page(table, limit, after)
 
 
 def _log() -> "Logger":
@@ -80,4 +95,4 @@ def _log() -> "Logger":
 
 
 if "COUNTERS_TABLE" in os.environ:  # in Lambda
-    warm.prepare()
+    runtime.prepare()

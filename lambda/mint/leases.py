@@ -1,9 +1,9 @@
-"""Leases: a warm function takes a block and serves from memory, so that a busy counter needs few writes.
+"""Leases: a warm function mints a block and serves from memory, so that a busy counter needs few writes.
 
-The size follows the demand: it doubles, up to the setting, while blocks are used up within a second, and
-halves when they aren't. So a cold function takes one integer, and an idle counter stays dense. What a
-function holds when it ends is lost: a gap, never a duplicate, since a block is minted by its one write
-like any other, and whatever happens to the layout afterwards, nobody else mints from it.
+The size follows demand: it doubles, up to the setting, while blocks are used up within a second, and
+halves when they are not. So a cold function takes one integer, and an idle counter stays dense. What a
+function holds when it ends is lost: a gap, never a duplicate, since one write mints the block, and no
+later layout hands its integers out again.
 
 Nothing is leased before the first request: a snapshot of an initialised function (SnapStart) may be
 started many times.
@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from .table import Block, CeilingReached, CounterTable
 
-SOON = 1.0
-"""Seconds within which a block that is used up was too small."""
+BUSY_WITHIN = 1.0
+"""Seconds. A block that is used up within them was too small."""
 
 LIFETIME = 10.0
-"""Seconds that a block is served from: a lost table, a floor or a new layout is past all leases after that."""
+"""Seconds that a block is served from. After that no lease is older than a lost table, a floor or a new layout."""
 
-MOST_COUNTERS = 1000
-"""Counters of which a function keeps leases; the oldest is let go."""
+MAX_COUNTERS = 1000
+"""Counters of which a function keeps leases; the oldest lease is dropped."""
 
 
 class Lease(NamedTuple):
@@ -35,40 +35,42 @@ class Lease(NamedTuple):
 
 
 class Leases:
-    """One function's. `most` integers in a block, 1 to 1,000; 1 is no lease."""
+    """One function's leases: `most` integers in a block, 1 to 1,000; 1 is no lease."""
 
     def __init__(self, table: CounterTable, most: int, clock: Callable[[], float] = time.time) -> None:
-        """`clock`: not one that stands still while the function is frozen."""
+        """`clock` returns seconds; it must not stand still while the function is frozen."""
         self._table = table
         self._most = most
         self._clock = clock
         self._leases: dict[str, Lease] = {}
 
     def mint(self, counter: str) -> Block:
-        """The counter's next integer: from the lease, or by a write.
+        """Mint the counter's next integer: from the lease, or by a write.
 
         Raises:
-            UnknownCounter, CeilingReached, Unavailable
+            UnknownCounter: the table has no such counter.
+            CeilingReached: no integer is left.
+            Unavailable: the table did not answer.
         """
         if self._most == 1:
             return self._table.mint(counter)
         now = self._clock()
         lease = self._leases.get(counter)
         if lease is not None and 0 <= now - lease.taken < LIFETIME:
-            integer = next(lease.left, None)  # one step of the interpreter: two threads never get the same
+            integer = next(lease.left, None)  # one step of the interpreter, so two threads never get the same
             if integer is not None:
                 return Block(integer, lease.stride, 1)
         block = self._take(counter, self._size(lease, now))
         self._leases.pop(counter, None)
         self._leases[counter] = Lease(iter(block.integers()[1:]), block.stride, block.count, self._clock())
-        if len(self._leases) > MOST_COUNTERS:
+        if len(self._leases) > MAX_COUNTERS:
             del self._leases[next(iter(self._leases))]
         return Block(block.first, block.stride, 1)
 
     def _size(self, last: Lease | None, now: float) -> int:
         if last is None:
             return 1
-        if 0 <= now - last.taken < SOON:
+        if 0 <= now - last.taken < BUSY_WITHIN:
             return min(2 * last.size, self._most)
         return max(last.size // 2, 1)
 

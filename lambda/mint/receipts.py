@@ -1,15 +1,16 @@
 """Receipts: what makes a repeated request with the same Idempotency-Key return the same integers.
 
 There is no "in progress" state that a crash could leave behind: the receipt is put after the mint, on
-the condition that there is none yet. Who loses that race returns the winner's integers, and its own
-are burnt.
+the condition that there is none yet. The request that loses that race returns the winner's integers, and
+its own are lost.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .dynamodb import DynamoDB
+from aws.dynamodb import DynamoDB
+
 from .table import Block, ConditionFailed, called
 
 
@@ -34,10 +35,11 @@ class Receipts:
         self._dynamodb = dynamodb or DynamoDB()
 
     def once(self, key: str, counter: str, count: int | None, mint: Callable[[], Block]) -> tuple[Block, bool]:
-        """The block minted for this key, and whether it was minted by an earlier request.
+        """Return the block minted for this key, and whether an earlier request minted it.
 
         Raises:
-            OtherRequest, and whatever `mint` raises; Unavailable.
+            OtherRequest: the key was used for another counter or count.
+            Unavailable: the table did not answer. Errors of `mint` are passed on.
         """
         request = {"TableName": self._table, "Key": _key(key), "ConsistentRead": True}
         answer = called(lambda: self._dynamodb.call("GetItem", request))
@@ -49,7 +51,10 @@ class Receipts:
             called(lambda: self._put(key, Receipt(counter, count, block)))
         except ConditionFailed as lost:  # only an item can make the condition fail
             stands = _same(lost.item or {}, counter, count)
-            return stands, stands != block  # our own: an attempt whose answer was lost had put it
+            return (
+                stands,
+                stands != block,
+            )  # equal: an attempt whose reply was lost put it
         return block, False
 
     def _put(self, key: str, receipt: Receipt) -> object:

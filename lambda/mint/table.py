@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .dynamodb import DynamoDB
-from .failure import NoAnswer, ServiceError
+from aws.dynamodb import DynamoDB
+from aws.failure import NoAnswer, ServiceError
 
 if TYPE_CHECKING:
-    from .ownership import Layout
+    from integers.layouts import Layout
 
-TRIES = 5
-"""Of a block while the layout changes under it: in practice it changes once."""
+ATTEMPTS = 5
+"""At minting a block while the layout changes under it. In practice it changes once."""
 
 
 class Block(NamedTuple):
@@ -21,11 +21,12 @@ class Block(NamedTuple):
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def integers(self) -> list[int]:
+        """Return the integers, the smallest first."""
         return list(range(self.first, self.first + self.count * self.stride, self.stride))
 
 
 class ConditionFailed(Exception):
-    """A write's condition did not hold. `item` is what stands, None if nothing does."""
+    """A write's condition did not hold. `item` is the present item, None if there is none."""
 
     def __init__(self, item: Mapping[str, Any] | None) -> None:
         super().__init__("condition failed")
@@ -33,11 +34,11 @@ class ConditionFailed(Exception):
 
 
 class UnknownCounter(Exception):
-    """The table has no item of this counter. Minting never makes one: a lost table must show."""
+    """The table has no item of this counter. Minting never creates one: a lost table must show."""
 
 
 class CeilingReached(Exception):
-    """No integer is left below the ceiling. `fenced`: a change of layout is finishing, more will come."""
+    """No integer is left below the ceiling. `fenced`: a change of layout is finishing and brings more."""
 
     def __init__(self, fenced: bool) -> None:
         super().__init__("fenced" if fenced else "used up")
@@ -49,7 +50,7 @@ class Unavailable(Exception):
 
 
 class CounterTable:
-    """One region's table, spoken to through one kept connection."""
+    """One region's table, over one kept connection."""
 
     def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
         self._name = name
@@ -57,24 +58,28 @@ class CounterTable:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def mint(self, counter: str) -> Block:
-        """Hand out the counter's next integer: one UpdateItem, which carries its own condition.
+        """Mint the counter's next integer: one UpdateItem, which carries its own condition.
 
         Raises:
-            UnknownCounter, CeilingReached, Unavailable
+            UnknownCounter: the table has no such counter.
+            CeilingReached: no integer is left.
+            Unavailable: the table did not answer.
         """
         item = self._update(counter, "SET issued = issued + stride", "issued < ceiling", {})
         return Block(item["issued"], item["stride"], 1)
 
     def mint_block(self, counter: str, count: int) -> Block:
-        """Hand out `count` integers by one write, which needs the stride and the ceiling seen last.
+        """Mint `count` integers by one write, which needs the stride and the ceiling seen last.
 
-        If they are not known yet, or have changed, the write fails and says what they are.
+        If they are not known yet, or have changed, the write fails and returns what they are.
 
         Raises:
-            UnknownCounter, CeilingReached (fewer than `count` are left), Unavailable
+            UnknownCounter: the table has no such counter.
+            CeilingReached: fewer than `count` integers are left.
+            Unavailable: the table did not answer.
         """
-        for _ in range(TRIES):
-            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0: that write only asks
+        for _ in range(ATTEMPTS):
+            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0, so that write only reads
             try:
                 item = self._update(
                     counter,
@@ -90,23 +95,24 @@ class CounterTable:
             except CeilingReached:
                 if self._seen.get(counter) == (stride, ceiling):
                     raise
-                continue  # it has changed, or was not known: with what the answer said, again
+                continue  # unknown or changed: retry with what the failed write returned
             return Block(item["issued"] - (count - 1) * stride, stride, count)
-        raise Unavailable(f"the layout of {counter} changed {TRIES} times while a block was minted")
+        raise Unavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
     def answers(self, counter: str) -> None:
-        """Read an item, whichever: does the table answer?
+        """Read an item, to check that the table answers.
 
         Raises:
-            Unavailable
+            Unavailable: the table did not answer.
         """
         called(lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}}))
 
     def numbers(self, counter: str) -> dict[str, int]:
-        """The counter's item as it stands: `issued`, `stride`, `ceiling`, `epoch`, and `issued_<epoch>` of past ones.
+        """Return the numbers of the counter's item: `issued`, `stride`, `ceiling`, `epoch`, and past `issued_<epoch>`.
 
         Raises:
-            UnknownCounter, Unavailable
+            UnknownCounter: the table has no such counter.
+            Unavailable: the table did not answer.
         """
         item = self._get(counter)
         if item is None:
@@ -114,24 +120,24 @@ class CounterTable:
         return _numbers(item)
 
     def layouts(self, counter: str) -> "tuple[Layout, ...]":
-        """All layouts that this region has been told of, the oldest first; none of an unknown counter.
+        """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown.
 
         Raises:
-            Unavailable
+            Unavailable: the table did not answer.
         """
-        record = self._get(f"{counter}/layouts")
-        if record is None:
-            return ()
-        from .ownership import layouts_of
+        from integers.records import layouts_key, layouts_of  # minting needs neither
 
-        return layouts_of(record)
+        record = self._get(layouts_key(counter))
+        return layouts_of(record["layouts"]) if record else ()
 
     def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Up to `limit` counters, in no order, and the key after which the list goes on, if it does.
+        """Return up to `limit` counters, in no order, and the key after which the list goes on, if it does.
 
         Raises:
-            Unavailable
+            Unavailable: the table did not answer.
         """
+        from integers.records import counter_of
+
         names: list[str] = []
         while True:
             request: dict[str, Any] = {
@@ -143,8 +149,7 @@ class CounterTable:
             if after is not None:
                 request["ExclusiveStartKey"] = {"counter": {"S": after}}
             page = called(lambda request=request: self._dynamodb.call("Scan", request))
-            # The items that keep layouts are not counters.
-            names += [item["counter"]["S"] for item in page["Items"] if "/" not in item["counter"]["S"]]
+            names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
             after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
             if after is None or len(names) == limit:
                 return names, after
@@ -185,13 +190,19 @@ def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
 
 
 def called(call: Callable[[], Any]) -> Any:
-    """Call DynamoDB, and say what went wrong in this module's words."""
+    """Call DynamoDB.
+
+    Raises:
+        ConditionFailed: the write's condition did not hold.
+        Unavailable: the error is transient, or the table does not exist.
+        ServiceError: any other error of the service.
+    """
     try:
         return call()
     except ServiceError as error:
         if error.code == "ConditionalCheckFailedException":
             raise ConditionFailed(error.item) from None
-        if error.passing or error.code == "ResourceNotFoundException":
+        if error.transient or error.code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
         raise
     except NoAnswer as error:  # connection, time-out

@@ -8,6 +8,10 @@ from .kind import Aws, Result
 
 
 class Table:
+    """A DynamoDB table."""
+
+    identity: tuple[str, ...] = ("region", "name")
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("dynamodb", inputs["region"])
         name = inputs["name"]
@@ -41,17 +45,11 @@ class Table:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("dynamodb", made.inputs["region"])
-        try:
-            return _outputs(client.describe_table(TableName=made.id)["Table"])
-        except client.exceptions.ResourceNotFoundException:
-            return None
+        return _outputs(client.describe_table(TableName=made.id)["Table"])
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("dynamodb", made.inputs["region"])
-        try:
-            client.delete_table(TableName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return
+        client.delete_table(TableName=made.id)
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
 
 

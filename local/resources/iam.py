@@ -10,6 +10,10 @@ ANYWHERE = "us-east-1"
 
 
 class Role:
+    """A role."""
+
+    identity: tuple[str, ...] = ("name",)
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("iam", ANYWHERE)
         name = inputs["name"]
@@ -21,23 +25,21 @@ class Role:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("iam", ANYWHERE)
-        try:
-            client.get_role(RoleName=made.id)
-        except client.exceptions.NoSuchEntityException:
-            return None
+        client.get_role(RoleName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)
-        try:
-            for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
-                client.delete_role_policy(RoleName=made.id, PolicyName=policy)
-            client.delete_role(RoleName=made.id)
-        except client.exceptions.NoSuchEntityException:
-            return
+        for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
+            client.delete_role_policy(RoleName=made.id, PolicyName=policy)
+        client.delete_role(RoleName=made.id)
 
 
 class RolePolicy:
+    """An inline policy of a role."""
+
+    identity: tuple[str, ...] = ("role", "name")
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         aws.client("iam", ANYWHERE).put_role_policy(
             RoleName=inputs["role"], PolicyName=inputs["name"], PolicyDocument=inputs["policy"]
@@ -46,15 +48,9 @@ class RolePolicy:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("iam", ANYWHERE)
-        try:
-            client.get_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
-        except client.exceptions.NoSuchEntityException:
-            return None
+        client.get_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)
-        try:
-            client.delete_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
-        except client.exceptions.NoSuchEntityException:
-            return
+        client.delete_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])

@@ -56,16 +56,19 @@ class Result:
 
 
 class Kind(Protocol):
-    """One type of resource. `before` is how the last deployment left it, None if it didn't make it."""
+    """One type of resource. `before` is how the last deployment left it, None if it did not make it."""
+
+    identity: tuple[str, ...]
+    """The inputs that tell one from all others. Another value of one is another resource, as for Pulumi."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Bring the real thing to `inputs`: make it where it is missing, else change it in place."""
+        """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         ...
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Its outputs as they are now, None if it's gone."""
+        """Return its outputs as they are now, or None (or the service's error) if it no longer exists."""
         ...
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Remove it; that it's gone already is no error."""
+        """Remove it. That it no longer exists is no error: the service's error for that is ignored."""
         ...

@@ -13,6 +13,8 @@ from .kind import Aws, Result
 class Function:
     """`inputs["code"]` is the archive as base64 text (`engine.py` makes it so)."""
 
+    identity: tuple[str, ...] = ("region", "name")
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("lambda", inputs["region"])
         name = inputs["name"]
@@ -49,22 +51,18 @@ class Function:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            client.get_function(FunctionName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return None
+        client.get_function(FunctionName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            client.delete_function(FunctionName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return
+        client.delete_function(FunctionName=made.id)
 
 
 class FunctionUrl:
     """Given out as the path form that this server also serves: it needs no name to resolve."""
+
+    identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("lambda", inputs["region"])
@@ -84,22 +82,18 @@ class FunctionUrl:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            client.get_function_url_config(FunctionName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return None
+        client.get_function_url_config(FunctionName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            client.delete_function_url_config(FunctionName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return
+        client.delete_function_url_config(FunctionName=made.id)
 
 
 class Permission:
     """A statement can't be changed: it is removed and added again."""
+
+    identity: tuple[str, ...] = ("region", "function", "statementId")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         if before is not None:
@@ -120,22 +114,18 @@ class Permission:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            policy = json.loads(client.get_policy(FunctionName=made.inputs["function"])["Policy"])
-        except client.exceptions.ResourceNotFoundException:
-            return None
+        policy = json.loads(client.get_policy(FunctionName=made.inputs["function"])["Policy"])
         return made.outputs if any(statement["Sid"] == made.id for statement in policy["Statement"]) else None
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("lambda", made.inputs["region"])
-        try:
-            client.remove_permission(FunctionName=made.inputs["function"], StatementId=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return
+        client.remove_permission(FunctionName=made.inputs["function"], StatementId=made.id)
 
 
 class Invocation:
     """With lifecycle scope CRUD, as the provider does it: the event tells what happens under `tf`."""
+
+    identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         previous = json.loads(before.inputs["input"]) if before else None

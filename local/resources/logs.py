@@ -8,6 +8,10 @@ from .kind import Aws, Result
 
 
 class LogGroup:
+    """A log group."""
+
+    identity: tuple[str, ...] = ("region", "name")
+
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         client = aws.client("logs", inputs["region"])
         name = inputs["name"]
@@ -23,7 +27,4 @@ class LogGroup:
 
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("logs", made.inputs["region"])
-        try:
-            client.delete_log_group(logGroupName=made.id)
-        except client.exceptions.ResourceNotFoundException:
-            return
+        client.delete_log_group(logGroupName=made.id)

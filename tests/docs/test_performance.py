@@ -1,13 +1,11 @@
 """The page on performance shows the figures that `make bench` kept, and they are what was to be reached."""
 
-from pathlib import Path
-
 import pytest
 
 from bench import figures
 from bench.program import table as program_table
+from local.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "performance.md").read_text()
 
 

@@ -15,7 +15,9 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from machine import OPENER, ROOT, Machine
+
+from local.paths import ROOT
+from tests.local.machine import OPENER, Machine
 
 REGION = "eu-west-1"
 """The page's."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from machine import Machine
 
 from local.server import any_free_port
+from tests.local.machine import Machine
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from local.paths import ROOT
+
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

@@ -5,10 +5,9 @@ import signal
 import time
 from typing import Any
 
-from laying_out import item
-from machine import Clients, Machine, chosen, coordinators, mint
-
 from local.resources import Aws
+from tests.lambda_.laying_out import item
+from tests.local.machine import Clients, Machine, chosen, coordinators, mint
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")

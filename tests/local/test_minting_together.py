@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from machine import Machine, mint
+from tests.local.machine import Machine, mint
 
 CLIENTS = 8
 EACH = 384

@@ -1,5 +1,7 @@
 """Counters that strangers create over HTTP, where `openCounters` is on: in every region, or nowhere."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
 import json
 import urllib.error
 import urllib.request
@@ -8,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from machine import OPENER, Machine, chosen
+
+from tests.local.machine import OPENER, Machine, chosen
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")

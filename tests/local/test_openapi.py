@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from machine import ROOT, Machine
 from schemathesis import Case
+
+from local.paths import ROOT
+from tests.local.machine import Machine
 
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
 # A key that another request has used is refused (422), however well formed both are.

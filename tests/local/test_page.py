@@ -5,9 +5,10 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
-from browser import browser
-from machine import Machine, mint
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from tests.local.browser import browser
+from tests.local.machine import Machine, mint
 
 REGION = "eu-west-1"
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from callers import REGION, block, client, curl, keys_of, post, python
-from machine import Machine, mint
 
 from local.resources import Aws
+from tests.local.callers import REGION, block, client, curl, keys_of, post, python
+from tests.local.machine import Machine, mint
 
 FUNCTION = "global-integers-dev-mint"
 

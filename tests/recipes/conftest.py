@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import boto3
 import pytest
-from machine import Machine
-from recipe_page import Result
 
 from local.server import any_free_port
+from tests.local.machine import Machine
+from tests.recipes.recipe_page import Result
 
 REGION = "eu-west-1"
 COUNTERS = 'counters=["integers", "orders", "invoices"]'

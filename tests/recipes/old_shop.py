@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from recipe_page import Result
+from tests.recipes.recipe_page import Result
 
 OLD_WRITERS = 2
 INSERT = "INSERT INTO orders (item) VALUES ('old'); SELECT LAST_INSERT_ID()"

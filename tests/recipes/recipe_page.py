@@ -4,7 +4,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 
-from machine import ROOT
+from local.paths import ROOT
 
 STRIDE = 3
 """Of the deployment that the recipes are run against."""

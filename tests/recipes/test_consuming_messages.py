@@ -1,5 +1,7 @@
 """A message has one integer, however often it is delivered and wherever its consumer is killed."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
 import json
 import os
 import signal
@@ -10,9 +12,10 @@ from threading import Event
 from typing import Any
 
 import pytest
-from machine import Machine, mint
-from recipe_page import STRIDE, blocks
-from relay import Call, Relay, relay_to
+
+from tests.local.machine import Machine, mint
+from tests.recipes.recipe_page import STRIDE, blocks
+from tests.recipes.relay import Call, Relay, relay_to
 
 RECIPE = "An idempotent SQS consumer"
 

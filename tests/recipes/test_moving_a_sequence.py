@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import ROOT
-from old_shop import INSERT, OldWriters, Shop, program
-from recipe_page import STRIDE, blocks
+
+from local.paths import ROOT
+from tests.recipes.old_shop import INSERT, OldWriters, Shop, program
+from tests.recipes.recipe_page import STRIDE, blocks
 
 TITLE = "Moving a MySQL sequence over"
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import Machine, mint
-from recipe_page import STRIDE, blocks
-from relay import Call, relay_to
+
+from tests.local.machine import Machine, mint
+from tests.recipes.recipe_page import STRIDE, blocks
+from tests.recipes.relay import Call, relay_to
 
 
 def test_a_shell_loop_gives_the_same_when_it_is_run_again(run: Any) -> None:

@@ -1,0 +1,140 @@
+"""The whole deployment as one component."""
+
+from typing import Any
+
+import pulumi
+
+from integers.lattice import places
+
+from .coordinator import Coordinator, CoordinatorArgs
+from .gateway import Gateway, GatewayArgs
+from .global_integers_args import GlobalIntegersArgs
+from .regional_counter import RegionalCounter, RegionalCounterArgs
+from .resource_names import ResourceNames
+from .settings import Settings, settings_of
+
+
+class GlobalIntegers(pulumi.ComponentResource):
+    """Unique integers from several AWS regions, with no call between regions while one is minted."""
+
+    regions: pulumi.Output[list[str]]
+    """The regions, in order."""
+    layout: pulumi.Output[dict[str, dict[str, int]]]
+    """Region → its `offset` and `stride`."""
+    urls: dict[str, pulumi.Output[str]]
+    """Region → its Function URL, which ends with `/`. Given out once the layout stands, so whoever has one can mint."""
+    gateway_urls: dict[str, pulumi.Output[str]]
+    """Region → its API Gateway URL, which ends with `/`."""
+    counters: pulumi.Output[dict[str, Any]]
+    """Counter → its `epoch`, `base` and `regions`, in the order of the settings."""
+    coordinator: pulumi.Output[str]
+    """The name of the coordinator's function, in the home region."""
+
+    def __init__(
+        self,
+        name: str,
+        args: GlobalIntegersArgs,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Deploy.
+
+        Args:
+            name: the component's name, different for each in a program.
+            args: what is asked for. A program in another language hands over a dict of it.
+            opts: Pulumi's options.
+
+        Raises:
+            SettingsError: with every wrong setting, its value and what is allowed.
+        """
+        super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
+        prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
+        settings = settings_of(args, prefix)
+        names = ResourceNames(settings.prefix)
+
+        regional = {region: self._regional_counter(name, region, names, settings) for region in settings.regions}
+        coordinator = Coordinator(
+            f"{name}-coordinator",
+            CoordinatorArgs(
+                names=names,
+                home=settings.home,
+                regions=settings.regions,
+                counters=settings.counters,
+                floors=settings.floors,
+                tables=[counter.table for counter in regional.values()],
+                log_retention_days=settings.log_retention_days,
+                protect=settings.protect,
+            ),
+            opts=self._child("coordinator"),
+        )
+        gateways = {
+            region: self._gateway(name, region, names, settings, counter)
+            for region, counter in regional.items()
+            if settings.api_gateway
+        }
+
+        self.regions = pulumi.Output.from_input(list(settings.regions))
+        self.layout = pulumi.Output.from_input(
+            {region: place._asdict() for region, place in places(settings.regions).items()}
+        )
+        self.urls = {region: _once(coordinator, counter.url) for region, counter in regional.items()}
+        self.gateway_urls = {region: _once(coordinator, gateway.url) for region, gateway in gateways.items()}
+        self.counters = coordinator.settled["counters"]
+        self.coordinator = coordinator.function_name
+        self.register_outputs(
+            {
+                "regions": self.regions,
+                "layout": self.layout,
+                "urls": self.urls,
+                "gatewayUrls": self.gateway_urls,
+                "counters": self.counters,
+                "coordinator": self.coordinator,
+            }
+        )
+
+    def _regional_counter(self, name: str, region: str, names: ResourceNames, settings: Settings) -> RegionalCounter:
+        return RegionalCounter(
+            f"{name}-{region}",
+            RegionalCounterArgs(
+                names=names,
+                region=region,
+                home=settings.home,
+                default_counter=settings.counters[0],
+                authorization=settings.authorization,
+                memory_size=settings.memory_size,
+                log_retention_days=settings.log_retention_days,
+                reserved_concurrency=settings.reserved_concurrency,
+                idempotency_hours=settings.idempotency_hours,
+                lease=settings.lease,
+                cors_origins=settings.cors_origins,
+                open_counters=settings.open_counters,
+                protect=settings.protect,
+            ),
+            opts=self._child(region),
+        )
+
+    def _gateway(
+        self, name: str, region: str, names: ResourceNames, settings: Settings, counter: RegionalCounter
+    ) -> Gateway:
+        return Gateway(
+            f"{name}-{region}-gateway",
+            GatewayArgs(
+                names=names,
+                region=region,
+                default_counter=settings.counters[0],
+                signed=settings.authorization == "AWS_IAM",
+                rate=settings.api_gateway_rate,
+                burst=settings.api_gateway_burst,
+                table=counter.table,
+            ),
+            opts=self._child(f"{region}-gateway"),
+        )
+
+    def _child(self, old_name: str) -> pulumi.ResourceOptions:
+        """Return a child's options. In 1.0.0 it was the stack's own child, and called `old_name`."""
+        old = pulumi.Alias(name=old_name, parent=pulumi.ROOT_STACK_RESOURCE)
+        return pulumi.ResourceOptions(parent=self, aliases=[old])
+
+
+def _once(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
+    """Return the URL once the layout stands."""
+    return pulumi.Output.all(url, coordinator.settled).apply(lambda both: str(both[0]))

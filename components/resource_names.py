@@ -1,0 +1,63 @@
+"""The names that everything has on AWS: made here and nowhere else, since several components must agree on them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MAX_ROLE_NAME = 64
+"""Characters in the name of an IAM role (IAM API reference, CreateRole). A Lambda function's name may be as long."""
+
+PREFIX = re.compile(r"[A-Za-z0-9_-]+")
+"""What a Lambda function's name may hold (Lambda API reference, CreateFunction): stricter than tables and roles."""
+
+
+@dataclass(frozen=True)
+class ResourceNames:
+    """Names that begin with `prefix`. A table or function is called the same in every region."""
+
+    prefix: str
+
+    @property
+    def counters_table(self) -> str:
+        """The table with a region's counters."""
+        return f"{self.prefix}-counters"
+
+    @property
+    def receipts_table(self) -> str:
+        """The table with a region's receipts."""
+        return f"{self.prefix}-receipts"
+
+    @property
+    def layouts_table(self) -> str:
+        """The table with the registers, in the home region."""
+        return f"{self.prefix}-layouts"
+
+    @property
+    def mint_function(self) -> str:
+        """The minting function."""
+        return f"{self.prefix}-mint"
+
+    @property
+    def coordinate_function(self) -> str:
+        """The coordinator, in the home region; its role is called the same."""
+        return f"{self.prefix}-coordinate"
+
+    @property
+    def gateway_api(self) -> str:
+        """The REST API."""
+        return f"{self.prefix}-gateway"
+
+    def mint_role(self, region: str) -> str:
+        """Return the name of a minting function's role. Roles are global, so it holds the region."""
+        return f"{self.mint_function}-{region}"
+
+    def gateway_role(self, region: str) -> str:
+        """Return the name of a REST API's role."""
+        return f"{self.gateway_api}-{region}"
+
+    def room(self, regions: Iterable[str], *, gateway: bool) -> int:
+        """Return how long the prefix may be, so that all roles in these regions get names that IAM takes."""
+        roles = [self.coordinate_function]
+        for region in regions:
+            roles += [self.mint_role(region), *([self.gateway_role(region)] if gateway else [])]
+        return MAX_ROLE_NAME - max(map(len, roles)) + len(self.prefix)

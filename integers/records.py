@@ -1,0 +1,61 @@
+"""The records in the tables: their keys, and the attributes that more than one function reads or writes.
+
+A counter's name never holds a `/` (names.py), so keys with one are free for records beside the counters.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .layouts import Layout
+
+STANDING_KEY = "/standing"
+"""The record of the regions that the last deployment asked for, in the layouts table."""
+
+
+def layouts_key(counter: str) -> str:
+    """Return the key of a counter's layouts in a region's counter table."""
+    return f"{counter}/layouts"
+
+
+def counter_of(key: str) -> str | None:
+    """Return the counter whose item has this key, or None if the key is of a record beside the counters."""
+    return None if "/" in key else key
+
+
+def issued_in(epoch: int) -> str:
+    """Return the attribute of an item that keeps the last integer issued in a past epoch."""
+    return f"issued_{epoch}"
+
+
+def layouts_attribute(layouts: Sequence[Layout]) -> dict[str, Any]:
+    """Return layouts as a DynamoDB attribute: a list of `{epoch, base, regions}`, the oldest first."""
+    return {
+        "L": [
+            {
+                "M": {
+                    "epoch": {"N": str(layout.epoch)},
+                    "base": {"N": str(layout.base)},
+                    "regions": regions_attribute(layout.regions),
+                }
+            }
+            for layout in layouts
+        ]
+    }
+
+
+def layouts_of(attribute: Mapping[str, Any]) -> tuple[Layout, ...]:
+    """Return the layouts that `layouts_attribute` encoded."""
+    return tuple(
+        Layout(int(entry["M"]["epoch"]["N"]), int(entry["M"]["base"]["N"]), regions_of(entry["M"]["regions"]))
+        for entry in attribute["L"]
+    )
+
+
+def regions_attribute(regions: Sequence[str]) -> dict[str, Any]:
+    """Return regions as a DynamoDB attribute: a list of strings, in order."""
+    return {"L": [{"S": region} for region in regions]}
+
+
+def regions_of(attribute: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the regions that `regions_attribute` encoded."""
+    return tuple(region["S"] for region in attribute["L"])

@@ -1,0 +1,38 @@
+"""Waits while a counter is fenced, so that clients normally do not notice a change of layout."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from aws import deadline
+
+from .table import CeilingReached
+
+MAX_WAIT = 2.0
+"""Seconds. A fenced region opens again within a few calls between regions; a longer wait ends in a 503."""
+
+FIRST_PAUSE = 0.05
+MAX_PAUSE = 0.4
+
+T = TypeVar("T")
+
+
+def wait_out_fence(mint: Callable[[], T]) -> T:
+    """Call `mint`, and retry with full jitter for up to `MAX_WAIT` seconds while the ceiling is fenced.
+
+    Raises:
+        CeilingReached: it still is, or the ceiling is not fenced, so that waiting cannot help.
+    """
+    ends = time.monotonic() + min(MAX_WAIT, deadline.left())
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return mint()
+        except CeilingReached as reached:
+            import random  # 1 ms, and only a change of layout needs it
+
+            wait = random.uniform(0, pause)  # noqa: S311 (spreads load, guards nothing)
+            if not reached.fenced or time.monotonic() + wait > ends:
+                raise
+        time.sleep(wait)
+        pause = min(2 * pause, MAX_PAUSE)

@@ -1,0 +1,1 @@
+"""The HTTP side of the minting function: what a request asks for, and the response in the form it accepts."""

@@ -1,0 +1,72 @@
+"""Responses: integers as JSON or text, errors as problem documents (RFC 9457)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+Response = dict[str, Any]
+"""A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
+
+RETRY_AFTER = {"Retry-After": "1"}
+"""Sent with a transient error. Seconds."""
+
+
+class Problem(Exception):
+    """A request that gets no integer, and why. `status` is the HTTP status, `headers` go with it."""
+
+    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+
+def integers_response(
+    counter: str, region: str, integers: Sequence[int], *, block: bool, as_text: bool, headers: Mapping[str, str]
+) -> Response:
+    """Return the minted integers.
+
+    Args:
+        counter: the counter they are of.
+        region: the region that minted them.
+        integers: one or more.
+        block: whether a block was asked for: JSON then has a list, even of one.
+        as_text: plain text instead of JSON, one integer per line.
+        headers: sent with the response.
+    """
+    vary = {"Vary": "Accept", **headers}
+    if as_text:
+        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), vary)
+    document: dict[str, Any] = {"counter": counter, "region": region}
+    document |= {"integers": list(integers)} if block else {"integer": integers[0]}
+    return _response(HTTPStatus.OK, "application/json", json.dumps(document), vary)
+
+
+def json_response(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+    """Return a JSON document."""
+    return _response(status, "application/json", json.dumps(document), {})
+
+
+def problem_response(problem: Problem) -> Response:
+    """Return a problem document."""
+    document = {
+        "type": "about:blank",  # RFC 9457, section 4.2.1: the status says all there is to say
+        "title": problem.status.phrase,
+        "status": problem.status.value,
+        "detail": problem.detail,
+    }
+    return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)
+
+
+def without_body(response: Response) -> Response:
+    """Return the response to a HEAD request: the same as to GET, without the body (RFC 9110, section 9.3.2)."""
+    return {**response, "body": ""}
+
+
+def _response(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Response:
+    return {
+        "statusCode": status.value,
+        "headers": {"Content-Type": media_type, "Cache-Control": "no-store", **headers},
+        "body": body,
+    }

@@ -1,0 +1,137 @@
+"""Reads a Function URL's event. No I/O: a wrong request is refused before anything is minted."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, NamedTuple, cast
+
+from .accept import preferred
+from .parameters import MAX_BLOCK, MAX_LIMIT, after, counter_name, idempotency_key, owned_integer, query_of, whole
+from .reply import Problem
+
+DEFAULT_LIMIT = 100
+"""Counters on one page of the list where no limit is given."""
+
+MAX_PATH = 1024
+MAX_BODY = 64 * 1024
+"""Characters. The body is ignored; a large one is a mistake that is better reported."""
+
+READ = ("GET", "HEAD")
+MINT = ("GET", "POST")
+
+
+class Mint(NamedTuple):
+    """Mint one integer (`count` None) or a block of `count`, 1 to 1,000."""
+
+    counter: str
+    count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    key: str | None = None
+    """The Idempotency-Key."""
+    as_text: bool = False
+
+
+class Page(NamedTuple):
+    """Send the page for browsers. It mints nothing."""
+
+    counter: str
+
+
+class Health(NamedTuple):
+    """Check that the table answers."""
+
+
+class OwnerOf(NamedTuple):
+    """Say which region owns an integer, 1 to 2^53 − 1, and whether it was minted."""
+
+    counter: str
+    integer: int
+
+
+class CreateCounter(NamedTuple):
+    """Create a counter in every region."""
+
+    counter: str
+
+
+class ListCounters(NamedTuple):
+    """List the counters: 1 to 1,000 of them, those after that key."""
+
+    limit: int
+    after: str | None
+
+
+Request = Mint | Page | Health | OwnerOf | CreateCounter | ListCounters
+
+
+def method_of(event: Mapping[str, Any]) -> str:
+    """Return the request's method."""
+    return str(_mapping(_mapping(event.get("requestContext")).get("http")).get("method", ""))
+
+
+def request_of(event: Mapping[str, Any], default: str) -> Request:
+    """Read an event (payload format 2.0).
+
+    The path may begin with several slashes: `$URL` ends with one, so `$URL/orders` is a common way to write it.
+
+    Args:
+        event: what Lambda hands over.
+        default: the counter at `/`.
+
+    Raises:
+        Problem: 400, 404, 405, 413 or 414, with what is allowed.
+    """
+    method, path = method_of(event), str(event.get("rawPath") or "/")
+    if len(path) > MAX_PATH:
+        raise Problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"the path has more than {MAX_PATH} characters")
+    _check_body(event)
+    query = query_of(str(event.get("rawQueryString") or ""))
+    match path.lstrip("/").split("/"):
+        case ["-", "health"]:
+            _check_method(method, READ)
+            return Health()
+        case ["-", "counters"]:
+            _check_method(method, READ)
+            return ListCounters(whole(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after(query))
+        case [name, ""]:
+            raise Problem(
+                HTTPStatus.NOT_FOUND,
+                f"nothing follows the last slash; the counter is at /{name[:63]}, an integer's owner at "
+                f"/{name[:63]}/{{integer}}",
+            )
+        case [name, integer]:
+            _check_method(method, READ)
+            return OwnerOf(counter_name(name), owned_integer(integer))
+        case [""]:
+            _check_method(method, MINT)
+            counter = default
+        case [name]:
+            _check_method(method, (*MINT, "PUT"))
+            counter = counter_name(name)
+        case _:
+            raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
+    if method == "PUT":
+        return CreateCounter(counter)
+    headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
+    accepted = preferred(headers.get("accept", "*/*"), html=method == "GET")
+    if accepted == "html":
+        return Page(counter)
+    return Mint(counter, whole(query, "count", MAX_BLOCK), idempotency_key(headers), accepted == "text")
+
+
+def _check_method(method: str, allowed: Sequence[str]) -> None:
+    if method not in allowed:
+        allow = ", ".join(allowed)
+        raise Problem(
+            HTTPStatus.METHOD_NOT_ALLOWED, f"{method[:20]} is not possible here; use {allow}", {"Allow": allow}
+        )
+
+
+def _check_body(event: Mapping[str, Any]) -> None:
+    length = len(str(event.get("body") or ""))
+    if (length * 3 // 4 if event.get("isBase64Encoded") is True else length) > MAX_BODY:
+        raise Problem(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body, which is ignored, has more than {MAX_BODY} characters"
+        )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

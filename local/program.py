@@ -1,0 +1,211 @@
+"""Runs `__main__.py` under Pulumi's mocks: for `python -m local`, the tests and the bench.
+
+The program, its components, outputs and dependencies are Pulumi's own; a `Provider` does what the engine
+and the AWS provider would do. All that this project uses of Pulumi's internals is in this file.
+"""
+
+import asyncio
+import runpy
+import threading
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import pulumi
+import pulumi_aws
+from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import Stack, run_in_stack
+
+from .paths import ROOT
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    _ = pulumi_aws.lambda_.Function  # the first use of this module warns of a type in it that is not used here
+
+UNKNOWN = "<unknown>"
+"""Stands for an exported value that is not known in a preview."""
+
+FAILED = "<failed>"
+"""Stands for an exported value that never came, since a resource could not be created."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A resource as the program registers it. `inputs` are in camelCase."""
+
+    urn: str
+    type: str
+    name: str
+    custom: bool
+    """Whether a provider manages it; a component is only a name for its children."""
+    inputs: dict[str, Any]
+    protect: bool
+    dependencies: frozenset[str]
+    """URNs."""
+    providers: tuple[str, ...]
+    """Explicit providers, by any of the options that name one."""
+    aliases: tuple[str, ...]
+    """Earlier names."""
+
+
+class Provider(Protocol):
+    """Stands for the engine and the AWS provider. Both methods are called from several threads."""
+
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        """Return the resource's id and all its outputs; in a preview the ones that are known."""
+        ...
+
+    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a provider function (`aws:dynamodb/getTable:getTable`) returns."""
+        ...
+
+
+@dataclass
+class Outcome:
+    """What a run exported, and how it failed if it did."""
+
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    error: Exception | None = None
+
+
+def main() -> None:
+    """Run the program itself."""
+    runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+
+def run_program(
+    provider: Provider,
+    *,
+    project: str,
+    stack: str,
+    config: Mapping[str, str],
+    preview: bool = False,
+    program: Callable[[], None] = main,
+) -> Outcome:
+    """Run the program to its end.
+
+    Every run has a context and an event loop of its own, so that none sees what another one set.
+
+    Args:
+        provider: creates what the program registers.
+        project: the project's name.
+        stack: the stack's name.
+        config: full key → value, lists and objects as JSON, as the engine hands it over.
+        preview: whether computed outputs are unknown.
+        program: what to run instead of `__main__.py`.
+    """
+    stand_in = _Mocks(provider)
+    monitor = _Monitor(stand_in)
+    outcome = Outcome()
+
+    def run() -> None:
+        with _event_loop() as loop:
+            # Mocks do not renew this set: after a run that failed it holds tasks of a closed loop.
+            cast("Any", settings.SETTINGS).outputs.clear()
+            mocks.set_mocks(stand_in, project=project, stack=stack, preview=preview, monitor=monitor)
+            settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
+            pulumi.runtime.set_all_config(dict(config))
+            loop.set_exception_handler(lambda _loop, _context: None)  # what fails is raised too
+            try:
+                loop.run_until_complete(_in_stack(program, outcome.outputs))
+            except Exception as error:
+                outcome.error = error
+
+    copy_context().run(run)
+    return outcome
+
+
+async def _in_stack(program: Callable[[], None], outputs: dict[str, Any]) -> None:
+    exports: dict[str, Any] = {}
+
+    def run() -> None:
+        program()
+        exports.update(cast("Stack", settings.get_root_resource()).outputs)
+
+    try:
+        await run_in_stack(run)
+    finally:
+        outputs.update({key: await _plain(value) for key, value in exports.items()})
+
+
+async def _plain(value: Any) -> Any:
+    """Return an exported value without outputs in it."""
+    match value:
+        case pulumi.Output():
+            output = cast("pulumi.Output[Any]", value)
+            try:
+                return await _plain(await output.future()) if await output.is_known() else UNKNOWN
+            except Exception:  # the provider may raise anything
+                return FAILED
+        case dict():
+            return {key: await _plain(entry) for key, entry in cast("dict[str, Any]", value).items()}
+        case list():
+            return [await _plain(entry) for entry in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+class _Mocks(mocks.Mocks):
+    """Hands each registration to the provider. The mocks are told less than the monitor, hence the thread's own."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self.present = threading.local()
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        id_, outputs = self._provider.create(self.present.registration)
+        return id_, dict(outputs)
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
+        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), None
+
+
+class _Monitor(mocks.MockMonitor):
+    def __init__(self, stand_in: _Mocks) -> None:
+        super().__init__(stand_in)
+        self._present = stand_in.present
+
+    def RegisterResource(  # noqa: N802 (the interface's name)
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        providers = (request.provider, *request.providers.values())
+        with _event_loop():  # of this thread: Python 3.14 makes none, the base class would leave one open
+            self._present.registration = Registration(
+                urn=self.make_urn(request.parent, request.type, request.name),
+                type=request.type,
+                name=request.name,
+                custom=request.custom,
+                inputs=cast("dict[str, Any]", rpc.deserialize_properties(request.object)),
+                protect=request.protect,
+                dependencies=frozenset(request.dependencies),
+                providers=tuple(provider for provider in providers if provider),
+                aliases=tuple(str(alias.spec.name) for alias in cast("Any", request).aliases),
+            )
+            return super().RegisterResource(request)
+
+
+@contextmanager
+def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
+    """Give this thread an event loop, and end with it everything that runs on it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    except KeyboardInterrupt:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        raise
+    finally:
+        loop.run_until_complete(_finish())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def _finish() -> None:
+    """Let what a failed run left behind come to its end."""
+    while rest := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(rest)
+    await asyncio.get_running_loop().shutdown_default_executor()

@@ -1,0 +1,92 @@
+"""`Pulumi.yaml` tells users (and the engine) the settings and their defaults; the program must agree."""
+
+import json
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from local.paths import ROOT
+from tests.components.recording import Registration
+from tests.components.running import HOME, PROJECT, THREE, config, deploy, deploy_badly
+
+SCHEMA: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
+DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" in entry}
+
+OTHER: dict[str, object] = {
+    "counters": ["orders"],
+    "floors": {"integers": 1000},
+    "authorization": "NONE",
+    "memorySize": 512,
+    "logRetentionDays": 30,
+    "reservedConcurrency": 5,
+    "idempotencyHours": 48,
+    "lease": 100,
+    "corsOrigins": ["https://shop.example"],
+    "openCounters": True,
+    "apiGateway": True,
+    "apiGatewayRate": 50,
+    "apiGatewayBurst": 20,
+    "protect": False,
+}
+"""A value for every setting that is not its default."""
+
+BESIDE: dict[str, dict[str, object]] = {key: {"apiGateway": True} for key in ("apiGatewayRate", "apiGatewayBurst")}
+"""What must be set too for a setting to count."""
+
+
+def made(**given: object) -> list[tuple[str, str, bool, str]]:
+    """All that a deployment registers, comparable: but for the code, which no setting changes."""
+    return sorted(map(_comparable, deploy(config(*THREE, home=HOME, **given)).resources))
+
+
+def _comparable(resource: Registration) -> tuple[str, str, bool, str]:
+    inputs = {key: value for key, value in resource.inputs.items() if key != "code"}
+    return resource.type, resource.name, resource.protect, json.dumps(inputs, sort_keys=True)
+
+
+def test_the_project_is_the_one_that_these_tests_run() -> None:
+    assert yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
+
+
+def test_only_the_regions_must_be_configured() -> None:
+    """The engine asks every stack for a key that is declared without a default."""
+    assert set(SCHEMA) - set(DEFAULTS) == {"regions"}
+
+
+@pytest.mark.parametrize("key", DEFAULTS)
+def test_the_programs_default_is_the_declared_one(key: str) -> None:
+    assert made() == made(**{key: DEFAULTS[key]})
+
+
+@pytest.mark.parametrize("key", DEFAULTS)
+def test_every_declared_setting_changes_the_deployment(key: str) -> None:
+    beside = BESIDE.get(key, {})
+
+    assert made(**beside) != made(**beside, **{key: OTHER[key]})
+
+
+def test_the_program_knows_the_declared_settings_and_no_others() -> None:
+    error, _ = deploy_badly(config(*THREE, nonesuch=1))
+
+    assert str(error).partition("known are ")[2].split(", ") == sorted(SCHEMA)
+
+
+@pytest.mark.parametrize("key", SCHEMA)
+def test_every_setting_is_described_and_its_default_is_of_its_type(key: str) -> None:
+    types = {"array": list, "string": str, "integer": int, "boolean": bool, "object": dict}
+    entry = SCHEMA[key]
+
+    assert len(entry["description"]) > 20
+    assert type(entry.get("default", ["eu-west-1"])) is types[entry["type"]]
+
+
+def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
+    stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())["config"])
+
+    assert stack == {
+        "aws:region": "us-east-1",
+        f"{PROJECT}:regions": ["us-east-1", "eu-west-1", "ap-southeast-2"],
+        f"{PROJECT}:authorization": "NONE",
+        f"{PROJECT}:protect": False,
+    }

@@ -1,0 +1,128 @@
+"""What each function may do: just what it does, to just the table it does it to."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.components.aws_answers import ACCOUNT, FUNCTION, POLICY, ROLE
+from tests.components.recording import Deployment, Registration
+from tests.components.running import HOME, PREFIX, THREE, config, deploy
+
+COUNTERS = f"table/{PREFIX}-counters"
+RECEIPTS = f"table/{PREFIX}-receipts"
+LAYOUTS = f"table/{PREFIX}-layouts"
+ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
+
+
+def role_of(deployment: Deployment, function: Registration) -> Registration:
+    return next(r for r in deployment.of(ROLE) if function.inputs["role"].endswith(f":role/{r.inputs['name']}"))
+
+
+def allowed(deployment: Deployment, function: Registration) -> set[tuple[str, str]]:
+    """Every action with every resource that the function's role allows."""
+    policy = deployment.one(POLICY, role=role_of(deployment, function).inputs["name"])
+    document: dict[str, Any] = json.loads(policy.inputs["policy"])
+    assert document["Version"] == "2012-10-17"
+    pairs: set[tuple[str, str]] = set()
+    for statement in document["Statement"]:
+        assert set(statement) == {"Effect", "Action", "Resource"}, statement
+        assert statement["Effect"] == "Allow"
+        pairs |= {(action, resource) for action in statement["Action"] for resource in statement["Resource"]}
+    return pairs
+
+
+def own_logs(region: str, name: str) -> set[tuple[str, str]]:
+    streams = f"arn:aws:logs:{region}:{ACCOUNT}:log-group:/aws/lambda/{name}:*"
+    return {("logs:CreateLogStream", streams), ("logs:PutLogEvents", streams)}
+
+
+@pytest.mark.parametrize("region", THREE)
+def test_the_minting_function_may_mint_keep_receipts_and_write_its_log(signed: Deployment, region: str) -> None:
+    mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+
+    assert allowed(signed, mint) == {
+        ("dynamodb:GetItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
+        ("dynamodb:UpdateItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
+        ("dynamodb:GetItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
+        ("dynamodb:PutItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{RECEIPTS}"),
+        *own_logs(region, f"{PREFIX}-mint"),
+    }
+
+
+def test_the_coordinator_may_lay_out_in_any_region_and_keep_its_registers_at_home(signed: Deployment) -> None:
+    coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    layouts = f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{LAYOUTS}"
+
+    assert allowed(signed, coordinate) == {
+        ("dynamodb:GetItem", layouts),
+        ("dynamodb:PutItem", layouts),
+        ("dynamodb:Scan", layouts),
+        ("dynamodb:ConditionCheckItem", layouts),
+        ("dynamodb:GetItem", ANYWHERE),
+        ("dynamodb:PutItem", ANYWHERE),
+        ("dynamodb:UpdateItem", ANYWHERE),
+        *own_logs(HOME, f"{PREFIX}-coordinate"),
+    }
+
+
+def test_a_star_stands_only_for_log_streams_and_for_the_coordinators_region(signed: Deployment) -> None:
+    starred: set[str] = set()
+    for function in signed.of(FUNCTION):
+        for action, resource in allowed(signed, function):
+            assert "*" not in action
+            if "*" in resource.removesuffix(":*"):
+                starred.add(resource)
+            elif resource.endswith(":*"):
+                assert resource.startswith(f"arn:aws:logs:{function.inputs['region']}:{ACCOUNT}:log-group:/aws/lambda/")
+
+    assert starred == {ANYWHERE}
+
+
+@pytest.mark.parametrize(("home", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
+def test_in_other_partitions_the_coordinator_names_tables_of_that_partition(home: str, partition: str) -> None:
+    deployment = deploy(config(home, home=home))
+    resources = {resource for _, resource in allowed(deployment, deployment.one(FUNCTION, name=f"{PREFIX}-coordinate"))}
+
+    assert f"arn:{partition}:dynamodb:*:{ACCOUNT}:{COUNTERS}" in resources
+    assert {resource.split(":")[1] for resource in resources} == {partition}
+
+
+def test_every_function_has_a_role_of_its_own(signed: Deployment) -> None:
+    roles = [role_of(signed, function).urn for function in signed.of(FUNCTION)]
+
+    assert len(set(roles)) == len(roles) == len(signed.of(ROLE))
+
+
+def test_only_lambda_may_take_on_a_role(signed: Deployment) -> None:
+    for role in signed.of(ROLE):
+        assert json.loads(role.inputs["assumeRolePolicy"])["Statement"] == [
+            {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        ]
+
+
+def test_nothing_else_widens_a_role(signed: Deployment) -> None:
+    assert {resource.type for resource in signed.resources if resource.type.startswith("aws:iam/")} == {ROLE, POLICY}
+    for role in signed.of(ROLE):
+        assert not {"inlinePolicies", "managedPolicyArns"} & set(role.inputs)
+    assert len(signed.of(POLICY)) == len(signed.of(ROLE))
+
+
+@pytest.mark.parametrize("region", THREE)
+def test_where_counters_are_open_it_may_ask_the_coordinator_and_list_them(region: str) -> None:
+    deployment = deploy(config(*THREE, openCounters="true"))
+    mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+    coordinator = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    more = allowed(deployment, mint) - allowed(deploy(config(*THREE)), mint)
+
+    arn = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{coordinator.inputs['name']}"
+    assert more == {
+        ("lambda:InvokeFunction", arn),
+        ("dynamodb:Scan", f"arn:aws:dynamodb:{region}:{ACCOUNT}:{COUNTERS}"),
+    }
+    assert mint.inputs["environment"]["variables"]["COORDINATOR"] == arn
+
+
+def test_where_they_are_not_it_does_not_even_know_the_coordinator(signed: Deployment) -> None:
+    for mint in signed.of(FUNCTION):
+        assert "COORDINATOR" not in mint.inputs["environment"]["variables"]

@@ -1,0 +1,117 @@
+"""How the functions run, and that what they run from is complete."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pulumi
+import pytest
+
+from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE
+from tests.components.recording import Deployment, Registration
+from tests.components.running import PREFIX, THREE, config, deploy
+
+
+@pytest.fixture(scope="module")
+def functions(signed: Deployment) -> list[Registration]:
+    found = signed.of(FUNCTION)
+    assert sorted(f.inputs["name"] for f in found) == [f"{PREFIX}-coordinate", *[f"{PREFIX}-mint"] * 3]
+    return found
+
+
+def test_every_function_is_python_3_14_on_arm(functions: list[Registration]) -> None:
+    assert {(f.inputs["runtime"], *f.inputs["architectures"]) for f in functions} == {("python3.14", "arm64")}
+
+
+def test_a_successful_mint_writes_no_log_line(functions: list[Registration]) -> None:
+    """Start, end and report lines are of the system's level INFO, which only JSON logs can leave out."""
+    for function in functions:
+        assert function.inputs["loggingConfig"]["logFormat"] == "JSON"
+        assert function.inputs["loggingConfig"]["systemLogLevel"] == "WARN"
+
+
+def test_errors_of_the_minting_function_are_logged(signed: Deployment) -> None:
+    for function in signed.of(FUNCTION):
+        if function.inputs["name"] == f"{PREFIX}-mint":
+            assert function.inputs["loggingConfig"]["applicationLogLevel"] == "WARN"
+
+
+def test_a_function_logs_to_the_group_that_the_program_made(signed: Deployment, functions: list[Registration]) -> None:
+    for function in functions:
+        name = function.inputs["loggingConfig"]["logGroup"]
+        signed.one(LOG_GROUP, name=name, region=function.inputs["region"])
+
+
+def test_a_function_is_made_only_once_its_role_may_do_what_it_needs(
+    signed: Deployment, functions: list[Registration]
+) -> None:
+    for function in functions:
+        role = next(r for r in signed.of(ROLE) if function.inputs["role"].endswith(f"/{r.inputs['name']}"))
+
+        assert signed.one(POLICY, role=role.inputs["name"]).urn in function.dependencies
+
+
+def test_logs_are_kept_for_two_weeks_unless_told_otherwise(signed: Deployment) -> None:
+    assert {group.inputs["retentionInDays"] for group in signed.of(LOG_GROUP)} == {14}
+
+
+def test_the_settings_of_the_functions_are_followed() -> None:
+    deployment = deploy(
+        config(*THREE, counters=["orders", "a"], memorySize=512, logRetentionDays=30, reservedConcurrency=7)
+    )
+
+    assert {group.inputs["retentionInDays"] for group in deployment.of(LOG_GROUP)} == {30}
+    for region in THREE:
+        mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+        assert mint.inputs["memorySize"] == 512
+        assert mint.inputs["reservedConcurrentExecutions"] == 7
+        assert mint.inputs["environment"]["variables"]["DEFAULT_COUNTER"] == "orders"
+    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    assert coordinate.inputs["reservedConcurrentExecutions"] == -1
+
+
+def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registration]) -> None:
+    """−1 is AWS's "no reservation"; 0 would let nothing run at all."""
+    assert {function.inputs["reservedConcurrentExecutions"] for function in functions} == {-1}
+
+
+@pytest.mark.parametrize("name", ["mint", "coordinate"])
+def test_a_function_starts_from_its_archive_alone(functions: list[Registration], name: str, tmp_path: Path) -> None:
+    function = next(f for f in functions if f.inputs["name"] == f"{PREFIX}-{name}")
+    unpack(function, tmp_path)
+    module, _, attribute = cast("str", function.inputs["handler"]).rpartition(".")
+    environment: dict[str, Any] = {
+        **{key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "PYTHON"))},
+        **function.inputs["environment"]["variables"],
+        "AWS_REGION": function.inputs["region"],
+        "AWS_DEFAULT_REGION": function.inputs["region"],
+    }
+
+    started = subprocess.run(
+        [sys.executable, "-B", "-c", f"import {module} as m; assert callable(m.{attribute}); print(m.__file__)"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert started.stderr == ""
+    assert Path(started.stdout.strip()).is_relative_to(tmp_path)
+
+
+def test_no_archive_has_anything_but_python_files_and_the_page(functions: list[Registration], tmp_path: Path) -> None:
+    for function in functions:
+        unpack(function, tmp_path)
+
+    assert {path.name for path in tmp_path.rglob("*") if path.suffix != ".py" and path.is_file()} == {"page.html"}
+
+
+def unpack(function: Registration, target: Path) -> None:
+    code = cast("pulumi.AssetArchive", function.inputs["code"])
+    for name, asset in cast("dict[str, pulumi.FileAsset]", code.assets).items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(Path(asset.path).read_bytes())

@@ -1,0 +1,114 @@
+"""The lattice: which integers belong to which region, and where a region must stop."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from integers.lattice import MAX_INTEGER, MAX_REGIONS, Place, lowered_ceiling, places
+
+bases = st.integers(1, MAX_INTEGER)
+strides = st.integers(1, MAX_REGIONS)
+all_places = strides.flatmap(lambda stride: st.builds(Place, st.integers(1, stride), st.just(stride)))
+layouts = strides.map(lambda number: [f"region-{i}" for i in range(number)])
+
+
+def belongs(integer: int, place: Place) -> bool:
+    return (integer - place.offset) % place.stride == 0
+
+
+@given(layouts)
+def test_region_i_of_n_has_offset_i_and_stride_n(regions: list[str]) -> None:
+    found = places(regions)
+
+    assert list(found) == regions
+    assert [place.offset for place in found.values()] == list(range(1, len(regions) + 1))
+    assert {place.stride for place in found.values()} == {len(regions)}
+
+
+@given(layouts, bases, st.integers(1, 50))
+def test_distinct_regions_never_meet(regions: list[str], base: int, mints: int) -> None:
+    minted = [place.first(base) + step * place.stride for place in places(regions).values() for step in range(mints)]
+
+    assert len(set(minted)) == len(regions) * mints
+
+
+@given(layouts, bases)
+def test_the_regions_first_integers_are_the_ones_right_above_the_base(regions: list[str], base: int) -> None:
+    firsts = {place.first(base) for place in places(regions).values()}
+
+    assert firsts == set(range(base, base + len(regions)))
+
+
+@given(all_places, bases)
+def test_the_first_integer_is_the_smallest_of_the_sequence_at_or_above_the_base(place: Place, base: int) -> None:
+    first = place.first(base)
+
+    assert first >= base
+    assert belongs(first, place)
+    assert first - place.stride < base
+
+
+@given(all_places)
+def test_a_new_counter_begins_with_the_offset(place: Place) -> None:
+    assert place.first(1) == place.offset
+
+
+@given(all_places, bases)
+def test_the_first_mint_of_an_epoch_hands_out_the_first_integer(place: Place, base: int) -> None:
+    before = place.before(base)
+
+    assert before < base
+    assert before + place.stride == place.first(base)
+
+
+@given(all_places, bases)
+def test_the_highest_ceiling_is_one_of_the_regions_own_integers(place: Place, base: int) -> None:
+    assert belongs(place.highest_ceiling(base), place)
+
+
+@given(all_places, bases)
+def test_no_ceiling_lets_an_integer_above_2_to_the_53_minus_1_out(place: Place, base: int) -> None:
+    assume(place.first(base) <= MAX_INTEGER)
+    ceiling = place.highest_ceiling(base)
+
+    assert place.first(base) <= ceiling <= 2**53 - 1
+    assert ceiling + place.stride > 2**53 - 1
+
+
+@given(all_places, st.integers(MAX_INTEGER - 2 * MAX_REGIONS, MAX_INTEGER + MAX_REGIONS))
+def test_at_the_end_of_the_integers_a_region_mints_the_last_ones_or_nothing(place: Place, base: int) -> None:
+    issued, ceiling = place.before(base), place.highest_ceiling(base)
+
+    assert issued <= ceiling
+    minted = range(issued + place.stride, ceiling + 1, place.stride)
+    assert list(minted) == [n for n in range(base, MAX_INTEGER + 1) if belongs(n, place)]
+
+
+@given(all_places, bases, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_lowered_ceiling_is_never_below_what_was_minted_nor_above_what_was_allowed(
+    place: Place, base: int, mints: int, left: int, headroom: int
+) -> None:
+    issued = place.before(base) + mints * place.stride
+    ceiling = issued + left * place.stride
+    lowered = lowered_ceiling(issued, place.stride, ceiling, headroom)
+
+    assert issued <= lowered <= ceiling
+    assert belongs(lowered, place)
+    assert (lowered - issued) // place.stride == min(headroom, left)
+
+
+@pytest.mark.parametrize(("offset", "stride"), [(0, 3), (4, 3), (-1, 3), (1, 0)])
+def test_an_offset_outside_its_stride_is_refused(offset: int, stride: int) -> None:
+    with pytest.raises(ValueError, match=f"offset {offset} is not within 1 to stride {stride}"):
+        Place(offset, stride)
+
+
+@pytest.mark.parametrize("number", [0, MAX_REGIONS + 1])
+def test_a_layout_of_no_or_too_many_regions_is_refused(number: int) -> None:
+    with pytest.raises(ValueError, match=f"{number} regions; 1 to 64 are possible"):
+        places([f"region-{i}" for i in range(number)])
+
+
+def test_a_layout_with_a_region_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"regions repeat: \['a', 'b', 'a'\]"):
+        places(["a", "b", "a"])

@@ -1,0 +1,66 @@
+"""Where calls go: what the environment says, else AWS's own address in the region."""
+
+import boto3
+import pytest
+from aws.endpoint import Endpoint, endpoint_of
+
+REGIONS = [
+    region
+    for partition in boto3.Session().get_available_partitions()
+    for region in boto3.Session().get_available_regions("dynamodb", partition)
+    if region != "local"
+]
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_regions_endpoint_is_botocores(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    theirs = boto3.client("dynamodb", region).meta.endpoint_url
+
+    ours = endpoint_of("dynamodb", region, {})
+
+    assert f"https://{ours.authority}" == theirs
+    assert (ours.secure, ours.port) == (True, 443)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected", "authority"),
+    [
+        ("http://127.0.0.1:4566", Endpoint(False, "127.0.0.1", 4566), "127.0.0.1:4566"),
+        ("http://localhost:80/", Endpoint(False, "localhost", 80), "localhost"),
+        ("https://Example.COM/a/b/", Endpoint(True, "example.com", 443, "/a/b"), "example.com"),
+        ("https://x:80", Endpoint(True, "x", 80), "x:80"),
+        ("http://[::1]:8000", Endpoint(False, "::1", 8000), "[::1]:8000"),
+    ],
+)
+def test_the_environment_names_another(url: str, expected: Endpoint, authority: str) -> None:
+    endpoint = endpoint_of("dynamodb", "eu-west-1", {"AWS_ENDPOINT_URL": url})
+
+    assert endpoint == expected
+    assert endpoint.authority == authority
+
+
+def test_the_services_own_variable_goes_first() -> None:
+    environment = {"AWS_ENDPOINT_URL": "http://a:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://b:2"}
+
+    assert endpoint_of("dynamodb", "eu-west-1", environment).host == "b"
+    assert endpoint_of("lambda", "eu-west-1", environment).host == "a"
+    assert endpoint_of("lambda", "eu-west-1", {"AWS_ENDPOINT_URL": ""}).host == "lambda.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "127.0.0.1:4566",
+        "ftp://a",
+        "http://",
+        "http://a:b",
+        "http://a:1\r\nX: y",
+        "http://u@a",
+        "http://a/?b",
+        "http://[a",
+    ],
+)
+def test_what_is_no_url_is_told(url: str) -> None:
+    with pytest.raises(ValueError, match=r"AWS_ENDPOINT_URL: .* is not a URL like"):
+        endpoint_of("dynamodb", "eu-west-1", {"AWS_ENDPOINT_URL": url})

@@ -1,0 +1,208 @@
+"""Leases: few writes for a busy counter, none for nothing, and never an integer twice."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import mint.runtime
+import pytest
+from coordinate.model import Item
+from mint.leases import LIFETIME, MAX_COUNTERS, Leases
+from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
+
+from local.paths import ROOT
+from tests.lambda_.laying_out import HOME, REGIONS, deploy, item, put_item
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def function(stack: Any, clock: Clock) -> Callable[..., Leases]:
+    """`function(100)`: the leases of a cold function."""
+
+    def function(most: int = 100) -> Leases:
+        return Leases(CounterTable(stack.counters), most, clock)
+
+    return function
+
+
+def issued(stack: Any, counter: str = "integers") -> int:
+    found = item(stack, HOME, counter)
+    assert found is not None
+    return found.issued
+
+
+def mints(leases: Leases, count: int, counter: str = "integers") -> list[int]:
+    return [leases.mint(counter).first for _ in range(count)]
+
+
+def test_a_cold_function_takes_one(stack: Any, function: Any) -> None:
+    deploy()
+
+    assert mints(function(), 1) == [1]
+    assert issued(stack) == 1
+
+
+def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Any, function: Any) -> None:
+    deploy("us-east-1")
+    leases = function(100)
+
+    assert mints(leases, 300) == list(range(1, 301))
+    # 1, 2, 4, … 64 are 127; then 100 at a time: nine writes for 300 integers.
+    assert issued(stack) == 127 + 2 * 100
+
+
+def test_it_halves_when_it_is_not_and_an_idle_counter_stays_dense(stack: Any, function: Any, clock: Clock) -> None:
+    deploy("us-east-1")
+    leases = function(8)
+    assert mints(leases, 15) == list(range(1, 16))  # 1, 2, 4, 8
+    taken: list[int] = []
+    for n in range(16, 26):
+        clock.now += 1.5
+        assert mints(leases, 1) == [n]
+        taken.append(issued(stack))
+
+    assert taken == [19, 19, 19, 19, 21, 21, 22, 23, 24, 25]
+
+
+def test_off_it_is_one_write_an_integer(stack: Any, function: Any) -> None:
+    deploy("us-east-1")
+    leases = function(1)
+    for n in range(1, 10):
+        assert mints(leases, 1) == [n]
+        assert issued(stack) == n
+
+
+def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Any, function: Any, clock: Clock) -> None:
+    deploy("us-east-1")
+    leases = function(100)
+    mints(leases, 127 + 1)
+    deploy("us-east-1", floors={"integers": 50_000})
+
+    assert mints(leases, 2) == [129, 130], "within its time a lease is served, whatever has changed"
+    clock.now += LIFETIME
+    assert mints(leases, 1) == [50_000]
+    clock.now -= 2 * LIFETIME  # a clock that was set back
+    assert mints(leases, 1)[0] > 50_000
+
+
+def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Any, function: Any) -> None:
+    deploy("us-east-1")
+    leases = function(100)
+    put_item(stack, HOME, Item(0, 1, 5, 1))
+
+    assert mints(leases, 5) == [1, 2, 3, 4, 5]
+    with pytest.raises(CeilingReached):
+        leases.mint("integers")
+
+
+def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Any, function: Any) -> None:
+    deploy("us-east-1")
+    leases = function()
+    for _ in range(3):
+        with pytest.raises(UnknownCounter):
+            leases.mint("nothing")
+
+    assert item(stack, HOME, "nothing") is None
+
+
+def test_counters_do_not_share_leases(stack: Any, function: Any) -> None:
+    deploy("us-east-1", counters=["integers", "orders"])
+    leases = function()
+
+    assert [leases.mint(name).first for name in ("integers", "orders") * 5] == [n for n in range(1, 6) for _ in "ab"]
+
+
+def test_a_function_keeps_no_more_than_so_many() -> None:
+    class Table:
+        def mint(self, _: str) -> Block:
+            return Block(1, 1, 1)
+
+        def mint_block(self, _: str, count: int) -> Block:
+            return Block(1, 1, count)
+
+    leases = Leases(Table(), 100)  # pyright: ignore[reportArgumentType]
+    for n in range(MAX_COUNTERS + 50):
+        leases.mint(f"c{n}")
+
+    assert len(leases._leases) == MAX_COUNTERS
+    assert "c0" not in leases._leases
+
+
+def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Any) -> None:
+    deploy(*REGIONS[:2])
+    ended = Event()
+
+    def run(_: int) -> list[int]:
+        leases = Leases(CounterTable(stack.counters), 50)
+        minted: list[int] = []
+        while not ended.is_set():
+            try:
+                minted.append(leases.mint("integers").first)
+            except CeilingReached as reached:
+                if not reached.fenced:
+                    raise
+        return minted
+
+    with ThreadPoolExecutor(8) as pool:
+        functions = [pool.submit(run, n) for n in range(8)]
+        try:
+            deploy(*REGIONS)
+            deploy(*REGIONS[::-1])
+            deploy(*REGIONS[:1])
+        finally:
+            ended.set()
+        integers = [n for function in functions for n in function.result()]
+
+    assert len(integers) > 1000
+    assert len(integers) == len(set(integers))
+
+
+def test_threads_of_one_function_never_get_the_same(stack: Any) -> None:
+    deploy("us-east-1")
+    leases = Leases(CounterTable(stack.counters), 1000)
+
+    with ThreadPoolExecutor(8) as pool:
+        integers = [n for made in pool.map(lambda _: mints(leases, 500), range(8)) for n in made]
+
+    assert len(integers) == len(set(integers)) == 4000
+
+
+def test_blocks_and_receipts_by_the_function_itself(stack: Any, ask: Any) -> None:
+    stack.monkeypatch.setenv("LEASE", "100")
+    deploy("us-east-1")
+    mint.runtime.forget()
+    singles = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(10)]
+    block = ask("POST", "/?count=5", warm=True)["document"]["integers"]
+    keyed = [ask("POST", "/", warm=True, idempotency_key="k")["document"]["integer"] for _ in range(2)]
+    more = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(10)]
+
+    assert singles == list(range(1, 11))
+    assert block == list(range(16, 21)), "from the table: the lease goes up to 15"
+    assert keyed == [11, 11]
+    assert more == [12, 13, 14, 15, *range(21, 27)]
+
+
+def test_nothing_is_leased_while_the_function_is_initialised(stack: Any) -> None:
+    """A snapshot is taken then, and started many times."""
+    deploy("us-east-1")
+    stack.monkeypatch.setenv("LEASE", "100")
+    stack.monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'lambda'}")
+    subprocess.run([sys.executable, "-c", "import mint.handler"], check=True)
+
+    assert issued(stack) == 0

@@ -1,0 +1,124 @@
+"""The door without a function, at a deployment on this machine: beside the other, and while regions come."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from local.resources import Aws
+from tests.local.machine import Clients, Machine, mint
+
+TWO = ("us-east-1", "eu-west-1")
+THREE = (*TWO, "ap-southeast-2")
+ON = ("apiGateway=true", 'counters=["integers", "orders"]')
+OFF = ON[1:]
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
+    machine = machines()
+    result = machine.up(*TWO, settings=ON)
+    assert result.returncode == 0, result.stderr
+    assert "served by a small process here" in result.stdout
+    yield machine
+    machine.run("down")
+
+
+def door(machine: Machine) -> tuple[int, int]:
+    """Its process and port."""
+    record = json.loads((machine.folder / "gateway.json").read_text())
+    return record["pid"], record["port"]
+
+
+def test_it_answers_as_the_function_does(machine: Machine) -> None:
+    outputs = machine.outputs()
+    function, gateway = outputs["urls"]["eu-west-1"], outputs["gatewayUrls"]["eu-west-1"]
+
+    for path in ("", "integers", "orders"):
+        one, other = mint(function, path), mint(gateway, path)
+        assert other == (200, {**one[1], "integer": one[1]["integer"] + 2})
+    assert mint(gateway, "counter?systemKey=orders", "GET")[1]["counter"] == "orders"
+    for path, status in {"nothing": 404, "a%22b": 404, "a/b": 404, "counter": 400, "orders?count=5": 400}.items():
+        found, document = mint(gateway, path)
+        assert (found, document["status"]) == (status, status), path
+        assert set(document) == {"type", "title", "status", "detail"}
+
+
+def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
+    gateway = machine.outputs()["gatewayUrls"]["eu-west-1"]
+    iam = Aws(f"http://127.0.0.1:{machine.port}").client("iam", "us-east-1")
+
+    iam.delete_role_policy(RoleName="global-integers-dev-gateway-eu-west-1", PolicyName="own")
+    assert mint(gateway)[0] == 500
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    assert mint(gateway)[0] == 200
+
+
+def test_an_unsigned_call_is_refused_where_callers_sign(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=(*ON, "authorization=AWS_IAM")).returncode == 0
+
+    status, document = mint(machine.outputs()["gatewayUrls"]["eu-west-1"])
+    assert (status, document["status"]) == (403, 403)
+    assert "not signed" in document["detail"]
+
+
+def test_the_process_comes_again_on_its_port_and_goes_when_it_is_switched_off(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    pid, port = door(machine)
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    assert door(machine) == (pid, port), "a second run leaves it alone"
+
+    os.kill(pid, signal.SIGKILL)
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    fresh, same = door(machine)
+    assert (fresh != pid, same) == (True, port)
+    assert mint(machine.outputs()["gatewayUrls"]["us-east-1"])[0] == 200
+
+    assert machine.up(*TWO, settings=OFF).returncode == 0
+    assert machine.outputs()["gatewayUrls"] == {}
+    assert not runs(fresh)
+    assert mint(machine.outputs()["urls"]["us-east-1"])[0] == 200
+
+
+def test_eight_clients_at_both_doors_while_a_region_comes_and_no_duplicate(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    outputs = machine.outputs()
+    both = {f"{region} {name}": url for name in ("urls", "gatewayUrls") for region, url in outputs[name].items()}
+    clients = Clients(both)
+    try:
+        result = machine.up(*THREE, settings=ON)
+        assert result.returncode == 0, result.stderr
+        outputs = machine.outputs()
+        clients.add({"ap-southeast-2 gatewayUrls": outputs["gatewayUrls"]["ap-southeast-2"]})
+        while not clients.minted["ap-southeast-2 gatewayUrls", 1]:
+            assert clients.failed == {}
+    finally:
+        minted = clients.end()
+
+    assert len(minted) == len(set(minted))
+    assert clients.failed == {}
+    base = outputs["counters"]["integers"]["base"]
+    for place, name in enumerate(THREE, start=1):
+        for (client, _), integers in clients.minted.items():
+            if client.startswith(name):
+                assert integers == sorted(integers)
+                assert {n % 3 for n in integers if n >= base} == {place % 3}
+    assert {client for client, _ in clients.minted} == {*both, "ap-southeast-2 gatewayUrls"}
+
+
+def test_down_ends_it(machine: Machine) -> None:
+    pid, _ = door(machine)
+    machine.run("down")
+
+    assert not runs(pid)
+    assert not (machine.folder / "gateway.json").exists()
+
+
+def runs(pid: int) -> bool:
+    try:
+        return b"local.apigateway.server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
