@@ -1,4 +1,4 @@
-"""`make up && python docs/photograph_page.py <a region's URL>`: the page, as docs/page.png. Mints some."""
+"""Photograph the page as docs/page.png: `make up && python docs/photograph_page.py <a region's URL>`. It mints four times."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from browser import browser  # noqa: E402
 
 
 def photograph(url: str, target: Path, *, width: int, height: int, dark: bool) -> None:
-    """`width` and `height` in CSS pixels."""
+    """Mint four times on the page and save a picture of it. `width` and `height` are CSS pixels."""
     with browser() as chromium:
         page = chromium.new_page(
             viewport={"width": width, "height": height},
