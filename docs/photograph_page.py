@@ -1,4 +1,4 @@
-"""Photograph the page as docs/page.png: `make up && python docs/photograph_page.py <a region's URL>`. It mints four times."""
+"""Photograph the page as docs/page.png, after four mints. `python docs/photograph_page.py <a region's URL>`."""
 
 import sys
 from pathlib import Path
