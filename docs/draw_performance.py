@@ -1,4 +1,4 @@
-"""`python docs/draw_performance.py`: draws the figures that `make bench` kept, as docs/performance.svg."""
+"""Draw docs/performance.svg from the figures that `make bench` kept. `python docs/draw_performance.py`."""
 
 import json
 from collections.abc import Mapping
@@ -9,42 +9,51 @@ FIGURES = ROOT / "bench" / "figures.json"
 
 ROWS = (
     ("tutorial", "tutorial (boto3)", "#8a8f98"),
-    ("autoincrement", "dynamodb-autoincrement", "#b9bec6"),
-    ("one", "ours", "#2456c7"),
+    ("autoincrement", "dynamodb-autoincrement", "#b0b5bd"),
+    ("one", "ours", "#2563eb"),
     ("block", "ours, count=100", "#5b86e0"),
     ("lease", "ours, lease=100", "#93b1ee"),
 )
 CHARTS = (
     ("init_ms", "init, ms", "{:.0f}"),
-    ("cpu_ms", "CPU a request, ms", "{:.2f}"),
+    ("cpu_ms", "CPU per request, ms", "{:.2f}"),
     ("peak_mb", "peak memory, MB", "{:.0f}"),
-    ("units", "write units an integer", "{:.2f}"),
+    ("units", "write units per integer", "{:.2f}"),
 )
-WIDTH, LABELS, BAR, GAP, HEAD = 760, 190, 16, 6, 34
+MARGIN = 28
+LABELS = MARGIN + 182
+WIDTH, BAR, GAP, HEAD = 790, 16, 6, 34
+STYLE = """
+  text { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2937; font-size: 13px }
+  .head { font-weight: 600 } .name { fill: #5d6470; text-anchor: end }
+  @media (prefers-color-scheme: dark) { text { fill: #e5e7eb } .name { fill: #b6bcc6 } }
+"""
 
 
 def draw() -> str:
+    """Return the picture as SVG."""
     figures: Mapping[str, Mapping[str, float]] = json.loads(FIGURES.read_text())["subjects"]
     height = len(CHARTS) * (HEAD + len(ROWS) * (BAR + GAP)) + 16
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        'font-family="system-ui, sans-serif" font-size="13" role="img">',
-        "<title>Init, processor time, memory and write units: ours beside what users would otherwise deploy</title>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        'role="img" aria-labelledby="title">',
+        '<title id="title">Init, processor time, memory and write units of this function, compared with what users '
+        "would otherwise deploy.</title>",
+        f"<style>{STYLE}</style>",
     ]
     y = 0
     for column, title, form in CHARTS:
         y += HEAD
-        parts.append(f'<text x="{LABELS}" y="{y - 10}" fill="#1c1f26" font-weight="600">{title}</text>')
+        parts.append(f'<text class="head" x="{LABELS}" y="{y - 10}">{title}</text>')
         longest = max(figures[row][column] for row, _, _ in ROWS)
         for row, name, colour in ROWS:
             value = figures[row][column]
             bar = max(1, value / longest * (WIDTH - LABELS - 80))
             text = y + BAR - 4
             parts += [
-                f'<text x="{LABELS - 8}" y="{text}" fill="#5d6470" text-anchor="end">{name}</text>',
+                f'<text class="name" x="{LABELS - 8}" y="{text}">{name}</text>',
                 f'<rect x="{LABELS}" y="{y}" width="{bar:.1f}" height="{BAR}" rx="2" fill="{colour}"/>',
-                f'<text x="{LABELS + bar + 6:.1f}" y="{text}" fill="#1c1f26">{form.format(value)}</text>',
+                f'<text x="{LABELS + bar + 6:.1f}" y="{text}">{form.format(value)}</text>',
             ]
             y += BAR + GAP
     return "\n".join([*parts, "</svg>", ""])

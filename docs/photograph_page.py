@@ -1,18 +1,16 @@
-"""`make up && python docs/photograph_page.py <a region's URL>`: the page, as docs/page.png. Mints some."""
+"""Photograph the page as docs/page.png, after four mints. `python -m docs.photograph_page <a region's URL>`."""
 
 import sys
 from pathlib import Path
 
 from playwright.sync_api import expect
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "tests" / "local"))
-
-from browser import browser  # noqa: E402
+from local.paths import ROOT
+from tests.local.browser import browser
 
 
 def photograph(url: str, target: Path, *, width: int, height: int, dark: bool) -> None:
-    """`width` and `height` in CSS pixels."""
+    """Mint four times on the page and save a picture of it. `width` and `height` are CSS pixels."""
     with browser() as chromium:
         page = chromium.new_page(
             viewport={"width": width, "height": height},

@@ -12,10 +12,9 @@ import pytest
 
 from local.server import any_free_port
 from tests.local.machine import Machine
-from tests.recipes.recipe_page import Result
+from tests.recipes.recipe_page import COUNTERS, Result
 
 REGION = "eu-west-1"
-COUNTERS = 'counters=["integers", "orders", "invoices"]'
 INTERPRETERS = {
     "sh": ["sh", "-euc"],
     "bash": ["bash", "-euo", "pipefail", "-c"],
@@ -60,7 +59,7 @@ def start(machine: Machine, url: str, tmp_path: Path) -> Callable[..., "subproce
 
     def start(language: str, code: str, cwd: Path = tmp_path, **environment: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*INTERPRETERS[language], code],
+            [*INTERPRETERS[language], code.replace(".venv/bin/python", sys.executable)],
             env={**machine.environment, **aws, **environment},
             cwd=cwd,
             stdout=subprocess.PIPE,

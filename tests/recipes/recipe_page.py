@@ -1,4 +1,4 @@
-"""docs/recipes.md as the tests read it."""
+"""docs/recipes.md, and other pages, as the tests read them."""
 
 import re
 import subprocess
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from local.paths import ROOT
 
+COUNTERS = 'counters=["integers", "orders", "invoices"]'
 STRIDE = 3
 """Of the deployment that the recipes are run against."""
 
 Result = subprocess.CompletedProcess[str]
 
 
-def blocks(title: str) -> Sequence[tuple[str, str]]:
-    """The language and the code of each block in the section of that title."""
-    page = (ROOT / "docs" / "recipes.md").read_text()
-    section = page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+def blocks(title: str, page: str = "docs/recipes.md") -> Sequence[tuple[str, str]]:
+    """Return the language and the code of each block in the section of that title."""
+    section = (ROOT / page).read_text().partition(f"# {title}\n")[2].partition("\n## ")[0]
     found = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
-    assert found, f"docs/recipes.md has no section {title!r} with code"
+    assert found, f"{page} has no section {title!r} with code"
     return found

@@ -1,0 +1,138 @@
+"""Commands on the pages exist. Those that run without AWS are run too: here, in tests/local and in tests/recipes."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import botocore.session
+import pytest
+import yaml
+from botocore import xform_name
+from coordinate.request import request_of
+
+from local.paths import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXT = {page.name: page.read_text() for page in PAGES}
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
+PROJECT = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
+
+ALL_COMMANDS = {"--region", "--cli-binary-format"}
+"""Options that every command of the AWS CLI has."""
+
+
+def commands(start: str) -> Sequence[list[str]]:
+    """Return every shell command on the pages with these words, split into words."""
+    lines = (
+        line
+        for text in TEXT.values()
+        for block in re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL)
+        for line in block.replace("\\\n", " ").splitlines()
+    )
+    return [shlex.split(part, comments=True) for line in lines for part in parts(line) if starts(start, part)]
+
+
+def parts(line: str) -> list[str]:
+    """Return a line's commands one by one; those within `$(…)` come last."""
+    alone = re.sub(r'"?\$\([^)]*\)"?', "value", line)
+    return [part.strip() for part in (*re.split(r"&&|;", alone), *re.findall(r"\$\(([^)]*)\)", line))]
+
+
+def starts(start: str, command: str) -> bool:
+    return re.search(rf"(^|\s){re.escape(start)}(\s|$)", command) is not None
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    named = {name for text in TEXT.values() for name in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)}
+
+    assert {"demo", "test", "down"} <= named
+    assert named <= set(TARGETS)
+
+
+def test_make_help_lists_every_target() -> None:
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert all(f"make {target}" in shown for target in TARGETS if target != "help")
+
+
+def test_make_demo_is_the_same_as_the_lines_without_make() -> None:
+    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    without = TEXT["README.md"].partition("### Without make\n")[2].partition("\n## ")[0]
+
+    for command in ("python -m local up", "python -m local demo", "python3 -m venv .venv"):
+        assert command in without
+    assert "python -m local up" in planned
+    assert "python -m local demo" in planned
+    for file in re.findall(r"-r (\S+)", without):
+        assert (ROOT / file).is_file()
+
+
+def test_the_local_commands_take_the_options_that_are_shown() -> None:
+    shown = commands("-m local")
+    assert {command[command.index("local") + 1] for command in shown} >= {"up", "demo", "outputs"}
+    for command in shown:
+        name, *given = command[command.index("local") + 1 :]
+        known = local_help(name)
+        assert [option for option in given if option.startswith("-") and f"{option} " not in known] == []
+
+
+@cache
+def local_help(command: str) -> str:
+    """Return the help text of `python -m local <command>`."""
+    asked = [sys.executable, "-m", "local", command, "--help"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\n", " ")
+
+
+def test_the_settings_that_are_set_exist() -> None:
+    for command in commands("pulumi config set"):
+        (key, *_) = [word for word in command[3:] if not word.startswith("-")]
+        name = re.split(r"[.\[]", key)[0]
+        assert name in PROJECT["config"] or name == "aws:region", shlex.join(command)
+
+
+def test_the_settings_of_one_run_exist() -> None:
+    given = [word for command in commands("-m local up") for word in command if re.match(r"[a-zA-Z]+=", word)]
+
+    assert "memorySize" in {word.partition("=")[0] for word in given}
+    assert {word.partition("=")[0] for word in given} <= set(PROJECT["config"])
+
+
+def test_the_outputs_that_are_read_exist() -> None:
+    exported = set(re.findall(r'pulumi\.export\(\s*"(\w+)"', (ROOT / "__main__.py").read_text()))
+    read = {command[3] for command in commands("pulumi stack output")}
+
+    assert {"urls", "counters", "coordinator", "gatewayUrls"} <= read <= exported
+
+
+def test_the_stack_of_the_pulumi_cli_exists() -> None:
+    stacks = {command[command.index("--stack") + 1] for command in commands("pulumi up") if "--stack" in command}
+
+    assert stacks == {"local"}
+    assert all((ROOT / f"Pulumi.{stack}.yaml").is_file() for stack in stacks)
+
+
+@pytest.mark.parametrize("command", commands("aws"), ids=lambda command: " ".join(command[1:3]))
+def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None:
+    _, service, name, *options = command
+    model: Any = botocore.session.get_session().get_service_model(service)
+    operations = {xform_name(operation, "-"): operation for operation in model.operation_names}
+    assert name in operations
+    shape = model.operation_model(operations[name]).input_shape
+    known = {f"--{xform_name(member, '-')}": member for member in shape.members}
+
+    given = [re.sub(r"^--no-", "--", option) for option in options if option.startswith("--")]
+    assert set(given) - ALL_COMMANDS <= set(known)
+    assert {member for option, member in known.items() if option not in given} & set(shape.required_members) == set()
+
+
+def test_the_coordinator_takes_the_payloads() -> None:
+    payloads = [command[command.index("--payload") + 1] for command in commands("aws lambda invoke")]
+
+    assert payloads
+    assert [request_of(json.loads(payload)).counters for payload in payloads] == [("invoices",)] * len(payloads)
