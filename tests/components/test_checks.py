@@ -1,9 +1,168 @@
-"""The edges of what may be configured: the last value that is allowed, and the first that is not."""
+"""Wrong settings are reported with their value and what is allowed, all at once, before anything is created."""
 
+import pulumi
 import pytest
 
 from tests.components.aws_answers import FUNCTION, LOG_GROUP, ROLE
-from tests.components.running import HOME, PROJECT, config, deploy, deploy_badly
+from tests.components.running import HOME, PROJECT, THREE, config, deploy, deploy_badly
+
+COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"
+
+
+def lines(given: dict[str, str], *, stack: str = "test") -> list[str]:
+    """What the program says of a wrong configuration, one line for each wrong setting."""
+    error, deployment = deploy_badly(given, stack=stack)
+    assert isinstance(error, pulumi.RunError), "Pulumi shows a RunError without a traceback"
+    assert deployment.resources == []
+    first, *rest = str(error).splitlines()
+    assert first == "the settings are wrong:"
+    return [line.strip() for line in rest]
+
+
+@pytest.mark.parametrize(
+    ("regions", "told"),
+    [
+        ([], ["regions: ", "empty", "at least one", 'in Pulumi.test.yaml, global-integers:regions: ["us-east-1']),
+        (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
+        (["us-east-1", "eu-wset-1"], ["regions: ", "'eu-wset-1'", "not an AWS region", "did you mean 'eu-west-1'?"]),
+        (["mars"], ["regions: ", "'mars'", "not an AWS region"]),
+        (["us-east-1", "cn-north-1"], ["regions: ", "aws, aws-cn", "one account"]),
+        (
+            "us-east-1",
+            ["regions: ", "'us-east-1'", "not a list of strings", "in Pulumi.test.yaml, global"],
+        ),
+        ('{"us-east-1": 1}', ["regions: ", "us-east-1", "not a list of strings"]),
+        ([1, 2], ["regions: ", "'[1, 2]'", "not a list of strings"]),
+    ],
+    ids=["none", "twice", "mistyped", "unheard of", "partitions", "no list", "an object", "numbers"],
+)
+def test_wrong_regions_are_refused(regions: object, told: list[str]) -> None:
+    found = lines(config(regions=regions))
+
+    assert len(found) == 1, found
+    assert [part for part in told if part not in found[0]] == [], found
+
+
+def test_regions_must_be_set() -> None:
+    (line,) = lines({"aws:region": HOME})
+
+    assert line.startswith("regions: not set")
+    assert 'in Pulumi.test.yaml, global-integers:regions: ["us-east-1", "eu-west-1"]' in line
+
+
+def test_more_than_64_regions_are_refused() -> None:
+    found = lines(config(*[f"us-east-{number}" for number in range(1, 66)]))
+
+    assert "regions: 65 regions; at most 64 are possible" in found
+
+
+@pytest.mark.parametrize("name", ["Orders", "-orders", "_orders", "or ders", "or/ders", "ördërs", "", "a" * 64, "a\n"])
+def test_a_counter_whose_name_breaks_the_rule_is_refused(name: str) -> None:
+    (line,) = lines(config(HOME, counters=["integers", name]))
+
+    assert line.startswith(f"counters: {name!r}")
+    assert COUNTER in line
+
+
+@pytest.mark.parametrize(
+    ("counters", "told"),
+    [
+        ([], ["empty", "at least one"]),
+        (["orders", "a", "orders"], ["'orders'", "listed 2 times", "once"]),
+        ("orders", ["'orders'", "not a list of strings"]),
+        ([7], ["'[7]'", "not a list of strings"]),
+    ],
+    ids=["none", "twice", "no list", "numbers"],
+)
+def test_wrong_lists_of_counters_are_refused(counters: object, told: list[str]) -> None:
+    (line,) = lines(config(HOME, counters=counters))
+
+    assert line.startswith("counters: ")
+    assert [part for part in told if part not in line] == [], line
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("authorization", "none", "AWS_IAM or NONE"),
+        ("authorization", "PUBLIC", "AWS_IAM or NONE"),
+        ("memorySize", "127", "128 to 10240"),
+        ("memorySize", "10241", "128 to 10240"),
+        ("memorySize", "-256", "128 to 10240"),
+        ("memorySize", "256.5", "128 to 10240"),
+        ("memorySize", "1e3", "128 to 10240"),
+        ("memorySize", "much", "128 to 10240"),
+        ("memorySize", "", "128 to 10240"),
+        ("logRetentionDays", "0", "1, 3, 5, 7, 14, 30, 60, 90"),
+        ("logRetentionDays", "15", "1, 3, 5, 7, 14, 30, 60, 90"),
+        ("logRetentionDays", "14 days", "1, 3, 5, 7, 14"),
+        ("reservedConcurrency", "-1", "0 to "),
+        ("reservedConcurrency", "1.0", "0 to "),
+        ("openCounters", "yes", "true nor false"),
+        ("protect", "yes", "true nor false"),
+        ("protect", "", "true nor false"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_allowed(key: str, value: str, allowed: str) -> None:
+    (line,) = lines(config(HOME, **{key: value}))
+
+    assert line.startswith((f"{key}: {value!r} ", f"{key}: {value} "))
+    assert allowed in line
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("memorysize", "did you mean 'memorySize'?"),
+        ("region", "did you mean 'regions'?"),
+        ("xyz", "memorySize, openCounters, protect"),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_refused(key: str, told: str) -> None:
+    (line,) = lines(config(HOME, **{key: "1"}))
+
+    assert line.startswith(f"{key}: there is no such setting")
+    assert told in line
+
+
+def test_the_home_region_must_be_set() -> None:
+    given = config(*THREE)
+    del given["aws:region"]
+
+    (line,) = lines(given)
+    assert line.startswith("aws:region: not set")
+    assert "in Pulumi.test.yaml, aws:region: us-east-1" in line
+
+
+def test_a_home_region_that_is_none_is_refused() -> None:
+    (line,) = lines(config(HOME, home="us-east1"))
+
+    assert line.startswith("aws:region: 'us-east1' is not an AWS region")
+    assert "did you mean 'us-east-1'?" in line
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    given = config(
+        "us-east-1",
+        "eu-wset-1",
+        "us-east-1",
+        home="moon",
+        counters=["Orders", "a", "a"],
+        authorization="none",
+        memorySize="much",
+        logRetentionDays=15,
+        reservedConcurrency=-1,
+        protect="yes",
+        memorysize=1,
+    )
+
+    told = [line.split(":")[0] for line in lines(given)]
+    assert sorted(told) == sorted(
+        [
+            *("aws", "regions", "regions", "counters", "counters", "authorization", "memorySize"),
+            *("logRetentionDays", "reservedConcurrency", "protect", "memorysize"),
+        ]
+    )
 
 
 @pytest.mark.parametrize("size", [128, 10_240])

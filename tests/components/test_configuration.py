@@ -90,3 +90,20 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
         f"{PROJECT}:authorization": "NONE",
         f"{PROJECT}:protect": False,
     }
+
+
+@pytest.mark.parametrize("namespace", ["globalintegers", "global_integers", "Global-Integers", "global-integer"])
+def test_a_misspelt_namespace_is_refused(namespace: str) -> None:
+    """Pulumi hands it over without a word: the URLs would stay public."""
+    error, deployment = deploy_badly(config(HOME) | {f"{namespace}:authorization": "AWS_IAM"})
+
+    assert deployment.resources == []
+    assert f"{namespace}:authorization: nothing reads the namespace '{namespace}'" in str(error)
+    assert f"did you mean {PROJECT}:authorization?" in str(error)
+
+
+@pytest.mark.parametrize("key", ["aws:profile", "pulumi:tags", "datadog:apiKey", "integers:x"])
+def test_other_namespaces_are_left_alone(key: str) -> None:
+    deployment = deploy(config(HOME) | {key: "work"})
+
+    assert deployment.outputs["regions"] == [HOME]

@@ -1,16 +1,20 @@
-"""`pulumi preview` on an empty stack, and what happens (nothing) before a program runs."""
+"""The whole deployment as a component: in a preview, twice in one program, and for programs in other languages."""
 
 import importlib
 import socket
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import pulumi
 import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
 
+from components import GlobalIntegers, GlobalIntegersArgs
 from local.paths import ROOT
 from local.program import UNKNOWN
+from tests.components.aws_answers import FUNCTION, INVOCATION, TABLE
 from tests.components.recording import Deployment
-from tests.components.running import THREE, config, deploy
+from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
 PUBLIC = config(*THREE, authorization="NONE", protect=False)
 
@@ -59,3 +63,83 @@ def load_again(path: Path) -> None:
     assert spec is not None
     assert spec.loader is not None
     spec.loader.exec_module(module_from_spec(spec))
+
+
+def two_in_one_program() -> None:
+    """Another Pulumi program with two deployments, in five lines and two more."""
+    orders = GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1", "eu-west-1"]))
+    pulumi.export("orders", orders.urls)
+    tickets = GlobalIntegers("tickets", GlobalIntegersArgs(home="eu-west-1", regions=["eu-west-1"], prefix="t"))
+    pulumi.export("tickets", tickets.urls)
+
+
+def test_two_in_one_program_share_nothing() -> None:
+    deployment = deploy({}, program=two_in_one_program)
+
+    assert set(deployment.outputs) == {"orders", "tickets"}
+    assert list(deployment.outputs["orders"]) == ["us-east-1", "eu-west-1"]
+    urns = [resource.urn for resource in deployment.resources]
+    assert len(urns) == len(set(urns))
+    prefixes = {"orders": f"{PROJECT}-{STACK}-orders-", "tickets": "t-"}
+    for name, prefix in prefixes.items():
+        own = [resource for resource in deployment.resources if resource.name.startswith(f"{name}-")]
+        assert {r.inputs["name"].startswith(prefix) for r in own if r.type in (TABLE, FUNCTION)} == {True}
+        settle = deployment.one(INVOCATION, functionName=f"{prefix}coordinate")
+        tables = {resource.urn for resource in own if resource.type == TABLE and "receipts" not in resource.name}
+        others = {resource.urn for resource in deployment.resources if resource not in own}
+        assert tables <= settle.dependencies
+        assert not settle.dependencies & others
+    assert len(deployment.resources) == sum(
+        resource.name.startswith(("orders", "tickets")) for resource in deployment.resources
+    )
+
+
+def test_the_stack_passes_its_own_name_as_the_prefix(signed: Deployment) -> None:
+    assert {table.inputs["name"].rpartition("-")[0] for table in signed.of(TABLE)} == {PREFIX}
+
+
+def test_a_program_in_another_language_hands_over_a_dict() -> None:
+    def program() -> None:
+        asked = {"home": "us-east-1", "regions": ["us-east-1"], "memory_size": 512.0}
+        GlobalIntegers("integers", asked)  # pyright: ignore[reportArgumentType]
+
+    deployment = deploy({}, program=program)
+
+    assert deployment.one(FUNCTION, name=f"{PREFIX}-integers-mint").inputs["memorySize"] == 512
+
+
+def test_what_another_program_asks_for_is_checked_before_anything_is_registered() -> None:
+    def program() -> None:
+        GlobalIntegers("integers", GlobalIntegersArgs(home="us-east-1", regions=["mars"]))
+
+    error, deployment = deploy_badly({}, program=program)
+
+    assert "regions: 'mars' is not an AWS region" in str(error)
+    assert [resource for resource in deployment.resources if resource.custom] == []
+
+
+def test_pulumis_analyzer_finds_every_input_and_output_with_a_description() -> None:
+    """So that the component can be offered to programs in any language (`pulumi.provider.experimental`)."""
+    found = Analyzer(PROJECT).analyze([GlobalIntegers])
+    component = found["component_definitions"]["GlobalIntegers"]
+
+    assert {name for name, entry in component.inputs.items() if not entry.optional} == {"home", "regions"}
+    assert component.inputs_mapping["logRetentionDays"] == "log_retention_days"
+    assert set(component.outputs) == {"regions", "layout", "urls", "gatewayUrls", "counters", "coordinator"}
+    for entry in (*component.inputs.values(), *component.outputs.values()):
+        assert entry.description
+    assert found["type_definitions"] == {}
+
+
+def test_components_of_1_0_0_are_the_same_under_their_new_names(signed: Deployment) -> None:
+    """A name that changes would replace the tables. Pulumi derives the aliases of their children by itself."""
+    aliases = {r.name: r.aliases for r in signed.resources if r.aliases}
+
+    assert aliases == {
+        "integers-coordinator": ("coordinator",),
+        **{f"integers-{region}": (region,) for region in THREE},
+    }
+    children = [r.name for r in signed.resources if r.custom]
+    assert all(
+        name.startswith(("integers-coordinator-", *(f"integers-{region}-" for region in THREE))) for name in children
+    )
