@@ -1,4 +1,4 @@
-"""A Lambda function in Python with all that it needs to run: log group, role and policy."""
+"""A Lambda function in Python with its log group, role and policy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,13 @@ import pulumi_aws as aws
 from .policy import allow, policy, trusting
 
 
+RUNTIME = "python3.14"
+"""The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
+
+
 @dataclass
 class PythonFunctionArgs:
-    """`name` is the function's and, with the region where it matters, its role's."""
+    """One function."""
 
     name: str
     role_name: str
@@ -21,7 +25,7 @@ class PythonFunctionArgs:
     code: pulumi.Archive
     environment: Mapping[str, pulumi.Input[str]]
     statements: pulumi.Input[Sequence[Mapping[str, Any]]]
-    """What the role allows besides writing the function's own logs: IAM statements."""
+    """IAM statements of the role, besides the right to write the function's own logs."""
     memory_size: int
     timeout: int
     """Seconds."""
@@ -32,7 +36,10 @@ class PythonFunctionArgs:
 
 
 class PythonFunction(pulumi.ComponentResource):
-    """Outputs: `name` and `arn` of the function, ready to be called (its role's policy exists)."""
+    """A function that can be called once it exists, since its role's policy then exists too.
+
+    Outputs: `name` and `arn` of the function.
+    """
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
@@ -68,7 +75,7 @@ class PythonFunction(pulumi.ComponentResource):
             name=args.name,
             region=args.region,
             role=role.arn,
-            runtime="python3.14",
+            runtime=RUNTIME,
             architectures=["arm64"],
             handler=args.handler,
             code=args.code,
@@ -76,7 +83,7 @@ class PythonFunction(pulumi.ComponentResource):
             timeout=args.timeout,
             reserved_concurrent_executions=args.reserved_concurrency or -1,
             environment=aws.lambda_.FunctionEnvironmentArgs(variables=args.environment),
-            # A successful mint writes no line: the system's REPORT lines (INFO) alone would cost as much as the mint.
+            # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON",
                 log_group=logs.name,
@@ -92,6 +99,6 @@ class PythonFunction(pulumi.ComponentResource):
 
 def _own(resolved: list[Any]) -> str:
     logs_arn, statements = resolved
-    # The group's streams: Lambda names them.
+    # Of all streams of the group: Lambda names them.
     own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")
     return policy([own_logs, *statements])

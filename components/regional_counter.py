@@ -1,4 +1,4 @@
-"""What one region has: the counter table, the minting function and its URL."""
+"""What one region has: its tables, the minting function and its URL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -100,10 +100,10 @@ class RegionalCounter(pulumi.ComponentResource):
         self.register_outputs({"url": self.url, "table": self.table.name})
 
     def _open_to_everyone(self, name: str, region: str, mint: PythonFunction) -> None:
-        """Both statements that a public URL needs since October 2025 (Lambda guide, "Control access to function URLs").
+        """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
 
-        The provider adds them itself when it creates a public URL, but not when a signed one is made
-        public; hence these, with statement ids of their own.
+        Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
+        but not when a signed one is made public; so these have statement ids of their own.
         """
         child = pulumi.ResourceOptions(parent=self)
         aws.lambda_.Permission(
@@ -129,7 +129,7 @@ class RegionalCounter(pulumi.ComponentResource):
 
 
 def _cors(args: RegionalCounterArgs) -> aws.lambda_.FunctionUrlCorsArgs:
-    """What pages of these origins may do: all that the API does, and read all of the answer."""
+    """Return what pages of these origins may do: all that the API offers, and read the whole response."""
     return aws.lambda_.FunctionUrlCorsArgs(
         allow_origins=list(args.cors_origins),
         allow_methods=["GET", "POST", "PUT"] if args.open_counters else ["GET", "POST"],
@@ -146,7 +146,7 @@ def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
-    """Just these actions on just these tables; the coordinator only where strangers may create counters."""
+    """Return just these actions on just these tables, and the coordinator only where callers may create counters."""
     scan = ["dynamodb:Scan"] if open_counters else []
     minting = [
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),

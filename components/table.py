@@ -1,4 +1,4 @@
-"""A DynamoDB table, as this system uses them."""
+"""A DynamoDB table, as this system uses it."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,18 @@ import pulumi_aws as aws
 
 @dataclass(frozen=True)
 class TableArgs:
-    """On-demand, with point-in-time recovery, one string key."""
+    """A table that is billed on demand, with point-in-time recovery and one string key."""
 
     name: str
     region: str
     protect: bool
-    """Sets AWS's deletion protection and Pulumi's own."""
+    """Whether it has AWS's deletion protection and Pulumi's own."""
     key: str = "counter"
     stream: bool = False
-    """A stream that nobody reads (and that costs nothing): its label, the time of its making, tells this
-    table from one of the same name that was made anew."""
+    """Whether it has a stream. Nothing reads it, and it costs nothing: its label is its creation time, which
+    tells this table from a recreated one of the same name."""
     expires: str | None = None
-    """The attribute by which DynamoDB deletes what is old (TTL)."""
+    """The attribute with the time at which DynamoDB deletes an item (TTL), in seconds since 1970."""
 
 
 def table(resource: str, args: TableArgs, parent: pulumi.ComponentResource) -> aws.dynamodb.Table:

@@ -31,7 +31,7 @@ def draw() -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'role="img" aria-labelledby="title">',
-        '<title id="title">Callers mint in their region: Function URL, mint function, tables; or API Gateway and the '
+        '<title id="title">Callers mint in their region: Function URL, minting function, tables; or API Gateway and the '
         "counters table. pulumi up calls the coordinator, which writes the layouts table and every region's counters "
         "table.</title>",
         f"<style>{STYLE}</style>",
@@ -53,7 +53,7 @@ def _region(region: str, x: int, *, home: bool) -> list[str]:
         *_box(x + (LEFT + RIGHT) // 2, CALLERS, "callers", wide=True),
         *_box(left, ENTRIES, "Function URL"),
         *_box(right, ENTRIES, "API Gateway", "optional"),
-        *_box(left, FUNCTION, "mint function"),
+        *_box(left, FUNCTION, "minting function"),
         *_box(left, TABLES, "receipts table", "table"),
         *_box(right, TABLES, "counters table", "table"),
         _call("mint", f"M {left} {CALLERS + BOX[1]} V {ENTRIES - 3}"),
