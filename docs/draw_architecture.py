@@ -5,9 +5,9 @@ from pathlib import Path
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
 WIDTH, HEIGHT, MARGIN = 916, 580, 28
 COLUMN, BETWEEN = 276, 16
-LEFT, RIGHT = 70, 206
+LEFT, RIGHT = 70, 204
 """Centres of the two boxes of a row, from the left edge of a region."""
-BOX = (108, 38)
+BOX = (122, 38)
 
 CALLERS, ENTRIES, FUNCTION, TABLES, HOME, PULUMI = 20, 108, 184, 260, 410, 520
 """Where the rows begin; a region encloses those from `TOP` on."""
