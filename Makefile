@@ -33,16 +33,13 @@ outputs: .venv/local
 down: .venv/local
 	@$(BIN)/python -m local down
 
-# Lint, types and all tests.
-test: lint types
+# Install what some tests run, lint, types and all tests.
+test: packages lint types
 	$(BIN)/python -m pytest
 
-# Install what the tests use besides, on Debian or Ubuntu: a browser and a MySQL server.
-packages:
-	@PATH="$$PATH:/usr/sbin"; command -v chromium && command -v mariadbd || { \
-	  as_root=$$(test "$$(id -u)" = 0 || echo sudo); \
-	  $$as_root apt-get update -q && \
-	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -q -y --no-install-recommends chromium mariadb-server; }
+# Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
+packages: .venv/dev
+	@$(BIN)/python -m tests.programs
 
 # Measure the minting function beside what users would otherwise deploy (some minutes).
 bench: .venv/local .venv-bench/ready
@@ -57,7 +54,7 @@ lint: .venv/dev
 types: .venv/dev
 	$(BIN)/basedpyright
 
-# Mend what lint can mend by itself.
+# Apply lint's automatic fixes.
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -66,7 +63,7 @@ fix: .venv/dev
 lock: .venv/dev
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml)
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements.txt)
-	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
+	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
 
 # Remove what was installed and left behind here.

@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "tests" / "local"))
+sys.path += [str(ROOT), str(ROOT / "tests" / "local")]
 
 from browser import browser  # noqa: E402
 

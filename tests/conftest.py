@@ -10,6 +10,8 @@ import pytest
 from local import server
 from local.resources import Aws
 
+pytest_plugins = ["tests.markers"]
+
 
 @pytest.fixture(scope="session")
 def aws() -> Generator[Aws]:

@@ -9,6 +9,7 @@ from browser import browser
 from machine import Machine, mint
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+pytestmark = pytest.mark.needs("chromium")
 REGION = "eu-west-1"
 
 

@@ -13,6 +13,7 @@ from machine import ROOT
 from old_shop import INSERT, OldWriters, Shop, program
 from recipe_page import STRIDE, blocks
 
+pytestmark = pytest.mark.needs("mariadb")
 TITLE = "Moving a MySQL sequence over"
 
 
