@@ -10,7 +10,7 @@ define pin
 @printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
 endef
 
-.PHONY: help demo up outputs down test packages bench lint types fix lock clean
+.PHONY: help demo up outputs down check test packages bench lint types fix lock clean
 
 # What there is to do.
 help:
@@ -32,6 +32,10 @@ outputs: .venv/local
 # End the deployment on this machine and forget it.
 down: .venv/local
 	@$(BIN)/python -m local down
+
+# Lint, types and the quick tests, which need no server, browser or database: for every save.
+check: lint types
+	$(BIN)/python -m pytest -m "not server and not slow"
 
 # Install what some tests run, lint, types and all tests.
 test: packages lint types
@@ -63,7 +67,7 @@ fix: .venv/dev
 lock: .venv/dev
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml)
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements.txt)
-	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
+	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
 
 # Remove what was installed and left behind here.

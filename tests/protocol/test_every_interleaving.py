@@ -11,6 +11,7 @@ from coordinate.operations import Operation, RecordLayouts
 from coordinate.protocol import settle
 from world import World
 
+pytestmark = pytest.mark.slow
 WISH = ("a", "b", "c")
 HEADROOM = 1
 

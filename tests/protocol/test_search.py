@@ -5,6 +5,7 @@ import secrets
 import pytest
 from schedule import Schedule
 
+pytestmark = pytest.mark.slow
 SCHEDULES = 10_000
 """Of each seed; a run searches 20,000."""
 
