@@ -35,7 +35,7 @@ down: .venv/local
 
 # Lint, types and the quick tests, which need no server, browser or database: for every save.
 check: lint types
-	$(BIN)/python -m pytest -m "not server and not slow"
+	$(BIN)/python -m pytest -n2 -m "not server and not slow"
 
 # Install what some tests run, lint, types and all tests.
 test: packages lint types
