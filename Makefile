@@ -10,7 +10,7 @@ define pin
 @printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
 endef
 
-.PHONY: help demo up outputs down check test packages bench lint types fix lock clean
+.PHONY: help demo up outputs down check test coverage packages bench lint types fix lock clean
 
 # What there is to do.
 help:
@@ -45,6 +45,10 @@ test: packages lint types
 packages: .venv/dev
 	@$(BIN)/python -m tests.programs
 
+# Run all tests and report which lines they run (no threshold).
+coverage: packages
+	$(BIN)/python -m pytest --cov --cov-report=term
+
 # Measure the minting function beside what users would otherwise deploy (some minutes).
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
@@ -73,7 +77,7 @@ lock: .venv/dev
 # Remove what was installed and left behind here.
 clean:
 	@if test -e .venv/local; then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench .local .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis
 
 .venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
