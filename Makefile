@@ -3,7 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down test packages bench lint types fix clean
+# $(call pin,FILE,WHAT IT IS,SOURCES): pins FILE with hashes for every supported Python. Versions already in FILE stay.
+comma := ,
+define pin
+@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE) --output-file $(1) $(3)
+@printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
+endef
+
+.PHONY: help demo up outputs down check test coverage packages bench lint types fix lock clean
 
 # What there is to do.
 help:
@@ -26,16 +33,21 @@ outputs: .venv/local
 down: .venv/local
 	@$(BIN)/python -m local down
 
-# Lint, types and all tests.
-test: lint types
+# Lint, types and the quick tests, which need no server, browser or database: for every save.
+check: lint types
+	$(BIN)/python -m pytest -n2 -m "not server and not slow"
+
+# Install what some tests run, lint, types and all tests.
+test: packages lint types
 	$(BIN)/python -m pytest
 
-# Install what the tests use besides, on Debian or Ubuntu: a browser and a MySQL server.
-packages:
-	@PATH="$$PATH:/usr/sbin"; command -v chromium && command -v mariadbd || { \
-	  as_root=$$(test "$$(id -u)" = 0 || echo sudo); \
-	  $$as_root apt-get update -q && \
-	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -q -y --no-install-recommends chromium mariadb-server; }
+# Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
+packages: .venv/dev
+	@$(BIN)/python -m tests.programs
+
+# Run all tests and report which lines they run (no threshold).
+coverage: packages
+	$(BIN)/python -m pytest --cov --cov-report=term
 
 # Measure the minting function beside what users would otherwise deploy (some minutes).
 bench: .venv/local .venv-bench/ready
@@ -50,17 +62,24 @@ lint: .venv/dev
 types: .venv/dev
 	$(BIN)/basedpyright
 
-# Mend what lint can mend by itself.
+# Apply lint's automatic fixes.
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Pin the requirements again after a change of pyproject.toml (newest versions: make lock UPGRADE=--upgrade).
+lock: .venv/dev
+	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml)
+	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements.txt)
+	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
+	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
+
 # Remove what was installed and left behind here.
 clean:
 	@if test -e .venv/local; then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench .local .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis
 
-.venv/local: requirements.txt requirements-local.txt
+.venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
 	@echo "installing pinned dependencies into .venv (about a minute, once)"
 	@$(PYTHON) -m venv .venv

@@ -10,7 +10,7 @@ import pytest
 from local import server
 from local.resources import Aws
 
-pytest_plugins = ["tests.lambda_.fixtures"]
+pytest_plugins = ["tests.lambda_.fixtures", "tests.markers"]
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,11 @@
 """A headless Chromium, as a user has it: the one that is installed on this machine."""
 
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ON_A_MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+from tests.programs import CHROMIUM
 
 QUIET = (
     "--no-sandbox",
@@ -23,17 +20,14 @@ QUIET = (
 
 
 def executable() -> str:
-    """The browser's path.
+    """Return the browser's path.
 
     Raises:
-        RuntimeError: there is none, and how to get one.
+        RuntimeError: There is none. The message says how to get one.
     """
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None and ON_A_MAC.exists():
-        found = str(ON_A_MAC)
-    if found is None:
-        raise RuntimeError(f"none of {', '.join(NAMES)} is installed; on Debian and Ubuntu: make packages")
-    return found
+    if CHROMIUM.missing:
+        raise RuntimeError(CHROMIUM.missing)
+    return CHROMIUM.paths()[0]
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tests.local.browser import browser
 from tests.local.machine import Machine, mint
 
+pytestmark = pytest.mark.needs("chromium")
+
 REGION = "eu-west-1"
 
 

@@ -1,7 +1,6 @@
 """A shop whose orders have always had an AUTO_INCREMENT key, and those who insert them."""
 
 import os
-import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -10,14 +9,16 @@ from threading import Event, Thread
 
 from tests.recipes.recipe_page import Result
 
+from tests.programs import MARIADB, path
+
 OLD_WRITERS = 2
 INSERT = "INSERT INTO orders (item) VALUES ('old'); SELECT LAST_INSERT_ID()"
 
 
 def program(name: str) -> str:
-    """Its path; Debian keeps servers where only root looks."""
-    found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
-    assert found, f"{name} is not installed; on Debian and Ubuntu: make packages"
+    """Return the path of one of MariaDB's programs."""
+    found = path(name)
+    assert found, MARIADB.missing
     return found
 
 

@@ -14,6 +14,7 @@ from local.paths import ROOT
 from tests.recipes.old_shop import INSERT, OldWriters, Shop, program
 from tests.recipes.recipe_page import STRIDE, blocks
 
+pytestmark = pytest.mark.needs("mariadb")
 TITLE = "Moving a MySQL sequence over"
 
 

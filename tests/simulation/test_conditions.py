@@ -32,6 +32,7 @@ def test_every_condition_is_taken_out_in_turn() -> None:
     assert {*BY_SEARCH, "fence: this epoch", "renew: not being opened"} == set(CONDITIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", BY_SEARCH)
 def test_the_search_finds_what_goes_wrong_without(condition: str) -> None:
     for seed in range(MOST):

@@ -12,6 +12,7 @@ from coordinate.protocol import settle
 
 from simulation.world import World
 
+pytestmark = pytest.mark.slow
 WISH = ("a", "b", "c")
 HEADROOM = 1
 

@@ -6,6 +6,7 @@ import pytest
 
 from simulation.schedule import Schedule
 
+pytestmark = pytest.mark.slow
 SCHEDULES = 10_000
 """Of each seed; a run searches 20,000."""
 

@@ -1,0 +1,42 @@
+"""The markers of tests: `needs("mariadb")`, `server` and `slow`.
+
+`make check` runs what has neither `server` nor `slow`.
+"""
+
+import os
+
+import pytest
+
+from tests.programs import PROGRAMS
+
+SERVERS = {"aws", "machine", "machines"}
+"""Fixtures that start a local AWS server. Every test that uses one, even indirectly, gets the marker `server`."""
+
+
+def needed(item: pytest.Item) -> list[str]:
+    """Return the names of the programs that a test needs."""
+    return [name for marker in item.iter_markers("needs") for name in marker.args]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start a server, a browser or a database."""
+    for item in items:
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if SERVERS & {*fixtures} or not all(PROGRAMS[name].quick for name in needed(item)):
+            item.add_marker(pytest.mark.server)
+
+
+def pytest_report_header() -> list[str]:
+    """Report at the start what is missing."""
+    return [f"missing: {program.missing}" for program in PROGRAMS.values() if program.missing]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose program is missing. Where `CI` is set it fails instead, so no check is lost unnoticed."""
+    for name in needed(item):
+        reason = PROGRAMS[name].missing
+        if reason and os.environ.get("CI"):
+            pytest.fail(f"{reason}; with CI set it must be", pytrace=False)
+        if reason:
+            pytest.skip(reason)
