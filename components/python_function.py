@@ -9,7 +9,6 @@ import pulumi_aws as aws
 
 from .policy import allow, policy, trusting
 
-
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from tests.recipes.recipe_page import Result
-
 from tests.programs import MARIADB, path
+from tests.recipes.recipe_page import Result
 
 OLD_WRITERS = 2
 INSERT = "INSERT INTO orders (item) VALUES ('old'); SELECT LAST_INSERT_ID()"
