@@ -31,9 +31,9 @@ def draw() -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'role="img" aria-labelledby="title">',
-        '<title id="title">Callers mint in their region: Function URL, minting function, tables; or API Gateway and the '
-        "counters table. pulumi up calls the coordinator, which writes the layouts table and every region's counters "
-        "table.</title>",
+        '<title id="title">Callers mint in their region: Function URL, minting function, tables; or API Gateway and '
+        "the counters table. pulumi up calls the coordinator, which writes the layouts table and every region's "
+        "counters table.</title>",
         f"<style>{STYLE}</style>",
         *(_arrow_head(kind) for kind in ("mint", "layout")),
     ]
