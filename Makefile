@@ -53,10 +53,11 @@ coverage: packages
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
 
-# Style and common mistakes.
+# Style, common mistakes and spelling.
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 # Strict types of our own code.
 types: .venv/dev

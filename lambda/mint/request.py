@@ -167,7 +167,7 @@ def _single(query: Query, name: str) -> str | None:
 
 
 def _key(headers: Mapping[str, str]) -> str | None:
-    """Bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \\" and \\\\ stand for themselves."""
+    r"""Bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \" and \\ stand for themselves."""
     given = headers.get("idempotency-key")
     if given is None:
         return None
