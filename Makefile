@@ -3,13 +3,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-# $(call pin,FILE,WHAT IT IS,SOURCES): pins FILE with hashes for every supported Python. Versions already in FILE stay.
-comma := ,
-define pin
-@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE) --output-file $(1) $(3)
-@printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
-endef
-
 .PHONY: help demo up outputs down check test coverage packages bench lint types fix lock clean
 
 # What there is to do.
@@ -67,6 +60,13 @@ types: .venv/dev
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# $(call pin,FILE,WHAT IT IS,SOURCES): pins FILE with hashes for every supported Python. Versions already in FILE stay.
+comma := ,
+define pin
+@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE) --output-file $(1) $(3)
+@printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
+endef
 
 # Pin the requirements again after a change of pyproject.toml (newest versions: make lock UPGRADE=--upgrade).
 lock: .venv/dev
