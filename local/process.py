@@ -69,7 +69,7 @@ class Service:
         return int(json.loads(self.record.read_text()).get("version", 1))
 
     def alive(self, pid: int) -> bool:
-        """Is the process there, and still this one? (A number is given out again, after a reboot say.)"""
+        """Is the process there, and still this one? A number is given out again, after a reboot say."""
         return not _is_zombie(pid) and self.mark in _command(pid)
 
     def stop(self) -> bool:
