@@ -72,7 +72,7 @@ def test_what_is_installed_is_the_components_the_functions_and_what_they_share(i
     sources = {
         path.relative_to(ROOT).as_posix().replace("components/", "pulumi_global_integers/", 1)
         for folder in ("components", "integers")
-        for path in (ROOT / folder).rglob("*.py*")
+        for path in (ROOT / folder).rglob("*")
         if path.suffix in (".py", ".typed")
     } | {
         f"pulumi_global_integers/{path.relative_to(ROOT).as_posix()}"
