@@ -35,7 +35,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
         _log().exception("unexpected error in request %s", request_id)
-        return problem_response(
+        response = problem_response(
             Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
         )
     return without_body(response) if method_of(event) == "HEAD" else response

@@ -165,3 +165,9 @@ def test_an_event_that_is_none_is_a_problem_too() -> None:
 
     assert answer["statusCode"] == 500
     assert json.loads(answer["body"])["status"] == 500
+
+
+def test_an_unexpected_error_has_no_body_either_where_head_asks() -> None:
+    answer = mint.handler.handler({"requestContext": {"http": {"method": "HEAD"}}, "rawPath": "/-/health"}, None)
+
+    assert (answer["statusCode"], answer["body"]) == (500, "")
