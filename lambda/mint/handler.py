@@ -73,7 +73,8 @@ def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCoun
         case Page(counter):
             from .http.page import page
 
-            return page(counter, region, table.layouts(counter), open_counters="COORDINATOR" in os.environ)
+            layouts, exists = table.layouts(counter), table.exists(counter)
+            return page(counter, region, layouts, exists=exists, open_counters="COORDINATOR" in os.environ)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 

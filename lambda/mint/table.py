@@ -107,6 +107,14 @@ class CounterTable:
         """
         called(lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}}))
 
+    def exists(self, counter: str) -> bool:
+        """Return whether the table has the counter.
+
+        Raises:
+            Unavailable: the table did not answer.
+        """
+        return self._get(counter) is not None
+
     def numbers(self, counter: str) -> dict[str, int]:
         """Return the numbers of the counter's item: `issued`, `stride`, `ceiling`, `epoch`, and past `issued_<epoch>`.
 

@@ -59,6 +59,9 @@ class Table:
     def layouts(self, _: str) -> tuple[Layout, ...]:
         return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
 
+    def exists(self, counter: str) -> bool:
+        return counter == "integers"
+
     def numbers(self, counter: str) -> dict[str, int]:
         if counter != "integers":
             raise UnknownCounter

@@ -104,8 +104,20 @@ def test_the_page_brings_the_layouts_along(ask: Any, stack: Any) -> None:
             {"epoch": 1, "base": 1, "regions": ["us-east-1"]},
             {"epoch": 2, "base": base, "regions": ["us-east-1", "eu-west-1"]},
         ],
+        "exists": True,
         "open": False,
     }
+
+
+@pytest.mark.parametrize("coordinator", ["", "arn:aws:lambda:us-east-1:000000000000:function:coordinate"])
+def test_the_page_knows_whether_its_counter_exists_and_can_be_created(ask: Any, stack: Any, coordinator: str) -> None:
+    deploy()
+    if coordinator:
+        stack.monkeypatch.setenv("COORDINATOR", coordinator)
+
+    for path, exists in {"/": True, "/integers": True, "/nope": False}.items():
+        (data,) = re.findall(r'id="data">(.*?)</script>', ask("GET", path, accept="text/html")["body"])
+        assert (json.loads(data)["exists"], json.loads(data)["open"]) == (exists, bool(coordinator))
 
 
 def test_the_pages_policy_allows_just_what_is_in_it(ask: Any, stack: Any) -> None:
