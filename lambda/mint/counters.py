@@ -27,7 +27,7 @@ def create(counter: str) -> Response:
         Problem: 403, it is switched off; 503, the coordinator refused or has not answered.
     """
     try:
-        done = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, repeatable=True)
+        done = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(ENDED):

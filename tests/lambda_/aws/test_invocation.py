@@ -82,7 +82,7 @@ def test_it_runs_once_unless_the_caller_says_that_more_is_fine(
 
     with FaultyServer(fault, fault, answers(whole({"done": 1}))) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
-        assert invoke("coordinate", {"a": 1}, 0.3, repeatable=True) == {"done": 1}
+        assert invoke("coordinate", {"a": 1}, 0.3, idempotent=True) == {"done": 1}
         assert len(server.requests) == 3
 
     head, _, body = server.requests[0].partition(b"\r\n\r\n")

@@ -239,7 +239,7 @@ def test_what_must_not_be_repeated_is_only_if_it_was_not_carried_out(
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws.service.Service("lambda")
         with pytest.raises((NoAnswer, ServiceError)):
-            service.post("/", {}, b"{}", timeout=0.3, repeatable=False)
+            service.post("/", {}, b"{}", timeout=0.3, idempotent=False)
         service.close()
 
     assert len(server.requests) == attempts
@@ -251,7 +251,7 @@ def test_what_is_not_repeated_is_tried_again_while_no_connection_comes_about(mon
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
     with pytest.raises(Unsent):
-        aws.service.Service("lambda").post("/", {}, b"{}", timeout=0.3, repeatable=False)
+        aws.service.Service("lambda").post("/", {}, b"{}", timeout=0.3, idempotent=False)
     assert len(waits) == 2
     assert 0 <= waits[0] <= 0.05
     assert 0 <= waits[1] <= 0.1
