@@ -1,4 +1,4 @@
-"""Waits while a counter is fenced, so that clients normally do not notice a change of layout."""
+"""Wait while a counter is fenced, so that clients normally don't notice a change of layout."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from aws import deadline
 from .table import CeilingReached
 
 MAX_WAIT = 2.0
-"""Seconds. A fenced region opens again within a few calls between regions; a longer wait ends in a 503."""
+"""Seconds. A fenced region normally opens again after a few calls between regions. A longer wait ends in a 503."""
 
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 0.4
@@ -21,7 +21,7 @@ def wait_out_fence(mint: Callable[[], T]) -> T:
     """Call `mint`, and retry with full jitter for up to `MAX_WAIT` seconds while the ceiling is fenced.
 
     Raises:
-        CeilingReached: it still is, or the ceiling is not fenced, so that waiting cannot help.
+        CeilingReached: the counter is still fenced, or it is used up, and waiting can't help.
     """
     ends = time.monotonic() + min(MAX_WAIT, deadline.left())
     pause = FIRST_PAUSE
@@ -29,9 +29,9 @@ def wait_out_fence(mint: Callable[[], T]) -> T:
         try:
             return mint()
         except CeilingReached as reached:
-            import random  # 1 ms, and only a change of layout needs it
+            import random  # 1 ms, and only needed in a change of layout
 
-            wait = random.uniform(0, pause)  # noqa: S311 (spreads load, guards nothing)
+            wait = random.uniform(0, pause)  # noqa: S311 (not for security)
             if not reached.fenced or time.monotonic() + wait > ends:
                 raise
         time.sleep(wait)

@@ -1,4 +1,4 @@
-"""Mints the integers that a request asks for: from the table, a lease or a receipt."""
+"""Mint the integers of a request: from the table, a lease or a receipt."""
 
 from http import HTTPStatus
 
@@ -10,11 +10,11 @@ from .table import Block, CeilingReached, UnknownCounter
 
 
 def mint(request: Mint) -> tuple[Block, bool]:
-    """Return the integers, and whether an earlier request with the same key minted them.
+    """Return the minted block, and whether an earlier request with the same key minted it.
 
     Raises:
         Problem: 404, there is no such counter; 422, the key was used for another request; 503, the ceiling is reached.
-        Unavailable: the table did not answer.
+        Unavailable: the table is unavailable.
     """
     if request.key is None:
         return _mint_new(request), False
@@ -29,7 +29,7 @@ def mint(request: Mint) -> tuple[Block, bool]:
 
 
 def _mint_new(request: Mint) -> Block:
-    """Mint a requested block from the table, a single integer by way of the leases; never from both."""
+    """Mint a requested block from the table, or a single integer from the leases."""
     counter, count = request.counter, request.count
     try:
         if count is None:

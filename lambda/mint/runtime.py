@@ -1,6 +1,6 @@
-"""What a warm function keeps between requests: the connection, the table, the leases.
+"""Objects that a warm function keeps between requests: the connection, the table, the leases.
 
-Each is made at its first use, or by `prepare`.
+Each is created at its first use, or by `prepare`.
 """
 
 import os
@@ -42,11 +42,11 @@ def _dynamodb() -> DynamoDB:
 
 
 def prepare() -> None:
-    """Make what every request needs while Lambda initialises the function with a whole processor. Makes no call."""
+    """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call."""
     leases()
 
 
 def forget() -> None:
-    """Become as cold as a new function. For tests: Lambda starts a new process instead."""
+    """Forget everything, like a new process. For tests only."""
     for kept in (leases, table, receipts, _dynamodb):
         kept.cache_clear()

@@ -1,4 +1,4 @@
-"""The page for browsers: one file that loads nothing from other servers. To get it mints nothing."""
+"""The page for browsers: one file that loads nothing from other servers. Loading it mints nothing."""
 
 import json
 import re

@@ -17,7 +17,7 @@ from aws.dynamodb import DynamoDB
 from aws.failure import NoAnswer, ServiceError, Unsent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.table import ConditionFailed, Unavailable, called
+from mint.table import ConditionFailed, Unavailable, call_table
 
 from tests.lambda_.aws.faulty_server import (
     FaultyServer,
@@ -138,7 +138,7 @@ def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytes
     with FaultyServer(counted) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
         with pytest.raises(Unavailable):
-            called(lambda: dynamodb.call("UpdateItem", {}))
+            call_table(lambda: dynamodb.call("UpdateItem", {}))
         dynamodb.close()
     assert turns == 3
 
@@ -188,7 +188,7 @@ def test_a_refusal_is_told_once_with_its_item_and_the_connection_stays(monkeypat
         with pytest.raises(ServiceError) as refused:
             dynamodb.call("UpdateItem", {})
         with pytest.raises(ConditionFailed) as failed:
-            called(lambda: dynamodb.call("UpdateItem", {}))
+            call_table(lambda: dynamodb.call("UpdateItem", {}))
         dynamodb.close()
 
     error = refused.value
@@ -208,7 +208,7 @@ def test_nothing_outlasts_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch)
         deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 500))
         began = time.monotonic()
         with pytest.raises(Unavailable, match=r"timed out|no time left"):
-            called(lambda: dynamodb.call("UpdateItem", {}))
+            call_table(lambda: dynamodb.call("UpdateItem", {}))
         took = time.monotonic() - began
         asked = len(server.requests)
 

@@ -18,7 +18,7 @@ REFUSED = InvocationFailed("CoordinatorError", "invoices: the register was lost.
         (ENDED, True, "try again"),
         (LATE, True, "try again"),
         (NotReached("timed out"), True, "try again"),
-        (NotAllowed("AccessDeniedException (403): no"), False, "can't be asked"),
+        (NotAllowed("AccessDeniedException (403): no"), False, "can't be invoked"),
     ],
 )
 def test_a_client_is_told_whether_to_ask_again(ask: Any, stack: Any, ending: Exception, again: bool, told: str) -> None:

@@ -53,7 +53,7 @@ class Table:
     def mint_block(self, _: str, count: int) -> Block:
         return Block(1, 3, count)
 
-    def answers(self, _: str) -> None:
+    def check(self, _: str) -> None:
         return None
 
     def layouts(self, _: str) -> tuple[Layout, ...]:
