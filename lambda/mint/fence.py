@@ -18,21 +18,23 @@ T = TypeVar("T")
 
 
 def wait_out_fence(mint: Callable[[], T]) -> T:
-    """Call `mint`, and retry with full jitter for up to `MAX_WAIT` seconds while the ceiling is fenced.
+    """Retry `mint` with full jitter, for up to `MAX_WAIT` seconds while the ceiling is fenced.
 
     Raises:
         CeilingReached: the counter is still fenced, or it is used up, and waiting can't help.
     """
+    import random  # 1 ms
+
     ends = time.monotonic() + min(MAX_WAIT, deadline.left())
     pause = FIRST_PAUSE
     while True:
+        wait = random.uniform(0, pause)  # noqa: S311 (not for security)
+        if time.monotonic() + wait > ends:
+            raise CeilingReached(fenced=True)
+        time.sleep(wait)
         try:
             return mint()
         except CeilingReached as reached:
-            import random  # 1 ms, and only needed in a change of layout
-
-            wait = random.uniform(0, pause)  # noqa: S311 (not for security)
-            if not reached.fenced or time.monotonic() + wait > ends:
+            if not reached.fenced:
                 raise
-        time.sleep(wait)
         pause = min(2 * pause, MAX_PAUSE)

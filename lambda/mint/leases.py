@@ -42,7 +42,7 @@ class Leases:
 
         Args:
             table: where blocks are minted.
-            max_size: the largest block, 1 to 1,000; 1 turns leases off.
+            max_size: the largest block, 1 to 1,000. With 1, every integer takes a write.
             clock: returns seconds, and doesn't stop while the function is frozen.
         """
         self._table = table
@@ -58,8 +58,6 @@ class Leases:
             CeilingReached: no integer is left.
             Unavailable: the table is unavailable.
         """
-        if self._max_size == 1:
-            return self._table.mint(counter)
         now = self._clock()
         lease = self._leases.get(counter)
         if lease is not None and 0 <= now - lease.taken < LIFETIME:

@@ -1,4 +1,4 @@
-"""Objects that a warm function keeps between requests: the connection, the table, the leases.
+"""Objects that a warm function keeps between requests: the connection, the tables, the leases.
 
 Each is created at its first use, or by `prepare`.
 """
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from aws.dynamodb import DynamoDB
 
-from .leases import Leases
 from .table import CounterTable
 
 if TYPE_CHECKING:
+    from .leases import Leases
     from .receipts import Receipts
 
 
@@ -23,9 +23,14 @@ def table() -> CounterTable:
 
 
 @cache
-def leases() -> Leases:
-    """Return the leases on that table."""
-    return Leases(table(), int(os.environ.get("LEASE", "1")))
+def minter() -> "CounterTable | Leases":
+    """Return the object that mints single integers: the leases, or the table itself if leases are off."""
+    size = int(os.environ.get("LEASE", "1"))
+    if size == 1:
+        return table()
+    from .leases import Leases
+
+    return Leases(table(), size)
 
 
 @cache
@@ -43,10 +48,10 @@ def _dynamodb() -> DynamoDB:
 
 def prepare() -> None:
     """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call."""
-    leases()
+    minter()
 
 
 def forget() -> None:
     """Forget everything, like a new process. For tests only."""
-    for kept in (leases, table, receipts, _dynamodb):
+    for kept in (minter, table, receipts, _dynamodb):
         kept.cache_clear()

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .accept import preferred
 from .parameters import (
     MAX_BLOCK,
     MAX_LIMIT,
@@ -17,6 +16,9 @@ from .parameters import (
 )
 from .reply import Problem
 
+if TYPE_CHECKING:
+    from .accept import Format
+
 DEFAULT_LIMIT = 100
 """Counters on one page of the list if the request has no limit."""
 
@@ -24,6 +26,7 @@ MAX_PATH = 1024
 MAX_BODY = 64 * 1024
 """Characters. The body is ignored, but a large one is probably a mistake and is reported."""
 
+ANYTHING = "*/*"
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
 
@@ -44,7 +47,7 @@ class Page(NamedTuple):
     counter: str
 
 
-class Health(NamedTuple):
+class Health:
     """Check that the table responds."""
 
 
@@ -120,10 +123,18 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     if method == "PUT":
         return CreateCounter(counter)
     headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
-    accepted = preferred(headers.get("accept", "*/*"), html=method == "GET")
+    accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
         return Page(counter)
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted == "text")
+
+
+def _accepted(accept: str, *, html: bool) -> "Format":
+    if accept == ANYTHING:
+        return "json"
+    from .accept import preferred  # most clients accept anything
+
+    return preferred(accept, html=html)
 
 
 def _check_method(method: str, allowed: Sequence[str]) -> None:

@@ -77,7 +77,7 @@ class Receipts:
 def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table is needed to read a request."""
     monkeypatch.setattr(mint.runtime, "table", Table)
-    monkeypatch.setattr(mint.runtime, "leases", Table)
+    monkeypatch.setattr(mint.runtime, "minter", Table)
     monkeypatch.setattr(mint.runtime, "receipts", Receipts)
     monkeypatch.setenv("DEFAULT_COUNTER", "integers")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")

@@ -23,7 +23,10 @@ LATER = {
     "integers.layouts",
     "integers.lattice",
     "integers.records",
+    "mint.fence",
+    "mint.http.accept",
     "mint.http.page",
+    "mint.leases",
     "mint.owner",
     "mint.receipts",
 }
