@@ -30,7 +30,7 @@ def mint(request: Mint) -> tuple[Block, bool]:
 def _mint_new(request: Mint) -> Block:
     counter, count = request.counter, request.count
     try:
-        return _mint_unfenced(counter, count)
+        return _mint_with_retries(counter, count)
     except UnknownCounter:
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
     except CeilingReached as reached:
@@ -42,7 +42,7 @@ def _mint_new(request: Mint) -> Block:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
 
 
-def _mint_unfenced(counter: str, count: int | None) -> Block:
+def _mint_with_retries(counter: str, count: int | None) -> Block:
     """Mint; if the counter is fenced, wait and retry."""
     try:
         return _mint_once(counter, count)
