@@ -1,8 +1,8 @@
 """The REST API that mints without a function, as an OpenAPI document with API Gateway's extensions. No Pulumi.
 
-API Gateway turns a request into one UpdateItem by a mapping template, and what DynamoDB answers into the
-function's JSON by another (API Gateway guide, "Mapping template transformations"). That is safe, whatever
-the layouts do, since the item itself carries stride and ceiling.
+One mapping template turns a request into an UpdateItem; another turns DynamoDB's reply into the same JSON as the
+function's (API Gateway guide, "Mapping template transformations"). This is safe in every layout, since the item
+itself has the stride and the ceiling.
 """
 
 import json
@@ -23,22 +23,23 @@ from .gateway_templates import (
 
 @dataclass(frozen=True)
 class GatewaySpec:
-    """`table_arn` names the partition, region and account too."""
+    """The inputs of the API's document. The partition and the region are those of `table_arn`."""
 
     name: str
     table_arn: str
     role_arn: str
     default_counter: str
     signed: bool
-    """Callers sign (`AWS_IAM`)."""
+    """Whether callers must sign their requests (`AWS_IAM`)."""
 
     @property
     def region(self) -> str:
+        """The region of the table and the API."""
         return self.table_arn.split(":")[3]
 
 
 def document(spec: GatewaySpec) -> dict[str, Any]:
-    """`/`, `/{counter}`, and `/counter?systemKey={counter}` as in the write-up with several keys."""
+    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
     schemes = {
@@ -68,14 +69,17 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
     partition, table = spec.table_arn.split(":")[1], spec.table_arn.split("/")[-1]
     no_store = {"method.response.header.Cache-Control": "'no-store'"}
 
-    def answer(status: str, template: str) -> dict[str, Any]:
+    def response(status: str, template: str) -> dict[str, Any]:
         return {"statusCode": status, "responseParameters": no_store, "responseTemplates": {JSON: template}}
 
     operation: dict[str, Any] = {
         "parameters": parameters,
         "responses": {
             status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
-            for status, text in {"200": "Minted.", "500": "Refused; the template says why."}.items()
+            for status, text in {
+                "200": "Minted.",
+                "500": "Refused. The template sets the status and the reason.",
+            }.items()
         },
         **({"security": [{"sigv4": []}]} if spec.signed else {}),
         "x-amazon-apigateway-integration": {
@@ -84,14 +88,14 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
             "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
             "credentials": spec.role_arn,
             "passthroughBehavior": "never",
-            # The body is of no account, whatever its type: a POST without one comes as JSON.
+            # The body is ignored. API Gateway takes a POST without a Content-Type for JSON.
             "requestTemplates": dict.fromkeys(
                 (JSON, "application/x-www-form-urlencoded", "text/plain"), request_template(table, counter)
             ),
             "responses": {
-                r"2\d{2}": answer("200", minted_template(spec.region)),
-                r"4\d{2}": answer("500", refused_template()),
-                "default": answer("500", unavailable_template()),
+                r"2\d{2}": response("200", minted_template(spec.region)),
+                r"4\d{2}": response("500", refused_template()),
+                "default": response("500", unavailable_template()),
             },
         },
     }
@@ -99,8 +103,8 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
 
 
 def _gateway_responses(*, signed: bool) -> dict[str, Any]:
-    """What API Gateway says by itself (guide, "Gateway response types"); no Velocity here."""
-    nowhere = "there is no such path or method; it is /{counter} or /counter?systemKey={counter}, by GET or POST"
+    """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity."""
+    not_found = "there is no such path or method; it is /{counter} or /counter?systemKey={counter}, by GET or POST"
     statuses = {
         "ACCESS_DENIED": (HTTPStatus.FORBIDDEN, "not allowed: execute-api:Invoke is needed"),
         "BAD_REQUEST_PARAMETERS": (HTTPStatus.BAD_REQUEST, "systemKey, the counter's name, is missing"),
@@ -108,10 +112,10 @@ def _gateway_responses(*, signed: bool) -> dict[str, Any]:
         "INTEGRATION_FAILURE": (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again"),
         "INTEGRATION_TIMEOUT": (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again"),
         "INVALID_SIGNATURE": (HTTPStatus.FORBIDDEN, "the signature is wrong"),
-        # API Gateway's answer where no method matches, too.
-        "MISSING_AUTHENTICATION_TOKEN": (HTTPStatus.FORBIDDEN, f"the request is not signed, or {nowhere}")
+        # API Gateway's response also if no method matches.
+        "MISSING_AUTHENTICATION_TOKEN": (HTTPStatus.FORBIDDEN, f"the request is not signed, or {not_found}")
         if signed
-        else (HTTPStatus.NOT_FOUND, nowhere),
+        else (HTTPStatus.NOT_FOUND, not_found),
         "REQUEST_TOO_LARGE": (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large"),
         "THROTTLED": (HTTPStatus.SERVICE_UNAVAILABLE, "too many requests; try again"),
         "UNSUPPORTED_MEDIA_TYPE": (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send no body"),

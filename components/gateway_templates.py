@@ -1,7 +1,7 @@
-"""The mapping templates of the second door: Velocity, as API Gateway renders it. No Pulumi.
+"""API Gateway's mapping templates, in Velocity. No Pulumi.
 
-A counter's name gets into the request only if it is one: another is replaced by a key that no counter has.
-For a wrong `count`, or an `Idempotency-Key`, it is one that DynamoDB refuses.
+Only a valid counter name is put into the request. An invalid one is replaced with a key that no counter has. If the
+request has an unsupported `count` or an `Idempotency-Key`, the name is replaced with a key that DynamoDB refuses.
 """
 
 import json
@@ -16,7 +16,7 @@ NO_KEY = ""
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 RETRY_AFTER_SECONDS = "1"
-"""Seconds: `Retry-After` of what passes by itself."""
+"""The `Retry-After` of transient errors, in seconds."""
 
 TRANSIENT = (
     "InternalServerError",
@@ -27,11 +27,16 @@ TRANSIENT = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""What the names of errors that pass begin with: as in the function (lambda/aws/failure.py)."""
+"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/failure.py)."""
 
 
 def request_template(table: str, counter: str) -> str:
-    """`counter`: the Velocity expression that gives what the caller asked for."""
+    """Return the template of the request to DynamoDB.
+
+    Args:
+        table: the counter table's name.
+        counter: the Velocity expression of the requested counter.
+    """
     request = {
         "TableName": table,
         "Key": {"counter": {"S": "$util.escapeJavaScript($counter)"}},
@@ -54,6 +59,7 @@ def request_template(table: str, counter: str) -> str:
 
 
 def minted_template(region: str) -> str:
+    """Return the template of a response with the minted integer."""
     return f"""\
 {{"counter": "$input.path('$.Attributes.counter.S')", "region": "{region}", \
 "integer": $input.path('$.Attributes.issued.N')}}
@@ -61,7 +67,7 @@ def minted_template(region: str) -> str:
 
 
 def refused_template() -> str:
-    """Of DynamoDB's errors. A failed condition without an item: there is no such counter."""
+    """Return the template for DynamoDB's errors. If the condition failed without an item, there is no such counter."""
     transient = " || ".join(f"$type.contains('{name}')" for name in TRANSIENT)
     return f"""\
 #set($type = "$!input.path('$.__type')")
@@ -77,12 +83,13 @@ def refused_template() -> str:
 #elseif($type.contains('ValidationException'))
 {_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
 #else
-{_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected answer of the table")}
+{_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected reply of the table")}
 #end
 """
 
 
 def unavailable_template() -> str:
+    """Return the template for everything else, such as a 5xx response."""
     return f"""\
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=True)}
@@ -97,5 +104,5 @@ def _override(status: HTTPStatus, detail: str, *, retry: bool = False) -> str:
 
 
 def problem(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    """RFC 9457, as the function's (lambda/mint/http/reply.py)."""
+    """Return a problem document (RFC 9457), like the function's (lambda/mint/http/reply.py)."""
     return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}

@@ -1,1 +1,1 @@
-"""What the program, the functions and the simulation share. Pure, and cheap to import: no `dataclasses` here."""
+"""Code that the program, the functions and the simulation share. Pure and quick to import: no `dataclasses` here."""

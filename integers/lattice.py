@@ -4,9 +4,8 @@ Region number i of N (from 1) mints the integers n with n ≡ i (mod N): its *of
 *stride* is N. Two regions of one layout never share an integer, since their offsets differ
 modulo the common stride.
 
-The limit: integers run up to `MAX_INTEGER` = 2^53 − 1, the largest that every JSON reader holds
-exactly (RFC 8259, section 6). One region that mints 1,000 integers per second with a stride of 3
-gets there after 95,000 years.
+Integers go up to `MAX_INTEGER` = 2^53 − 1, the largest that every JSON reader holds exactly (RFC 8259,
+section 6). A region that mints 1,000 integers per second with a stride of 3 reaches it after 95,000 years.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ MAX_INTEGER = 2**53 - 1
 """The largest integer that is ever minted."""
 
 MAX_FLOOR = 2**52
-"""The largest floor. A floor is never lowered again; this leaves half of all integers after a mistyped one."""
+"""The largest floor. A floor is never lowered again, so half of all integers are left after a mistyped one."""
 
 MAX_REGIONS = 64
 """The largest number of regions in a layout, and so the largest stride."""
@@ -28,7 +27,7 @@ class _Place(NamedTuple):
 
 
 class Place(_Place):
-    """One region's place in a layout: `offset` from 1 to `stride`; `stride` is the number of regions."""
+    """One region's place in a layout: its offset, 1 to `stride`, and the stride, which is the number of regions."""
 
     __slots__ = ()
 
@@ -43,15 +42,15 @@ class Place(_Place):
         return super().__new__(cls, offset, stride)
 
     def first(self, base: int) -> int:
-        """Return the smallest integer ≥ `base` (≥ 1) of this place. It may lie above `MAX_INTEGER`."""
+        """Return this place's smallest integer that is at least `base` (from 1). It may exceed `MAX_INTEGER`."""
         return base + (self.offset - base) % self.stride
 
     def before(self, base: int) -> int:
-        """Return what `issued` is before the first mint of an epoch with this `base`: `first` − stride."""
+        """Return `issued` as it is before the first mint of an epoch with this base: `first(base)` − stride."""
         return self.first(base) - self.stride
 
     def highest_ceiling(self, base: int) -> int:
-        """Return the largest integer of this place that is ≤ `MAX_INTEGER`, and never less than `before(base)`."""
+        """Return this place's largest integer up to `MAX_INTEGER`, but at least `before(base)`."""
         highest = MAX_INTEGER - (MAX_INTEGER - self.offset) % self.stride
         return max(highest, self.before(base))
 
@@ -60,7 +59,7 @@ def places(regions: Sequence[str]) -> dict[str, Place]:
     """Return every region's place, in the order of `regions`.
 
     Raises:
-        ValueError: a region repeats, or there are not 1 to 64 of them.
+        ValueError: a region repeats, or there are none or more than 64.
     """
     if len(set(regions)) != len(regions):
         raise ValueError(f"regions repeat: {list(regions)}")
@@ -70,5 +69,5 @@ def places(regions: Sequence[str]) -> dict[str, Place]:
 
 
 def lowered_ceiling(issued: int, stride: int, ceiling: int, headroom: int) -> int:
-    """Return the ceiling that ends an epoch: at most `headroom` more integers than were minted."""
+    """Return the ceiling that ends an epoch: it leaves at most `headroom` integers to mint."""
     return min(issued + headroom * stride, ceiling)

@@ -1,11 +1,11 @@
-"""Layouts and owners: which region mints an integer, by the layouts that a counter has had."""
+"""Layouts and owners: which region mints an integer, according to the counter's layouts."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Layout(NamedTuple):
-    """Who mints what from `base` on, in one epoch."""
+    """The ordered regions that mint from `base` on, in one epoch."""
 
     epoch: int
     base: int
@@ -13,7 +13,7 @@ class Layout(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The one region that mints an integer: `offset` from 1 to `stride`, in that epoch."""
+    """The one region that mints an integer, with its place in the layout of that epoch."""
 
     region: str
     offset: int
@@ -22,11 +22,11 @@ class Owner(NamedTuple):
 
 
 def owner_of(integer: int, layouts: Sequence[Layout]) -> Owner | None:
-    """Return the owner of an integer, or None if it lies below the first base, where no region mints.
+    """Return the owner of an integer, or None if the integer is below the first base.
 
     Args:
         integer: 1 to 2^53 − 1.
-        layouts: a counter's, the oldest first.
+        layouts: the counter's layouts, the oldest first.
     """
     for layout in reversed(layouts):
         if integer >= layout.base:

@@ -1,4 +1,4 @@
-"""The rule for a counter's name: the same for the settings, the minting function and the coordinator."""
+"""The rule for counter names, which the settings, the minting function and the coordinator share."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""The records in the tables: their keys, and the attributes that more than one function reads or writes.
+"""The records in the tables: their keys, and the attributes that several functions read or write.
 
-A counter's name never holds a `/` (names.py), so keys with one are free for records beside the counters.
+A counter's name has no `/` (names.py), so keys with a `/` are free for other records.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from .layouts import Layout
 
 STANDING_KEY = "/standing"
-"""The record of the regions that the last deployment asked for, in the layouts table."""
+"""The key of the record in the layouts table that has the regions of the last deployment."""
 
 
 def layouts_key(counter: str) -> str:
@@ -18,12 +18,12 @@ def layouts_key(counter: str) -> str:
 
 
 def counter_of(key: str) -> str | None:
-    """Return the counter whose item has this key, or None if the key is of a record beside the counters."""
+    """Return the counter whose item has this key, or None if it is another record's key."""
     return None if "/" in key else key
 
 
 def issued_in(epoch: int) -> str:
-    """Return the attribute of an item that keeps the last integer issued in a past epoch."""
+    """Return the name of an item's attribute with the last integer issued in a past epoch."""
     return f"issued_{epoch}"
 
 

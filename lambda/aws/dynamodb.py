@@ -1,4 +1,4 @@
-"""DynamoDB, as far as minting needs it: one call of its JSON protocol."""
+"""DynamoDB's JSON protocol, as far as minting needs it."""
 
 import json
 from collections.abc import Mapping
@@ -7,24 +7,29 @@ from typing import Any
 from .service import Service
 
 TIMEOUT = 1.0
-"""Seconds. A call takes some milliseconds; what takes a second is lost, and another try is cheaper than waiting."""
+"""Seconds. A call takes a few milliseconds; after a second it is probably lost, and a retry is quicker than waiting."""
 
 
 class DynamoDB:
-    """One region's DynamoDB, over one kept connection."""
+    """One region's DynamoDB, over a connection that is kept open."""
 
     def __init__(self, region: str | None = None) -> None:
-        """`region`: the function's own if not given."""
+        """Prepare calls to DynamoDB in `region`, by default the function's own."""
         self._service = Service("dynamodb", region)
 
     def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """`call("UpdateItem", {"TableName": …})`: the answer, in DynamoDB's own JSON ({"N": "7"}).
+        """Call an operation and return its reply in DynamoDB's own JSON, for example `{"N": "7"}`.
 
-        A call whose answer was lost is repeated, though it may have been carried out: a mint then mints
-        another integer. A gap, never a duplicate.
+        A call whose response was lost is retried although it may have been carried out. A mint then mints another
+        integer, which leaves a gap but never a duplicate.
+
+        Args:
+            operation: for example `UpdateItem`.
+            request: its request in DynamoDB's own JSON.
 
         Raises:
-            NoAnswer, ServiceError
+            NoAnswer: the last attempt got no valid response.
+            ServiceError: DynamoDB refused the call or failed.
         """
         headers = {
             "Content-Type": "application/x-amz-json-1.0",
@@ -33,4 +38,5 @@ class DynamoDB:
         return self._service.post("/", headers, json.dumps(request).encode(), timeout=TIMEOUT).document or {}
 
     def close(self) -> None:
+        """Close the connections."""
         self._service.close()

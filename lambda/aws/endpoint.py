@@ -1,4 +1,4 @@
-"""Where a service of AWS is reached."""
+"""Endpoints: the addresses of AWS's services."""
 
 import re
 from collections.abc import Mapping
@@ -12,28 +12,30 @@ DOMAINS = {
     "us-isof-": "csp.hci.ic.gov",
     "eu-isoe-": "cloud.adc-e.uk",
 }
-"""Of the partitions other than `aws` and `aws-us-gov`, by how their regions begin."""
+"""Domains of the partitions other than `aws` and `aws-us-gov`, by the prefix of their regions."""
 
 
 class Endpoint(NamedTuple):
+    """The address of a service; `secure` means TLS."""
+
     secure: bool
     host: str
     port: int
     path: str = ""
-    """What every path begins with, without a `/` at the end."""
+    """The beginning of every path, without a `/` at the end."""
 
     @property
     def authority(self) -> str:
-        """The `Host` header."""
+        """The value of the `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
 
 
 def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> Endpoint:
-    """`AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, else the service's own in this region.
+    """Return `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, else AWS's own endpoint in the region.
 
     Raises:
-        ValueError: such a variable holds no http or https URL.
+        ValueError: one of these variables is not an http or https URL.
     """
     for variable in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
         if url := environment.get(variable):
@@ -43,7 +45,7 @@ def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> En
 
 
 def _parsed(variable: str, url: str) -> Endpoint:
-    # Not urllib.parse: 2.6 ms to import, for one URL.
+    # urllib.parse would take 2.6 ms to import.
     found = re.fullmatch(
         r"(https?)://(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?(/[!-~]*)?", url, re.IGNORECASE
     )

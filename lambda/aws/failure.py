@@ -1,4 +1,4 @@
-"""How a call to a service can end without the answer that was asked for."""
+"""The ways in which a call to a service fails."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,19 +12,19 @@ THROTTLED = frozenset(
         "TooManyRequestsException",
     }
 )
-"""Refused for now, and not carried out (DynamoDB guide, "Error handling"; Lambda reference, "Invoke")."""
+"""Codes of throttled calls, which were not carried out (DynamoDB guide, "Error handling"; Lambda API, "Invoke")."""
 
 
 class NoAnswer(Exception):
-    """No answer that can be relied on: whether the call was carried out is not known."""
+    """There is no valid response. The call may have been carried out or not."""
 
 
 class Unsent(NoAnswer):
-    """No connection came about, or no time was left: the call was not carried out."""
+    """The call was not sent, since there was no connection or no time left. It was not carried out."""
 
 
 class ServiceError(Exception):
-    """The service answered, and refuses or fails. `item`: what a failed condition met, if it was asked for."""
+    """The service refused the call or failed. `item` is the item that failed a condition, if it was requested."""
 
     def __init__(self, status: int, code: str, message: str, item: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code or 'error'} ({status}): {message}")
@@ -35,9 +35,10 @@ class ServiceError(Exception):
 
     @property
     def throttled(self) -> bool:
+        """Whether the call was throttled, and so not carried out."""
         return self.status == 429 or self.code in THROTTLED
 
     @property
     def transient(self) -> bool:
-        """Whether the error is transient."""
+        """Whether the error is transient. The call may have been carried out unless it was throttled."""
         return self.throttled or self.status >= 500

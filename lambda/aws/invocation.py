@@ -1,4 +1,4 @@
-"""Calls another function and waits for its answer (Lambda reference, "Invoke")."""
+"""Invoke another Lambda function and wait for its result (Lambda API, "Invoke")."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from .signature import encoded
 
 
 class InvocationFailed(Exception):
-    """The function ran and raised, was ended, or ran out of time: its errorMessage; `kind` is its errorType."""
+    """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -18,22 +18,27 @@ class InvocationFailed(Exception):
 
 
 class NotAllowed(Exception):
-    """It can't be asked, and asking again won't help: it isn't there, or this function may not."""
+    """The function doesn't exist, or this function may not invoke it. A retry can't help."""
 
 
 class NotReached(Exception):
-    """It was refused for now, or there is no answer in time or none at all: it may run nevertheless."""
+    """The error is transient, or no response came in time. The function may have run or may still run."""
 
 
-def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeatable: bool = False) -> dict[str, Any]:
-    """`function`: an ARN, whose region is asked, or a name in this region. `timeout` in seconds, for an attempt.
+def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempotent: bool = False) -> dict[str, Any]:
+    """Invoke a function and return its result. The connection is closed afterwards, since this is rare.
 
-    On a connection of its own, since it is seldom done. Unless `repeatable`, the function runs at most once:
-    it is asked again only if it certainly did not run. The coordinator may be asked any number of times
-    to the same effect, so asking it is repeatable.
+    Args:
+        function: an ARN, in whichever region, or a name in this region.
+        payload: its event.
+        timeout: seconds for each attempt.
+        idempotent: whether the function may run more than once. If not, a retry is made only if it certainly
+            did not run.
 
     Raises:
-        InvocationFailed, NotAllowed, NotReached
+        InvocationFailed: the function ran and failed.
+        NotAllowed: the function doesn't exist, or may not be invoked.
+        NotReached: the error is transient, or no response came in time.
     """
     service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:
@@ -42,7 +47,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, repeata
             {"Content-Type": "application/json"},
             json.dumps(payload).encode(),
             timeout=timeout,
-            repeatable=repeatable,
+            idempotent=idempotent,
         )
     except ServiceError as error:
         raise (NotReached if error.transient else NotAllowed)(str(error)) from error

@@ -1,7 +1,7 @@
-"""What comes back over HTTP/1.1, byte by byte (RFC 9112), as AWS's JSON services send it.
+"""Read HTTP/1.1 responses (RFC 9112), as AWS's JSON services send them.
 
-Strict: what isn't understood for certain is no answer, for a wrong guess about where one answer ends
-would hand the rest of it to the next request.
+The parser is strict: an unclear response is an error. A wrong guess about where a response ends would give the
+rest of it to the next request.
 """
 
 import re
@@ -12,30 +12,36 @@ from .failure import NoAnswer
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 8 * 1024 * 1024
-"""Bytes. Lambda answers with at most 6 MB; what DynamoDB answers here is some hundred bytes."""
+"""Bytes. Lambda's responses have at most 6 MB; DynamoDB's have a few hundred bytes here."""
 
 STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([2-5][0-9]{2})(?: .*)?")
 LENGTH = re.compile(r"[0-9]{1,9}")
 
 
 class Response(NamedTuple):
+    """One response."""
+
     status: int
     headers: Mapping[str, str]
-    """Names in lower case. What was sent twice is joined by a comma."""
+    """Names are in lower case. Repeated headers are joined with a comma."""
     body: bytes
     last: bool
-    """No other may follow on this connection."""
+    """Whether the connection can't be used for another request."""
 
 
 class Incoming:
-    """Bytes as they arrive. `receive` returns some, none at the end of the connection."""
+    """The bytes of a connection as they arrive. `receive` returns some, or none at the end of the connection."""
 
     def __init__(self, receive: Callable[[], bytes]) -> None:
         self._receive = receive
         self._held = b""
 
     def until(self, mark: bytes, limit: int) -> bytes:
-        """What comes before `mark`, which is dropped."""
+        """Return the bytes before `mark`, and drop `mark`.
+
+        Raises:
+            NoAnswer: `mark` doesn't come within `limit` bytes.
+        """
         while (end := self._held.find(mark)) < 0:
             if len(self._held) > limit:
                 _broken(f"more than {limit} bytes of headers")
@@ -44,12 +50,18 @@ class Incoming:
         return found
 
     def exactly(self, count: int) -> bytes:
+        """Return the next `count` bytes.
+
+        Raises:
+            NoAnswer: the connection ends before.
+        """
         while len(self._held) < count:
             self._more()
         found, self._held = self._held[:count], self._held[count:]
         return found
 
     def nothing_left(self) -> bool:
+        """Return whether everything that has arrived was read."""
         return not self._held
 
     def _more(self) -> None:
@@ -60,10 +72,10 @@ class Incoming:
 
 
 def read(incoming: Incoming) -> Response:
-    """One response and no byte more.
+    """Read one response and no byte more. Errors of `receive` are passed on.
 
     Raises:
-        NoAnswer: it is cut short or not understood; and whatever `receive` raises.
+        NoAnswer: the response is incomplete or not understood.
     """
     first, *lines = incoming.until(b"\r\n\r\n", MAX_HEAD).decode("latin-1").split("\r\n")
     status = STATUS_LINE.fullmatch(first) or _broken(f"not a status line: {first[:80]!r}")
@@ -80,13 +92,13 @@ def read(incoming: Incoming) -> Response:
     elif length is None and coding is not None and coding.lower() == "chunked":
         body = _chunks(incoming)
     else:
-        _broken(f"no length that is understood: Content-Length {length!r}, Transfer-Encoding {coding!r}")
+        _broken(f"the length is unclear: Content-Length {length!r}, Transfer-Encoding {coding!r}")
     last = status[1] == "0" or headers.get("connection", "").lower() == "close" or not incoming.nothing_left()
     return Response(int(status[2]), headers, body, last)
 
 
 def _chunks(incoming: Incoming) -> bytes:
-    """Section 7.1. Extensions and trailers mean nothing here."""
+    """Read a chunked body (section 7.1). Extensions and trailers are ignored."""
     body = b""
     while True:
         size = incoming.until(b"\r\n", MAX_HEAD).partition(b";")[0].strip()
@@ -107,4 +119,4 @@ def _allowed(length: int) -> int:
 
 
 def _broken(what: str) -> NoReturn:
-    raise NoAnswer(f"the answer is broken: {what}")
+    raise NoAnswer(f"invalid response: {what}")

@@ -1,4 +1,4 @@
-"""A signed JSON call to a service of AWS: endpoint, credentials, checksum, and another try where one helps."""
+"""A signed JSON call to an AWS service: endpoint, credentials, checksum and retries."""
 
 import json
 import os
@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 CONNECT_TIMEOUT = 1.0
 FIRST_PAUSE = 0.05
-"""Seconds, doubled by each further attempt; what is waited lies anywhere below (full jitter)."""
+"""Seconds, doubled with each attempt. The actual pause is a random part of it (full jitter)."""
 
 
 class Reply(NamedTuple):
+    """A response with its decoded JSON."""
+
     headers: Mapping[str, str]
     document: Any
-    """The decoded JSON."""
 
 
 class Service:
-    """One service in one region, over one kept connection. Threads may share it: each at work has its own.
+    """One service in one region. Threads may share it: each uses a connection of its own, which is kept open.
 
-    Made when the function is, without a call: `ssl` and the certificates that it trusts are read then,
-    25 ms while Lambda still gives a whole processor. No connection is opened.
+    It is created while Lambda initialises the function, and loads `ssl` and the trusted certificates: 25 ms of the
+    whole processor that Lambda gives at that time (10 ms on Python 3.14). It opens no connection yet.
     """
 
     def __init__(self, name: str, region: str | None = None) -> None:
-        """`region`: the function's own if not given."""
+        """Prepare calls to the service in `region`, by default the function's own."""
         self._name = name
         self._region = region or os.environ["AWS_REGION"]
         self._endpoint = endpoint_of(name, self._region, os.environ)
@@ -47,18 +48,26 @@ class Service:
         self._kept: list[Connection] = []
 
     def close(self) -> None:
+        """Close the connections that are kept open."""
         while self._kept:
             self._kept.pop().close()
 
     def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, repeatable: bool = True
+        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, idempotent: bool = True
     ) -> Reply:
-        """Post `body`; in at most three attempts of `timeout` seconds, within the time that the invocation has left.
+        """Post `body`, in at most three attempts and within the time that the invocation has left.
 
-        A call that isn't `repeatable` is repeated only if it was certainly not carried out.
+        Args:
+            path: below the endpoint's own path.
+            headers: besides those of the signature.
+            body: JSON.
+            timeout: seconds for each attempt.
+            idempotent: whether the call may be carried out more than once. If not, a retry is made only if it
+                was certainly not carried out.
 
         Raises:
-            NoAnswer, ServiceError: as the last attempt ended.
+            NoAnswer: the last attempt got no valid response.
+            ServiceError: in the last attempt, the service refused the call or failed.
         """
         attempt = 1
         while True:
@@ -66,7 +75,7 @@ class Service:
                 return self._attempt(path, headers, body, timeout)
             except (NoAnswer, ServiceError) as failure:
                 pause = _jitter(attempt)
-                if attempt == ATTEMPTS or not _retry_can_help(failure, repeatable) or pause >= deadline.left():
+                if attempt == ATTEMPTS or not _retry_can_help(failure, idempotent) or pause >= deadline.left():
                     raise
             time.sleep(pause)
             attempt += 1
@@ -77,7 +86,7 @@ class Service:
             "POST",
             path,
             "",
-            # The checksum is of the body as sent: not compressed, it needs no care.
+            # The checksum is that of the body as it is sent, so compression is refused.
             {"Host": self._endpoint.authority, "Accept-Encoding": "identity", **headers},
             body,
             credentials=_credentials(),
@@ -95,8 +104,8 @@ class Service:
         return Reply(response.headers, document)
 
     def _connection(self) -> Connection:
-        """The kept one, if the other side has left it open; taken out, so that no one else uses it meanwhile."""
-        with suppress(IndexError):  # none is kept (any more: another thread may take it at any moment)
+        """Take a kept connection, so that no other thread uses it meanwhile, or open a new one."""
+        with suppress(IndexError):  # none is kept, or another thread has just taken the last one
             while True:
                 connection = self._kept.pop()
                 if connection.alive():
@@ -113,7 +122,7 @@ def _tls_context() -> "SSLContext":
 
 
 def _credentials() -> Credentials:
-    """As Lambda sets them, read for every attempt: the function's role has new ones every few hours."""
+    """Return the credentials that Lambda has set. They are read for every attempt, since they are renewed."""
     key, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if not key or not secret:
         raise LookupError("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set; Lambda sets them")
@@ -127,29 +136,29 @@ def _time_left() -> float:
     return left
 
 
-def _retry_can_help(failure: NoAnswer | ServiceError, repeatable: bool) -> bool:
-    """Return whether a retry can help."""
+def _retry_can_help(failure: NoAnswer | ServiceError, idempotent: bool) -> bool:
+    """Return whether a retry can help and is allowed."""
     if isinstance(failure, ServiceError):
-        return failure.throttled or (failure.transient and repeatable)
-    return isinstance(failure, Unsent) or repeatable
+        return failure.throttled or (failure.transient and idempotent)
+    return isinstance(failure, Unsent) or idempotent
 
 
 def _jitter(attempt: int) -> float:
-    import random  # 1 ms, and seldom needed
+    import random  # 1 ms, and rarely needed
 
-    return random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (spreads load, guards nothing)
+    return random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (not for security)
 
 
 def _document(response: Response) -> Any:
     checksum = response.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(zlib.crc32(response.body)):
-        raise NoAnswer("the answer is corrupt: its checksum differs")
+        raise NoAnswer("corrupt response: the checksum differs")
     try:
         return json.loads(response.body)
     except ValueError:
-        if response.status >= 300:  # an intermediary's reply; its status says enough
+        if response.status >= 300:  # an intermediary's response: the status is enough
             return None
-        raise NoAnswer("the answer is corrupt: it is no JSON") from None
+        raise NoAnswer("corrupt response: not JSON") from None
 
 
 def _error(response: Response, document: Any) -> ServiceError:

@@ -1,4 +1,4 @@
-"""AWS Signature Version 4 (IAM guide, "Create a signed AWS API request"): arithmetic on bytes, no I/O."""
+"""AWS Signature Version 4 (IAM guide, "Create a signed AWS API request"). No I/O."""
 
 import hashlib
 import hmac
@@ -22,17 +22,19 @@ UNSIGNED = frozenset(
         "x-amzn-trace-id",
     }
 )
-"""Headers that whoever passes a request on may change; AWS's own clients leave them out too."""
+"""Headers that an intermediary may change. AWS's own clients don't sign them either."""
 
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""What stands for itself in a path (RFC 3986, section 2.3)."""
+"""Bytes that are not percent-encoded (RFC 3986, section 2.3)."""
 
 
 class Credentials(NamedTuple):
+    """An access key."""
+
     access_key: str
     secret_key: str
     token: str = ""
-    """The session token; empty if the key is a user's own."""
+    """The session token; empty for a user's own key."""
 
 
 def signed(
@@ -47,10 +49,20 @@ def signed(
     service: str,
     at: float,
 ) -> dict[str, str]:
-    """`headers` and the three that make them a signed request: X-Amz-Date, X-Amz-Security-Token, Authorization.
+    """Return `headers` with those that sign the request: X-Amz-Date, X-Amz-Security-Token and Authorization.
 
-    `path` and `query` as they stand in the URL, encoded; `headers` with `Host`, no name twice; `at` in
-    seconds since 1970. S3, which normalizes no paths, is not meant.
+    It works for every service except S3, which doesn't normalize paths.
+
+    Args:
+        method: the request's method.
+        path: encoded, as in the URL.
+        query: encoded, as in the URL.
+        headers: with `Host`; no name may repeat.
+        body: the request's body.
+        credentials: the key to sign with.
+        region: the service's region.
+        service: its name in signatures, for example `dynamodb`.
+        at: the time of the signature, in seconds since 1970.
     """
     moment = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
     day = moment[:8]
@@ -85,7 +97,7 @@ def signed(
 
 @lru_cache(maxsize=4)
 def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
-    """Good for a day, a region and a service: four of the five HMACs of a request are saved."""
+    """Return the signing key of a day, region and service. The cache saves four of a request's five HMACs."""
     key = f"AWS4{secret}".encode()
     for part in (day, region, service, "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -93,7 +105,7 @@ def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
 
 
 def canonical_path(path: str) -> str:
-    """Without `.`, `..` and empty segments, and encoded once more: AWS undoes one encoding before it compares."""
+    """Return a path without `.`, `..` and empty segments, and encoded once more, as AWS signs it."""
     if path in ("", "/"):
         return "/"
     segments: list[str] = []
@@ -107,12 +119,12 @@ def canonical_path(path: str) -> str:
 
 
 def canonical_query(query: str) -> str:
-    """Sorted by name, then by value; a name alone has an empty value."""
+    """Return a query sorted by name, then by value. A name alone has an empty value."""
     if not query:
         return ""
     return "&".join([f"{name}={value}" for name, _, value in sorted(pair.partition("=") for pair in query.split("&"))])
 
 
 def encoded(text: str) -> str:
-    """Percent-encoded, all but letters, digits, `-`, `.`, `_` and `~`."""
+    """Return text percent-encoded, except letters, digits, `-`, `.`, `_` and `~`."""
     return "".join([chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in text.encode()])

@@ -1,15 +1,29 @@
 """The minting function: one region, one write per integer.
 
-A cold start is imports, so here each is chosen. Milliseconds of a whole processor (256 MB has a seventh of
-one, except while the function is initialised): Python 3.11, the least of 25 runs of
-`python -X importtime -c "import mint.handler"`, each without what was there before it.
+A cold start mostly imports modules, so each import is chosen. Milliseconds of a whole processor, on Python 3.11 and
+3.14: the least of 25 runs of `python -X importtime -c "import mint.handler"`. A module's time doesn't include what
+was imported before it. A function of 256 MB has a seventh of a processor, but a whole one while it is initialised.
 
-always            re 7.5 (Lambda's own runtime has it already), hashlib 3.1, socket 3.0, typing 2.8, json 2.5 (has it),
-                  http 0.8, zlib 0.4, hmac 0.3; these modules, compiled since an archive holds no byte code, 15
-at https only     ssl 4.7 and the certificates that it trusts 25: in service.py, while the function is initialised
-when needed       logging 9 (Lambda's has it), urllib.parse 2.6 (a query), random 1.0 (a second attempt),
-                  receipts.py 1 (an Idempotency-Key)
-never             boto3 260, urllib.request 19, http.client 14 (the parser of e-mails), dataclasses 7.5 (inspect)
+                                                                3.11  3.14
+always         typing                                            4.7   2.8
+               http, with enum                                   2.7   1.8
+               hashlib                                           2.6   2.3
+               socket                                            2.4   1.3
+               re                                                1.6   1.4   loaded by Lambda's own runtime
+               json                                              1.4   2.6   loaded by Lambda's own runtime
+               mint, aws and integers                             14    15   compiled, since an archive has no byte code
+with https     ssl                                               4.3   3.4   aws/service.py, during initialisation
+               the certificates that it trusts                  20.6   5.9   aws/service.py, during initialisation
+when needed    logging                                           5.4    12   loaded by Lambda's own runtime
+               urllib.parse                                      1.8   2.1   a query string
+               random                                            0.9   0.5   a retry
+               mint.receipts                                     0.8   0.8   an Idempotency-Key
+               mint.leases                                       0.6   0.7   the setting lease
+               mint.http.accept                                  0.4   0.4   an Accept header other than */*
+never          boto3, with a client                              220     –
+               urllib.request                                     19    16
+               http.client                                        14    10   it parses headers with the email package
+               dataclasses                                       6.0   4.8   it imports inspect
 
-tests/functions/test_imports.py holds this.
+tests/lambda_/mint/test_imports.py checks which modules are imported when.
 """

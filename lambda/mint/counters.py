@@ -1,4 +1,4 @@
-"""Creates counters while the system runs, by asking the coordinator, and lists them."""
+"""Create counters through the coordinator, and list them."""
 
 import logging
 import os
@@ -11,42 +11,42 @@ from .table import CounterTable
 
 log = logging.getLogger(__name__)
 
-ENDED = ("Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.")
-"""How Lambda's errorType begins where a function was killed or timed out; any other means that it raised."""
+KILLED = ("Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.")
+"""Beginnings of Lambda's errorType when a function was killed or timed out. Otherwise the function raised an error."""
 
 TIMEOUT = 25
-"""Seconds that the coordinator may take. It starts cold and calls every region about ten times."""
+"""Seconds for each attempt. The coordinator starts cold and calls every region about ten times."""
 
 
 def create(counter: str) -> Response:
     """Create a counter in every region: 201 if it is new, 200 if it existed.
 
-    A retry after a failure goes on where that one stopped.
+    A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        Problem: 403, it is switched off; 503, the coordinator refused or has not answered.
+        Problem: 403, `openCounters` is off; 503, the coordinator refused or didn't respond.
     """
     try:
-        done = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, repeatable=True)
+        result = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
-        if not failed.kind or failed.kind.startswith(ENDED):
-            raise _no_answer() from None
+        if not failed.kind or failed.kind.startswith(KILLED):
+            raise _no_response() from None
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused: {failed}"[:280]) from None
     except NotAllowed as refused:
-        log.error("the coordinator can't be asked: %s", refused)
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be asked; the log says why") from None
+        log.error("the coordinator can't be invoked: %s", refused)
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be invoked; the log says why") from None
     except NotReached as lost:
-        log.warning("no answer from the coordinator: %s", lost)
-        raise _no_answer() from None
-    document = {"counter": counter, **done["counters"][counter]}
-    if counter not in done["created"]:
+        log.warning("no response from the coordinator: %s", lost)
+        raise _no_response() from None
+    document = {"counter": counter, **result["counters"][counter]}
+    if counter not in result["created"]:
         return json_response(document)
     return json_response(document, HTTPStatus.CREATED)
 
 
-def _no_answer() -> Problem:
-    detail = "the coordinator has not answered; try again, and it goes on where it stopped"
+def _no_response() -> Problem:
+    detail = "the coordinator has not responded; try again, and it continues where it stopped"
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
 
 
@@ -54,8 +54,8 @@ def list_page(table: CounterTable, limit: int, after: str | None) -> Response:
     """Return one page of the counters that this region has, in no order; `next` is the next page's `after`.
 
     Raises:
-        Problem: 403, it is switched off.
-        Unavailable: the table did not answer.
+        Problem: 403, `openCounters` is off.
+        Unavailable: the table is unavailable.
     """
     _coordinator()
     counters, following = table.names(limit, after)
@@ -63,12 +63,12 @@ def list_page(table: CounterTable, limit: int, after: str | None) -> Response:
 
 
 def _coordinator() -> str:
-    """Return the coordinator's ARN, where `openCounters` is on."""
+    """Return the coordinator's ARN, which the function has if `openCounters` is on."""
     coordinator = os.environ.get("COORDINATOR", "")
     if not coordinator:
         raise Problem(
             HTTPStatus.FORBIDDEN,
-            "creating and listing counters is switched off here; an operator adds one to the setting counters "
-            "and deploys, invokes the coordinator, or sets openCounters",
+            "counters can't be created or listed here; an operator can add one to the setting counters and deploy, "
+            "invoke the coordinator, or turn on openCounters",
         )
     return coordinator

@@ -1,4 +1,4 @@
-"""Waits while a counter is fenced, so that clients normally do not notice a change of layout."""
+"""Wait while a counter is fenced, so that clients normally don't notice a change of layout."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from aws import deadline
 from .table import CeilingReached
 
 MAX_WAIT = 2.0
-"""Seconds. A fenced region opens again within a few calls between regions; a longer wait ends in a 503."""
+"""Seconds. A fenced region normally opens again after a few calls between regions. A longer wait ends in a 503."""
 
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 0.4
@@ -18,21 +18,23 @@ T = TypeVar("T")
 
 
 def wait_out_fence(mint: Callable[[], T]) -> T:
-    """Call `mint`, and retry with full jitter for up to `MAX_WAIT` seconds while the ceiling is fenced.
+    """Retry `mint` with full jitter, for up to `MAX_WAIT` seconds while the ceiling is fenced.
 
     Raises:
-        CeilingReached: it still is, or the ceiling is not fenced, so that waiting cannot help.
+        CeilingReached: the counter is still fenced, or it is used up, and waiting can't help.
     """
+    import random  # 1 ms
+
     ends = time.monotonic() + min(MAX_WAIT, deadline.left())
     pause = FIRST_PAUSE
     while True:
+        wait = random.uniform(0, pause)  # noqa: S311 (not for security)
+        if time.monotonic() + wait > ends:
+            raise CeilingReached(fenced=True)
+        time.sleep(wait)
         try:
             return mint()
         except CeilingReached as reached:
-            import random  # 1 ms, and only a change of layout needs it
-
-            wait = random.uniform(0, pause)  # noqa: S311 (spreads load, guards nothing)
-            if not reached.fenced or time.monotonic() + wait > ends:
+            if not reached.fenced:
                 raise
-        time.sleep(wait)
         pause = min(2 * pause, MAX_PAUSE)

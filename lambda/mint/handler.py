@@ -1,4 +1,4 @@
-"""The entry point: takes a Function URL's event and returns a response. It never raises."""
+"""The entry point: take a Function URL's event and return a response. It never raises an error."""
 
 import os
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
-    """Answer one request (payload format 2.0). It mints what is asked for at most once, and nothing if refused."""
+    """Return the response to one request (payload format 2.0). An error response hands out no integer."""
     try:
         deadline.begin(context)
         response = _respond(event)
@@ -35,7 +35,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
         _log().exception("unexpected error in request %s", request_id)
-        return problem_response(
+        response = problem_response(
             Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
         )
     return without_body(response) if method_of(event) == "HEAD" else response
@@ -45,13 +45,13 @@ def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
     try:
-        return _minted(request, region) if isinstance(request, Mint) else _without_minting(request, region)
+        return _mint(request, region) if isinstance(request, Mint) else _without_minting(request, region)
     except Unavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
 
 
-def _minted(request: Mint, region: str) -> Response:
+def _mint(request: Mint, region: str) -> Response:
     block, replayed = mint(request)
     return integers_response(
         request.counter,
@@ -64,16 +64,17 @@ def _minted(request: Mint, region: str) -> Response:
 
 
 def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCounters, region: str) -> Response:
-    """Answer a request that mints nothing. Its modules are imported only when it comes."""
+    """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = runtime.table()
     match request:
         case Health():
-            table.answers(os.environ["DEFAULT_COUNTER"])
+            table.check(os.environ["DEFAULT_COUNTER"])
             return json_response({"status": "ok", "region": region})
         case Page(counter):
             from .http.page import page
 
-            return page(counter, region, table.layouts(counter), open_counters="COORDINATOR" in os.environ)
+            layouts, exists = table.layouts(counter), table.exists(counter)
+            return page(counter, region, layouts, exists=exists, open_counters="COORDINATOR" in os.environ)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 
@@ -94,5 +95,5 @@ def _log() -> "Logger":
     return logging.getLogger(__name__)
 
 
-if "COUNTERS_TABLE" in os.environ:  # in Lambda
+if "COUNTERS_TABLE" in os.environ:  # in Lambda, not in a test that imports this module
     runtime.prepare()

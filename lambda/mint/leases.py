@@ -1,11 +1,11 @@
-"""Leases: a warm function mints a block and serves from memory, so that a busy counter needs few writes.
+"""Leases: a warm function mints a block and serves it from memory, so that a busy counter needs few writes.
 
-The size follows demand: it doubles, up to the setting, while blocks are used up within a second, and
-halves when they are not. So a cold function takes one integer, and an idle counter stays dense. What a
-function holds when it ends is lost: a gap, never a duplicate, since one write mints the block, and no
-later layout hands its integers out again.
+The size of the block follows demand. It doubles, up to the setting, while blocks are used up within a second;
+otherwise it halves. So a cold function takes one integer, and an idle counter has few gaps. When a function ends,
+the rest of its block is lost. This leaves a gap but never a duplicate: one write minted the whole block, and no
+later layout mints these integers again.
 
-Nothing is leased before the first request: a snapshot of an initialised function (SnapStart) may be
+Nothing is leased before the first request, because a snapshot of an initialised function (SnapStart) may be
 started many times.
 """
 
@@ -16,48 +16,52 @@ from typing import NamedTuple
 from .table import Block, CeilingReached, CounterTable
 
 BUSY_WITHIN = 1.0
-"""Seconds. A block that is used up within them was too small."""
+"""Seconds. A block that is used up in less time was too small."""
 
 LIFETIME = 10.0
-"""Seconds that a block is served from. After that no lease is older than a lost table, a floor or a new layout."""
+"""Seconds for which a block is used. After a table is lost, or a floor or layout changes, older leases end by then."""
 
 MAX_COUNTERS = 1000
-"""Counters of which a function keeps leases; the oldest lease is dropped."""
+"""The largest number of leases that a function keeps. Beyond it, the oldest lease is dropped."""
 
 
 class Lease(NamedTuple):
-    """What is left of a block, its size, and when it was taken (seconds of the clock)."""
+    """The rest of a block, its stride and size, and when it was taken (the clock's seconds)."""
 
-    left: Iterator[int]
+    rest: Iterator[int]
     stride: int
     size: int
     taken: float
 
 
 class Leases:
-    """One function's leases: `most` integers in a block, 1 to 1,000; 1 is no lease."""
+    """One function's leases on a table."""
 
-    def __init__(self, table: CounterTable, most: int, clock: Callable[[], float] = time.time) -> None:
-        """`clock` returns seconds; it must not stand still while the function is frozen."""
+    def __init__(self, table: CounterTable, max_size: int, clock: Callable[[], float] = time.time) -> None:
+        """Start without a lease.
+
+        Args:
+            table: where blocks are minted.
+            max_size: the largest block, 1 to 1,000. With 1, every integer takes a write.
+            clock: returns seconds, and doesn't stop while the function is frozen.
+        """
         self._table = table
-        self._most = most
+        self._max_size = max_size
         self._clock = clock
         self._leases: dict[str, Lease] = {}
 
     def mint(self, counter: str) -> Block:
-        """Mint the counter's next integer: from the lease, or by a write.
+        """Mint the counter's next integer, from the lease or with a write.
 
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: no integer is left.
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
-        if self._most == 1:
-            return self._table.mint(counter)
         now = self._clock()
         lease = self._leases.get(counter)
         if lease is not None and 0 <= now - lease.taken < LIFETIME:
-            integer = next(lease.left, None)  # one step of the interpreter, so two threads never get the same
+            integer = next(lease.rest, None)  # atomic, so two threads never get the same integer
             if integer is not None:
                 return Block(integer, lease.stride, 1)
         block = self._take(counter, self._size(lease, now))
@@ -71,7 +75,7 @@ class Leases:
         if last is None:
             return 1
         if 0 <= now - last.taken < BUSY_WITHIN:
-            return min(2 * last.size, self._most)
+            return min(2 * last.size, self._max_size)
         return max(last.size // 2, 1)
 
     def _take(self, counter: str, size: int) -> Block:
@@ -79,5 +83,5 @@ class Leases:
             try:
                 return self._table.mint_block(counter, size)
             except CeilingReached:
-                pass  # fewer are left, but perhaps one
+                pass  # fewer are left, but perhaps at least one
         return self._table.mint(counter)

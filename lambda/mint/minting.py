@@ -1,20 +1,19 @@
-"""Mints the integers that a request asks for: from the table, a lease or a receipt."""
+"""Mint the integers of a request: from the table, a lease or a receipt."""
 
 from http import HTTPStatus
 
 from . import runtime
-from .fence import wait_out_fence
 from .http.reply import RETRY_AFTER, Problem
 from .http.request import Mint
 from .table import Block, CeilingReached, UnknownCounter
 
 
 def mint(request: Mint) -> tuple[Block, bool]:
-    """Return the integers, and whether an earlier request with the same key minted them.
+    """Return the minted block, and whether an earlier request with the same key minted it.
 
     Raises:
         Problem: 404, there is no such counter; 422, the key was used for another request; 503, the ceiling is reached.
-        Unavailable: the table did not answer.
+        Unavailable: the table is unavailable.
     """
     if request.key is None:
         return _mint_new(request), False
@@ -29,13 +28,9 @@ def mint(request: Mint) -> tuple[Block, bool]:
 
 
 def _mint_new(request: Mint) -> Block:
-    """Mint a requested block from the table, a single integer by way of the leases; never from both."""
     counter, count = request.counter, request.count
     try:
-        if count is None:
-            return wait_out_fence(lambda: runtime.leases().mint(counter))
-        table = runtime.table()
-        return wait_out_fence(lambda: table.mint(counter) if count == 1 else table.mint_block(counter, count))
+        return _mint_with_retries(counter, count)
     except UnknownCounter:
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
     except CeilingReached as reached:
@@ -45,3 +40,22 @@ def _mint_new(request: Mint) -> Block:
             ) from None
         left = f"has fewer than {count} integers left" if count and count > 1 else "is used up"
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
+
+
+def _mint_with_retries(counter: str, count: int | None) -> Block:
+    """Mint; if the counter is fenced, wait and retry."""
+    try:
+        return _mint_once(counter, count)
+    except CeilingReached as reached:
+        if not reached.fenced:
+            raise
+        from .fence import wait_out_fence  # rarely needed
+
+        return wait_out_fence(lambda: _mint_once(counter, count))
+
+
+def _mint_once(counter: str, count: int | None) -> Block:
+    """Mint a requested block from the table, or a single integer from the leases."""
+    if count is None:
+        return runtime.minter().mint(counter)
+    return runtime.table().mint(counter) if count == 1 else runtime.table().mint_block(counter, count)

@@ -1,4 +1,4 @@
-"""Answers which region owns an integer, from what this region knows, without asking another one."""
+"""Say which region owns an integer. This needs no call to another region."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,15 +12,15 @@ from .table import CounterTable, UnknownCounter
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:
-    """Return the owner of an integer, and whether it was minted if this region can know. It mints nothing.
+    """Return the owner of an integer as a JSON document. Nothing is minted.
 
-    `minted` is null where another region knows, which `ask` then names, and where no region knows any more:
-    the owner has left the layout, or its table was lost since.
+    Its `minted` says whether the integer was minted. It is null if another region knows that, which `ask` names,
+    or if no region knows, because the owner has left the layout or its table was lost.
 
     Raises:
-        Problem: 404, there is no such counter, or no region ever mints this integer; 503, while a change of
-            layout is just reaching this region.
-        Unavailable: the table did not answer.
+        Problem: 404, there is no such counter, or no owner is known; 503, a change of layout is just reaching
+            this region.
+        Unavailable: the table is unavailable.
     """
     layouts = table.layouts(counter)
     try:
@@ -51,11 +51,16 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
 
 
 def minted(integer: int, epoch: int, item: Mapping[str, int]) -> bool | None:
-    """Return whether this region has minted an integer that it owns in `epoch`, by its item's numbers.
+    """Return whether this region has minted an integer, or None if it can't know.
 
-    None: this table did not exist in that epoch, or was lost since.
+    It can't know if its table didn't exist in that epoch, or was lost since.
+
+    Args:
+        integer: an integer that this region owns.
+        epoch: the integer's epoch.
+        item: the numbers of this region's item.
     """
-    if epoch >= item["epoch"]:  # an epoch that is about to begin here has minted nothing yet
+    if epoch >= item["epoch"]:  # nothing is minted in an epoch that is about to begin here
         return epoch == item["epoch"] and integer <= item["issued"]
     issued = item.get(issued_in(epoch))
     return None if issued is None else integer <= issued

@@ -1,8 +1,7 @@
-"""Receipts: what makes a repeated request with the same Idempotency-Key return the same integers.
+"""Receipts: repeated requests with the same Idempotency-Key return the same integers.
 
-There is no "in progress" state that a crash could leave behind: the receipt is put after the mint, on
-the condition that there is none yet. The request that loses that race returns the winner's integers, and
-its own are lost.
+The receipt is written after the mint, on the condition that there is none yet. So there is no state "in progress"
+that a crash could leave behind. A request that loses a race returns the winner's integers, and its own are lost.
 """
 
 import time
@@ -11,15 +10,15 @@ from typing import Any, NamedTuple
 
 from aws.dynamodb import DynamoDB
 
-from .table import Block, ConditionFailed, called
+from .table import Block, ConditionFailed, call_table
 
 
 class OtherRequest(Exception):
-    """The key was used before, for another counter or count."""
+    """The key was used before for another counter or count."""
 
 
 class Receipt(NamedTuple):
-    """What was asked for under a key, and what came of it. `count` None: one integer, not a block."""
+    """A request with a key, and the block minted for it. `count` is None for a single integer."""
 
     counter: str
     count: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -27,9 +26,13 @@ class Receipt(NamedTuple):
 
 
 class Receipts:
-    """One region's receipts. `lifetime` in seconds; expiry is checked here, since TTL may lag by days."""
+    """One region's receipts."""
 
     def __init__(self, table: str, lifetime: int, dynamodb: DynamoDB | None = None) -> None:
+        """Use the receipts in `table`, each for `lifetime` seconds.
+
+        Expired receipts are ignored here too, since DynamoDB's TTL may delete them days later.
+        """
         self._table = table
         self._lifetime = lifetime
         self._dynamodb = dynamodb or DynamoDB()
@@ -37,24 +40,26 @@ class Receipts:
     def once(self, key: str, counter: str, count: int | None, mint: Callable[[], Block]) -> tuple[Block, bool]:
         """Return the block minted for this key, and whether an earlier request minted it.
 
+        Args:
+            key: the Idempotency-Key.
+            counter: the request's counter.
+            count: the size of the requested block, or None for a single integer.
+            mint: mints the block; called only if there is no receipt. Its errors are passed on.
+
         Raises:
             OtherRequest: the key was used for another counter or count.
-            Unavailable: the table did not answer. Errors of `mint` are passed on.
+            Unavailable: the table is unavailable.
         """
         request = {"TableName": self._table, "Key": _key(key), "ConsistentRead": True}
-        answer = called(lambda: self._dynamodb.call("GetItem", request))
-        found = answer.get("Item")
+        found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
         if found and int(found["expires"]["N"]) > time.time():
-            return _same(found, counter, count), True
+            return _block_of(found, counter, count), True
         block = mint()
         try:
-            called(lambda: self._put(key, Receipt(counter, count, block)))
-        except ConditionFailed as lost:  # only an item can make the condition fail
-            stands = _same(lost.item or {}, counter, count)
-            return (
-                stands,
-                stands != block,
-            )  # equal: an attempt whose reply was lost put it
+            call_table(lambda: self._put(key, Receipt(counter, count, block)))
+        except ConditionFailed as failed:  # there is a receipt; nothing else can make the condition fail
+            winner = _block_of(failed.item or {}, counter, count)
+            return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
 
     def _put(self, key: str, receipt: Receipt) -> object:
@@ -82,7 +87,8 @@ def _key(key: str) -> dict[str, Any]:
     return {"receipt": {"S": key}}
 
 
-def _same(found: Mapping[str, Any], counter: str, count: int | None) -> Block:
+def _block_of(found: Mapping[str, Any], counter: str, count: int | None) -> Block:
+    """Return the block of a receipt, if it is one of the same request."""
     if (found["counter"]["S"], int(found["count"]["N"])) != (counter, count or 0):
         raise OtherRequest
     return Block(int(found["first"]["N"]), int(found["stride"]["N"]), count or 1)

@@ -1,6 +1,6 @@
-"""What a warm function keeps between requests: the connection, the table, the leases.
+"""Objects that a warm function keeps between requests: the connection, the tables, the leases.
 
-Each is made at its first use, or by `prepare`.
+Each is created at its first use, or by `prepare`.
 """
 
 import os
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from aws.dynamodb import DynamoDB
 
-from .leases import Leases
 from .table import CounterTable
 
 if TYPE_CHECKING:
+    from .leases import Leases
     from .receipts import Receipts
 
 
@@ -23,9 +23,14 @@ def table() -> CounterTable:
 
 
 @cache
-def leases() -> Leases:
-    """Return the leases on that table."""
-    return Leases(table(), int(os.environ.get("LEASE", "1")))
+def minter() -> "CounterTable | Leases":
+    """Return the object that mints single integers: the leases, or the table itself if leases are off."""
+    size = int(os.environ.get("LEASE", "1"))
+    if size == 1:
+        return table()
+    from .leases import Leases
+
+    return Leases(table(), size)
 
 
 @cache
@@ -42,11 +47,11 @@ def _dynamodb() -> DynamoDB:
 
 
 def prepare() -> None:
-    """Make what every request needs while Lambda initialises the function with a whole processor. Makes no call."""
-    leases()
+    """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call."""
+    minter()
 
 
 def forget() -> None:
-    """Become as cold as a new function. For tests: Lambda starts a new process instead."""
-    for kept in (leases, table, receipts, _dynamodb):
+    """Forget everything, like a new process. For tests only."""
+    for kept in (minter, table, receipts, _dynamodb):
         kept.cache_clear()

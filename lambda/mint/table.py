@@ -1,4 +1,4 @@
-"""The region's counter table: the one write that mints."""
+"""The region's counter table. One write mints."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from integers.layouts import Layout
 
 ATTEMPTS = 5
-"""At minting a block while the layout changes under it. In practice it changes once."""
+"""The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""
 
 
 class Block(NamedTuple):
@@ -26,7 +26,7 @@ class Block(NamedTuple):
 
 
 class ConditionFailed(Exception):
-    """A write's condition did not hold. `item` is the present item, None if there is none."""
+    """A write's condition did not hold. `item` is the item as it is, or None if there is none."""
 
     def __init__(self, item: Mapping[str, Any] | None) -> None:
         super().__init__("condition failed")
@@ -34,11 +34,11 @@ class ConditionFailed(Exception):
 
 
 class UnknownCounter(Exception):
-    """The table has no item of this counter. Minting never creates one: a lost table must show."""
+    """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
 
 
 class CeilingReached(Exception):
-    """No integer is left below the ceiling. `fenced`: a change of layout is finishing and brings more."""
+    """No integer is left up to the ceiling. If it is `fenced`, a change of layout is finishing, and waiting helps."""
 
     def __init__(self, fenced: bool) -> None:
         super().__init__("fenced" if fenced else "used up")
@@ -46,40 +46,41 @@ class CeilingReached(Exception):
 
 
 class Unavailable(Exception):
-    """The table did not answer, is throttled or does not exist."""
+    """The table did not respond, is throttled or doesn't exist."""
 
 
 class CounterTable:
-    """One region's table, over one kept connection."""
+    """One region's table."""
 
     def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
+        """Use the table `name` over `dynamodb`, by default a connection of its own."""
         self._name = name
         self._dynamodb = dynamodb or DynamoDB()
         self._seen: dict[str, tuple[int, int]] = {}
 
     def mint(self, counter: str) -> Block:
-        """Mint the counter's next integer: one UpdateItem, which carries its own condition.
+        """Mint the counter's next integer with one conditional UpdateItem.
 
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: no integer is left.
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
         item = self._update(counter, "SET issued = issued + stride", "issued < ceiling", {})
         return Block(item["issued"], item["stride"], 1)
 
     def mint_block(self, counter: str, count: int) -> Block:
-        """Mint `count` integers by one write, which needs the stride and the ceiling seen last.
+        """Mint `count` integers with one write, on the condition that stride and ceiling are those seen last.
 
-        If they are not known yet, or have changed, the write fails and returns what they are.
+        If they are unknown or have changed, the write fails and returns the present ones for a retry.
 
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: fewer than `count` integers are left.
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
         for _ in range(ATTEMPTS):
-            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0, so that write only reads
+            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
             try:
                 item = self._update(
                     counter,
@@ -95,24 +96,34 @@ class CounterTable:
             except CeilingReached:
                 if self._seen.get(counter) == (stride, ceiling):
                     raise
-                continue  # unknown or changed: retry with what the failed write returned
+                continue  # unknown or changed: retry with the present ones
             return Block(item["issued"] - (count - 1) * stride, stride, count)
         raise Unavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
-    def answers(self, counter: str) -> None:
-        """Read an item, to check that the table answers.
+    def check(self, counter: str) -> None:
+        """Check that the table responds, by reading an item.
 
         Raises:
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
-        called(lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}}))
+        call_table(
+            lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}})
+        )
+
+    def exists(self, counter: str) -> bool:
+        """Return whether the table has the counter.
+
+        Raises:
+            Unavailable: the table is unavailable.
+        """
+        return self._get(counter) is not None
 
     def numbers(self, counter: str) -> dict[str, int]:
         """Return the numbers of the counter's item: `issued`, `stride`, `ceiling`, `epoch`, and past `issued_<epoch>`.
 
         Raises:
             UnknownCounter: the table has no such counter.
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
         item = self._get(counter)
         if item is None:
@@ -123,18 +134,18 @@ class CounterTable:
         """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown.
 
         Raises:
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
-        from integers.records import layouts_key, layouts_of  # minting needs neither
+        from integers.records import layouts_key, layouts_of  # not needed to mint
 
         record = self._get(layouts_key(counter))
         return layouts_of(record["layouts"]) if record else ()
 
     def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Return up to `limit` counters, in no order, and the key after which the list goes on, if it does.
+        """Return up to `limit` counters, in no order, and the key after which the list continues, if it does.
 
         Raises:
-            Unavailable: the table did not answer.
+            Unavailable: the table is unavailable.
         """
         from integers.records import counter_of
 
@@ -148,7 +159,7 @@ class CounterTable:
             }
             if after is not None:
                 request["ExclusiveStartKey"] = {"counter": {"S": after}}
-            page = called(lambda request=request: self._dynamodb.call("Scan", request))
+            page = call_table(lambda request=request: self._dynamodb.call("Scan", request))
             names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
             after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
             if after is None or len(names) == limit:
@@ -156,7 +167,7 @@ class CounterTable:
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
-        return called(lambda: self._dynamodb.call("GetItem", request)).get("Item")
+        return call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
 
     def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
         request: dict[str, Any] = {
@@ -170,7 +181,7 @@ class CounterTable:
         if values:
             request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
         try:
-            attributes: Mapping[str, Any] = called(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
+            attributes: Mapping[str, Any] = call_table(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
         except ConditionFailed as failed:
             if not failed.item:
                 self._seen.pop(counter, None)
@@ -189,13 +200,13 @@ def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
     return {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
 
 
-def called(call: Callable[[], Any]) -> Any:
-    """Call DynamoDB.
+def call_table(call: Callable[[], Any]) -> Any:
+    """Call DynamoDB, and raise its errors as those of a table.
 
     Raises:
         ConditionFailed: the write's condition did not hold.
-        Unavailable: the error is transient, or the table does not exist.
-        ServiceError: any other error of the service.
+        Unavailable: the error is transient, or the table doesn't exist.
+        ServiceError: any other error.
     """
     try:
         return call()
@@ -205,5 +216,5 @@ def called(call: Callable[[], Any]) -> Any:
         if error.transient or error.code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
         raise
-    except NoAnswer as error:  # connection, time-out
+    except NoAnswer as error:
         raise Unavailable(str(error)) from error

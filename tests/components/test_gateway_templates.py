@@ -1,9 +1,8 @@
-"""What API Gateway is told to do, rendered as it renders it, and sent to a real DynamoDB."""
+"""API Gateway's mapping templates, rendered as API Gateway renders them, on a real table."""
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 from botocore.exceptions import ClientError
@@ -15,9 +14,21 @@ from components.gateway_api import GatewaySpec, document
 from components.gateway_templates import unavailable_template
 from integers.names import COUNTER_NAME
 from local.apigateway.velocity import Rendered, render
+from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import HOME, deploy, item, put_item
 
-Ask = Callable[..., tuple[int, dict[str, str], Any]]
+
+class Response(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    document: dict[str, Any]
+
+
+class Gateway(Protocol):
+    """`gateway("orders", count="1")` sends a request with a counter in the path and a query string."""
+
+    def __call__(self, counter: str = "integers", path: str = "/{counter}", **query: str) -> Response: ...
+
 
 HOSTILE = [
     '"',
@@ -46,81 +57,84 @@ HOSTILE = [
 
 def operation(table: str, path: str = "/{counter}") -> dict[str, Any]:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
-    door = GatewaySpec("door", arn, "arn:aws:iam::000000000000:role/door", "integers", signed=False)
-    return document(door)["paths"][path]["get"]["x-amazon-apigateway-integration"]
+    spec = GatewaySpec("gateway", arn, "arn:aws:iam::000000000000:role/gateway", "integers", signed=False)
+    return document(spec)["paths"][path]["get"]["x-amazon-apigateway-integration"]
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:
-    """What DynamoDB is asked: JSON, or this fails."""
+    """Return the request to DynamoDB, which must be JSON."""
     template = operation(table, route)["requestTemplates"]["application/json"]
     return json.loads(render(template, parameters, "").text)
 
 
-def answered(integration: dict[str, Any], status: int, body: str) -> tuple[int, dict[str, str], Any]:
+def response_to(integration: dict[str, Any], status: int, body: str) -> Response:
+    """Return the response that DynamoDB's status and body are turned into."""
     pattern = next(p for p in integration["responses"] if p == "default" or re.fullmatch(p, str(status)))
     response = integration["responses"][pattern]
     ((content_type, template),) = response["responseTemplates"].items()
     rendered: Rendered = render(template, {}, body)
     headers = {"Content-Type": content_type, **rendered.headers}
-    return rendered.status or int(response["statusCode"]), headers, json.loads(rendered.text)
+    return Response(rendered.status or int(response["statusCode"]), headers, json.loads(rendered.text))
 
 
 @pytest.fixture
-def through(stack: Any) -> Ask:
-    """`through("orders")`: a request through the door; status, headers and document."""
+def gateway(stack: Stack) -> Gateway:
+    """API Gateway in front of the table of `stack`."""
 
-    def ask(counter: str = "integers", path: str = "/{counter}", **query: str) -> tuple[int, dict[str, str], Any]:
+    def gateway(counter: str = "integers", path: str = "/{counter}", **query: str) -> Response:
         in_path = {"counter": counter} if "{" in path else {}
         request = request_for(stack.counters, path, path=in_path, querystring=query)
         try:
-            answer = stack.aws.client("dynamodb", HOME).update_item(**request)
+            reply = stack.aws.client("dynamodb", HOME).update_item(**request)
         except ClientError as error:
-            response: Any = error.response
-            told = {"__type": f"com.amazonaws.dynamodb.v20120810#{response['Error']['Code']}"}
-            told |= {"Item": response["Item"]} if "Item" in response else {}
-            return answered(operation(stack.counters, path), 400, json.dumps(told))
-        return answered(operation(stack.counters, path), 200, json.dumps({"Attributes": answer["Attributes"]}))
+            failure: Any = error.response
+            body = {"__type": f"com.amazonaws.dynamodb.v20120810#{failure['Error']['Code']}"}
+            body |= {"Item": failure["Item"]} if "Item" in failure else {}
+            return response_to(operation(stack.counters, path), 400, json.dumps(body))
+        return response_to(operation(stack.counters, path), 200, json.dumps({"Attributes": reply.get("Attributes")}))
 
-    return ask
+    return gateway
 
 
-def test_it_mints_what_the_function_would(stack: Any, through: Ask, ask: Any) -> None:
+def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: Ask) -> None:
     deploy(counters=["integers", "orders"])
 
-    assert through()[2] == {"counter": "integers", "region": HOME, "integer": 1}
+    assert gateway()[2] == {"counter": "integers", "region": HOME, "integer": 1}
     function = ask("POST", "/")
     assert function["document"] == {"counter": "integers", "region": HOME, "integer": 4}
-    status, headers, document = through("integers", count="1")
+    status, headers, document = gateway("integers", count="1")
     assert (status, headers) == (200, {"Content-Type": "application/json"})
     assert document == {**function["document"], "integer": 7}
-    assert through("orders")[2]["integer"] == 1
+    assert gateway("orders")[2]["integer"] == 1
 
 
-def test_the_other_paths_mint_too(stack: Any, through: Ask) -> None:
+def test_the_other_paths_mint_too(stack: Stack, gateway: Gateway) -> None:
     deploy(counters=["integers", "orders"])
 
-    assert through(path="/")[2]["counter"] == "integers"
-    assert through(path="/counter", systemKey="orders")[2] == {"counter": "orders", "region": HOME, "integer": 1}
+    assert gateway(path="/")[2]["counter"] == "integers"
+    assert gateway(path="/counter", systemKey="orders")[2] == {"counter": "orders", "region": HOME, "integer": 1}
 
 
-def test_an_unknown_counter_is_not_found_and_not_made(stack: Any, through: Ask) -> None:
+def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: Gateway) -> None:
     deploy()
 
-    status, headers, document = through("nothing")
+    status, headers, document = gateway("nothing")
     assert (status, headers) == (404, {"Content-Type": "application/problem+json"})
     assert document["status"] == 404
     assert item(stack, HOME, "nothing") is None
 
 
-def test_the_ceiling_holds_and_says_whether_to_come_again(stack: Any, through: Ask, ask: Any) -> None:
+def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
+    stack: Stack, gateway: Gateway, ask: Ask
+) -> None:
     deploy()
     put_item(stack, HOME, Item(4, 3, 4, 1, fenced=True))
-    status, headers, document = through()
+    status, headers, document = gateway()
     function = ask("POST", "/count")
     assert (status, headers["Retry-After"], document["title"]) == (503, "1", "Service Unavailable")
     assert "layout" in document["detail"]
     put_item(stack, HOME, Item(4, 3, 4, 1))
-    status, headers, document = through()
+    status, headers, document = gateway()
     assert (status, "Retry-After" in headers) == (503, False)
     assert "used up" in document["detail"]
     assert item(stack, HOME) == Item(4, 3, 4, 1)
@@ -128,7 +142,7 @@ def test_the_ceiling_holds_and_says_whether_to_come_again(stack: Any, through: A
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "again"),
+    ("kind", "status", "retry"),
     [
         ("ProvisionedThroughputExceededException", 503, True),
         ("ThrottlingException", 503, True),
@@ -138,40 +152,40 @@ def test_the_ceiling_holds_and_says_whether_to_come_again(stack: Any, through: A
         ("AccessDeniedException", 500, False),
     ],
 )
-def test_other_refusals_are_problem_documents(kind: str, status: int, again: bool) -> None:
-    told = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": 'a "message"'})
+def test_other_refusals_are_problem_documents(kind: str, status: int, retry: bool) -> None:
+    body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": 'a "message"'})
 
-    found, headers, document = answered(operation("t"), 400, told)
+    found, headers, document = response_to(operation("t"), 400, body)
     assert (found, document["status"]) == (status, status)
-    assert (headers.get("Retry-After") == "1") == again
+    assert (headers.get("Retry-After") == "1") == retry
     assert headers["Content-Type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize(("status", "body"), [(500, ""), (503, "<html>"), (200 + 100, "{}")])
-def test_what_is_no_answer_of_dynamodb_passes(status: int, body: str) -> None:
-    found, headers, document = answered(operation("t"), status, body)
+def test_a_reply_that_is_not_dynamodbs_is_a_transient_error(status: int, body: str) -> None:
+    found, headers, document = response_to(operation("t"), status, body)
 
     assert (found, headers["Retry-After"], document["status"]) == (503, "1", 503)
     assert render(unavailable_template(), {}, "").status == 503
 
 
 @pytest.mark.parametrize("count", ["0", "2", "1000", "x", "-1", '"', "01", "1 "])
-def test_another_count_is_refused_and_mints_nothing(stack: Any, through: Ask, count: str) -> None:
+def test_another_count_is_refused_and_mints_nothing(stack: Stack, gateway: Gateway, count: str) -> None:
     deploy()
 
-    status, _, document = through(count=count)
+    status, _, document = gateway(count=count)
     assert (status, document["status"]) == (400, 400)
     assert "count" in document["detail"]
-    assert through()[2]["integer"] == 1
+    assert gateway()[2]["integer"] == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_an_unknown_counter(stack: Any, through: Ask, name: str) -> None:
+def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway, name: str) -> None:
     deploy()
 
-    assert through(name)[0] == 404
-    assert through(path="/counter", systemKey=name)[0] == 404
-    assert through()[2]["integer"] == 1
+    assert gateway(name)[0] == 404
+    assert gateway(path="/counter", systemKey=name)[0] == 404
+    assert gateway()[2]["integer"] == 1
 
 
 words = st.text(max_size=70) | st.text("abc\"\\$#{}()'/ \n", max_size=20) | st.from_regex(COUNTER_NAME, fullmatch=True)
@@ -179,7 +193,7 @@ words = st.text(max_size=70) | st.text("abc\"\\$#{}()'/ \n", max_size=20) | st.f
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(words, words | st.sampled_from(["", "1"]))
-def test_no_name_and_no_count_get_into_the_request_but_as_a_name(name: str, count: str) -> None:
+def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
     request = request_for("t", path={"counter": name}, querystring={"count": count})
 
     wanted = name if COUNTER_NAME.fullmatch(name) else "/"
@@ -195,7 +209,7 @@ def test_no_name_and_no_count_get_into_the_request_but_as_a_name(name: str, coun
 
 
 @pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
-def test_a_key_for_safe_retries_is_refused_since_there_are_no_receipts(name: str) -> None:
+def test_an_idempotency_key_is_refused_since_there_are_no_receipts(name: str) -> None:
     request = request_for("t", path={"counter": "integers"}, header={name: "k"})
 
     assert request["Key"] == {"counter": {"S": ""}}

@@ -1,6 +1,10 @@
-"""Nothing differs from docs/openapi.yaml: schemathesis asks the deployment whatever the document allows, and more."""
+"""The deployment answers as docs/openapi.yaml says, whether a request is one that the document allows or not."""
 
+import http.client
+import json
+import subprocess
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import schemathesis
@@ -13,9 +17,8 @@ from tests.local.machine import Machine
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
 # A key that another request has used is refused (422), however well formed both are.
 schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404", "422"]
-# Parameters that the document doesn't name are ignored, as usual; tests/functions/test_any_event.py sends them too.
+# Parameters that the document doesn't name are ignored; tests/lambda_/mint/test_handler.py sends them.
 schema.config.generation.update(allow_extra_parameters=False)
-PATIENT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +44,73 @@ def test_every_status_of_the_document_is_one_that_the_function_gives() -> None:
         int(status)
         for path in schema.raw_schema["paths"].values()
         for name, operation in path.items()
-        if name in ("get", "post", "put")
+        if name in ("get", "head", "post", "put")
         for status in operation["responses"]
     }
 
     assert documented == {200, 201, 400, 403, 404, 413, 422, 500, 503}
+
+
+def send(method: str, url: str, *headers: tuple[str, str]) -> tuple[int, http.client.HTTPMessage, bytes]:
+    """Send the headers as they are, one line each; return the response's status, headers and body."""
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+    try:
+        connection.putrequest(method, address.path)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        connection.close()
+
+
+def status_line_of_curl(url: str) -> str:
+    command = ["curl", "-sS", "--noproxy", "*", "--head", url]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/-/health", 200), ("/-/counters", 200), ("/integers/7", 200), ("/integers/0", 404)]
+)
+def test_head_is_answered_like_get_without_the_body(url: str, path: str, status: int) -> None:
+    found, headers, body = send("HEAD", url + path)
+    like, same, document = send("GET", url + path)
+
+    assert (found, like) == (status, status)
+    assert body == b""
+    assert document
+    for name in ("Content-Type", "Cache-Control"):
+        assert headers[name] == same[name]
+    assert f" {status} " in f"{status_line_of_curl(url + path)} "
+
+
+@pytest.mark.parametrize("path", ["/", "/integers"])
+def test_head_does_not_mint(url: str, path: str) -> None:
+    before = json.loads(send("POST", url + path)[2])["integer"]
+
+    status, headers, body = send("HEAD", url + path)
+
+    assert (status, body) == (405, b"")
+    assert headers["Allow"].startswith("GET, POST")
+    assert json.loads(send("POST", url + path)[2])["integer"] == before + 3
+
+
+def test_a_path_may_begin_with_several_slashes_but_not_end_with_one(url: str) -> None:
+    assert send("GET", url + "//integers/7")[0] == 200
+    assert send("GET", url + "//-/health")[0] == 200
+    assert json.loads(send("POST", url + "//integers")[2])["counter"] == "integers"
+
+    status, _, body = send("POST", url + "/integers/")
+    assert (status, "last slash" in json.loads(body)["detail"]) == (404, True)
+
+
+def test_two_keys_in_one_request_are_refused_by_name(url: str) -> None:
+    for keys in (("a", "b"), ("a", "a"), ('"a"', '"b"')):
+        status, _, body = send("POST", url + "/", *(("Idempotency-Key", key) for key in keys))
+        assert (status, "given more than once" in json.loads(body)["detail"]) == (400, True), keys
+
+    status, _, body = send("POST", url + "/", ("Idempotency-Key", '"a,b"'))
+    again = send("POST", url + "/", ("Idempotency-Key", '"a,b"'))[2]
+    assert (status, body) == (200, again)

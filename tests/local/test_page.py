@@ -1,5 +1,6 @@
 """The page in a headless Chromium, at a deployment on this machine."""
 
+import json
 import re
 from collections.abc import Callable, Generator
 from typing import Any
@@ -40,7 +41,7 @@ def context(chromium: Browser) -> Generator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, url: str) -> Generator[Page]:
-    """Just opened. Whatever the console says of an error fails the test, a breach of the policy among them."""
+    """The page, just opened. An error on the console fails the test, also a violation of the page's policy."""
     said: list[str] = []
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
@@ -51,7 +52,7 @@ def page(context: BrowserContext, url: str) -> Generator[Page]:
 
 
 EXPECTED = re.compile(r"Failed to load resource: (the server responded with a status of \d+|net::ERR_FAILED)")
-"""What Chromium says of every answer that a test makes fail; `test_it_opens_in_silence` allows not even that."""
+"""What Chromium reports for every response that a test makes fail; `test_it_opens_in_silence` doesn't allow it."""
 
 
 def big(page: Page) -> str:
@@ -59,7 +60,7 @@ def big(page: Page) -> str:
 
 
 def minted(page: Page) -> int:
-    """Mint one by the button, and what the page shows."""
+    """Mint one with the button; return the integer that the page shows."""
     before = big(page)
     page.get_by_role("button", name="Mint").click()
     expect(page.locator("#integer")).not_to_have_text(before)
@@ -111,7 +112,9 @@ def test_it_mints_many_of_another_counter_and_copies_them(context: BrowserContex
     page.get_by_role("button", name="Mint").click()
 
     expect(page.locator("#integer")).to_have_text("2 … 299")
-    expect(page.locator("#note")).to_have_text(f"100 integers of the counter orders, from {REGION}.")
+    expect(page.locator("#note")).to_have_text(
+        f"100 integers of the counter orders, from {REGION}: every 3rd from 2 to 299."
+    )
     assert page.url == url + "orders"
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -140,7 +143,7 @@ def test_it_works_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("button", name="Copy")).to_be_focused()
 
 
-def test_an_unknown_counter_is_told(page: Page) -> None:
+def test_minting_from_an_unknown_counter_is_an_error(page: Page) -> None:
     page.get_by_label("Counter").fill("nothing")
     page.get_by_role("button", name="Mint").click()
 
@@ -148,6 +151,16 @@ def test_an_unknown_counter_is_told(page: Page) -> None:
     expect(page.locator("#integer")).to_have_text("–")
     page.get_by_label("Counter").fill("integers")
     minted(page)
+    expect(page.locator("#wrong")).to_be_empty()
+
+
+def test_opening_an_unknown_counter_says_at_once_that_it_does_not_exist(page: Page, url: str) -> None:
+    page.goto(url + "nope")
+
+    expect(page.get_by_role("alert")).to_have_text(
+        f"there is no counter 'nope' in this region; to create it: curl -X PUT {url}nope"
+    )
+    page.goto(url + "orders")
     expect(page.locator("#wrong")).to_be_empty()
 
 
@@ -162,14 +175,14 @@ def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
     assert asked == []
 
 
-def test_a_lost_answer_costs_nothing_since_the_retry_has_the_same_key(page: Page, url: str) -> None:
+def test_a_lost_response_costs_nothing_since_the_retry_has_the_same_key(page: Page, url: str) -> None:
     before = mint(url)[1]["integer"]
     keys: list[str | None] = []
 
     def lose(route: Route) -> None:
         keys.append(route.request.headers.get("idempotency-key"))
         if len(keys) == 1:
-            route.fetch()  # it was minted, but nobody hears of it
+            route.fetch()  # it was minted, but the page doesn't learn that
             route.abort()
         elif len(keys) == 2:
             route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "try again"})
@@ -184,7 +197,26 @@ def test_a_lost_answer_costs_nothing_since_the_retry_has_the_same_key(page: Page
     assert mint(url)[1]["integer"] == before + 6
 
 
-def test_no_network_is_told_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+def test_it_says_that_it_retries(page: Page, url: str) -> None:
+    page.clock.install(time=0)
+    page.goto(url)
+    page.clock.pause_at(60_000)
+    page.route(
+        url + "integers*",
+        lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "a change of layout"}),
+    )
+    note = page.locator("#note")
+    page.get_by_role("button", name="Mint").click()
+
+    for attempt in (2, 3, 4):
+        expect(note).to_have_text(f"No integer yet. Trying again: attempt {attempt} of 4.")
+        expect(page.get_by_role("button", name="Mint")).to_be_disabled()
+        page.clock.run_for(5_000)  # ms of the page's time
+    expect(page.get_by_role("alert")).to_have_text("a change of layout")
+    expect(note).to_have_text("Nothing minted yet.")
+
+
+def test_without_a_network_it_says_so_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
     keys: list[str | None] = []
 
     def cut(route: Route) -> None:
@@ -193,7 +225,7 @@ def test_no_network_is_told_and_the_next_click_is_the_same_request(page: Page, u
 
     page.route(url + "integers*", cut)
     page.get_by_role("button", name="Mint").click()
-    expect(page.get_by_role("alert")).to_contain_text("No answer", timeout=20_000)
+    expect(page.get_by_role("alert")).to_contain_text("No response", timeout=20_000)
     page.unroute(url + "integers*")
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
     minted(page)
@@ -216,7 +248,7 @@ def test_integers_are_shown_though_the_page_of_their_counter_did_not_come(page: 
     ("status", "body"),
     [(403, '{"Message": "Forbidden"}'), (429, '{"Reason": "ConcurrentInvocationLimitExceeded"}'), (499, "{}")],
 )
-def test_an_answer_of_lambda_itself_is_told_though_it_is_no_problem_document(
+def test_a_response_of_lambda_itself_is_shown_though_it_is_no_problem_document(
     page: Page, url: str, status: int, body: str
 ) -> None:
     page.route(url + "integers*", lambda route: route.fulfill(status=status, body=body))
@@ -226,7 +258,7 @@ def test_an_answer_of_lambda_itself_is_told_though_it_is_no_problem_document(
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
 
 
-def test_a_fault_that_stays_is_told_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+def test_an_error_that_stays_is_shown_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
     keys: list[str | None] = []
 
     def fail(route: Route) -> None:
@@ -246,7 +278,7 @@ def test_a_fault_that_stays_is_told_and_the_next_click_is_the_same_request(page:
     assert len(set(keys)) == 1
 
 
-def test_an_answer_that_never_comes_is_given_up(page: Page, url: str) -> None:
+def test_it_gives_up_when_no_response_comes(page: Page, url: str) -> None:
     page.clock.install()
     keys: list[str | None] = []
     page.route(url + "integers*", lambda route: keys.append(route.request.headers.get("idempotency-key")))
@@ -256,12 +288,12 @@ def test_an_answer_that_never_comes_is_given_up(page: Page, url: str) -> None:
         if page.get_by_role("alert").inner_text():
             break
 
-    expect(page.get_by_role("alert")).to_contain_text("No answer")
+    expect(page.get_by_role("alert")).to_contain_text("No response")
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
     assert len(set(keys)) == 1
 
 
-def test_an_integer_whose_owner_is_unknown_has_no_regions_colour(page: Page, url: str) -> None:
+def test_an_integer_with_an_unknown_owner_has_no_regions_colour(page: Page, url: str) -> None:
     page.goto(url + "nothing")
 
     grey = (
@@ -269,6 +301,29 @@ def test_an_integer_whose_owner_is_unknown_has_no_regions_colour(page: Page, url
     )
     assert page.locator("#line li").first.evaluate(grey)
     expect(page.locator("#line li").first).to_have_attribute("title", "1: unknown")
+
+
+def test_the_legend_has_the_regions_of_past_layouts_too(
+    context: BrowserContext, machines: Callable[[], Machine]
+) -> None:
+    machine = machines()
+    assert machine.up("us-east-1", "us-west-2").returncode == 0
+    assert machine.up("us-east-1", REGION, "ap-southeast-2").returncode == 0
+    address = machine.outputs()["urls"][REGION]
+    page = context.new_page()
+    page.goto(address)
+    base = json.loads(page.locator("#data").inner_text())["layouts"][-1]["base"]
+
+    past, present = page.locator("#regions ul").all_inner_texts()
+    assert past.split("\n") == [f"1 to {base - 1}:", "1 us-east-1", "2 us-west-2"]
+    assert present.split("\n") == [f"from {base}:", "1 us-east-1", "2 eu-west-1", "3 ap-southeast-2"]
+    colours = page.locator("#line li, #regions i").evaluate_all(
+        "all => all.map(e => e.style.getPropertyValue('--hue'))"
+    )
+    cells, swatches = colours[:-5], colours[-5:]
+    assert set(cells) == set(swatches)
+    assert len(set(swatches)) == 4
+    machine.run("down")
 
 
 CONTRAST = """(cell, hue) => {
@@ -307,4 +362,7 @@ def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: 
         assert box["height"] >= 44
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark"), back
+    page.goto(url + "n" * 63)
+    expect(page.get_by_role("alert")).to_contain_text("there is no counter")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
     context.close()

@@ -1,1 +1,1 @@
-"""The HTTP side of the minting function: what a request asks for, and the response in the form it accepts."""
+"""The HTTP side of the minting function: requests, and responses in the format that the client accepts."""

@@ -10,11 +10,11 @@ TYPES: tuple[tuple[Format, str, str], ...] = (
     ("text", "text", "plain"),
     ("html", "text", "html"),
 )
-"""Of equally acceptable types, the first is sent."""
+"""The formats, by preference. Of equally acceptable types, the first is sent."""
 
 
 def preferred(accept: str, *, html: bool) -> Format:
-    """Return the format that an `Accept` header prefers; JSON if it accepts none of them.
+    """Return the format that an `Accept` header prefers, or JSON if it accepts none of them.
 
     Args:
         accept: the header's value.
@@ -25,7 +25,7 @@ def preferred(accept: str, *, html: bool) -> Format:
 
 
 def _quality(accept: str, kind: str, subtype: str) -> float:
-    """Return the weight of a media type, 0 to 1: the most specific range that matches decides."""
+    """Return the weight of a media type, 0 to 1, which the most specific matching range gives."""
     best = (-1, 0.0)
     for part in accept.split(","):
         media, *parameters = (piece.strip().lower() for piece in part.split(";"))

@@ -1,4 +1,4 @@
-"""The page that a browser gets: one file, which asks for nothing but integers. Getting it mints nothing."""
+"""The page for browsers: one file that loads nothing from other servers. Loading it mints nothing."""
 
 import json
 import re
@@ -15,13 +15,22 @@ from .reply import Response
 SOURCE = Path(__file__).with_name("page.html")
 
 
-def page(counter: str, region: str, layouts: Sequence[Layout], *, open_counters: bool) -> Response:
-    """`layouts`: as far as this region has been told, the oldest first."""
+def page(counter: str, region: str, layouts: Sequence[Layout], *, exists: bool, open_counters: bool) -> Response:
+    """Return the page of a counter.
+
+    Args:
+        counter: the counter to mint from.
+        region: this region.
+        layouts: those that this region knows, the oldest first.
+        exists: whether this region has the counter; if not, the page says so.
+        open_counters: whether callers may create and list counters.
+    """
     html, policy = _source()
     data = {
         "counter": counter,
         "region": region,
         "layouts": [layout._asdict() for layout in layouts],
+        "exists": exists,
         "open": open_counters,
     }
     return {
@@ -34,14 +43,14 @@ def page(counter: str, region: str, layouts: Sequence[Layout], *, open_counters:
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
         },
-        # In a script, only "<" could begin its end (HTML, "Restrictions for contents of script elements").
+        # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
         "body": html.replace("%DATA%", json.dumps(data).replace("<", "\\u003c")),
     }
 
 
 @cache
 def _source() -> tuple[str, str]:
-    """The file, and a policy under which nothing runs, and nothing looks, but what is in it (CSP level 3)."""
+    """Return the file and its Content-Security-Policy, which allows the file's own scripts and styles only."""
     html = SOURCE.read_text(encoding="utf-8")
     allowed = {
         "default-src": "'none'",

@@ -1,4 +1,4 @@
-"""The parts of a request: names, integers, query parameters and the Idempotency-Key, each checked."""
+"""Read and check the parts of a request: names, integers, query parameters and the Idempotency-Key."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from integers.names import COUNTER_NAME
 from .reply import Problem
 
 MAX_BLOCK = 1000
-"""Integers in one block."""
+"""The largest number of integers in one block."""
 
 MAX_LIMIT = 1000
-"""Counters on one page of the list."""
+"""The largest number of counters on one page of the list."""
 
 Query = list[tuple[str, str]]
 
@@ -21,23 +21,23 @@ def counter_name(segment: str) -> str:
     """Return the counter that a path segment names.
 
     Raises:
-        Problem: 404, it is no counter's name.
+        Problem: 404, it isn't a counter's name.
     """
     if not COUNTER_NAME.fullmatch(segment):
         raise Problem(
             HTTPStatus.NOT_FOUND,
-            f"no counter has this path; it is / or /{{counter}}, and a counter's name matches {COUNTER_NAME.pattern}",
+            f"not a counter's path: it is / or /{{counter}}, and a counter's name matches {COUNTER_NAME.pattern}",
         )
     return segment
 
 
 def owned_integer(segment: str) -> int:
-    """Return the integer that a path segment gives.
+    """Return the integer in a path segment.
 
     Raises:
-        Problem: 404, it is not one from 1 to 2^53 − 1.
+        Problem: 404, it is not an integer from 1 to 2^53 − 1.
     """
-    from integers.lattice import MAX_INTEGER  # owners are seldom asked for
+    from integers.lattice import MAX_INTEGER  # not needed to mint
 
     if not re.fullmatch(r"[1-9][0-9]{0,15}", segment, re.ASCII) or int(segment) > MAX_INTEGER:
         raise Problem(HTTPStatus.NOT_FOUND, f"{segment[:40]!r} is not an integer from 1 to {MAX_INTEGER}")
@@ -48,13 +48,13 @@ def query_of(text: str) -> Query:
     """Return the parameters of a query string, in order."""
     if not text:
         return []
-    from urllib.parse import parse_qsl  # 2.6 ms, and most requests have no query
+    from urllib.parse import parse_qsl  # 2.6 ms, and most requests have no query string
 
     return parse_qsl(text, keep_blank_values=True, errors="replace")
 
 
-def whole(query: Query, name: str, most: int) -> int | None:
-    """Return the integer from 1 to `most` that a parameter gives, or None without that parameter.
+def integer_parameter(query: Query, name: str, maximum: int) -> int | None:
+    """Return a parameter's integer from 1 to `maximum`, or None if the parameter is absent.
 
     Raises:
         Problem: 400, it is not such an integer, or it is given twice.
@@ -62,24 +62,24 @@ def whole(query: Query, name: str, most: int) -> int | None:
     text = _single(query, name)
     if text is None:
         return None
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", text, re.ASCII) or int(text) > most:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} {text[:40]!r} is not an integer from 1 to {most}")
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", text, re.ASCII) or int(text) > maximum:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} {text[:40]!r} is not an integer from 1 to {maximum}")
     return int(text)
 
 
-def after(query: Query) -> str | None:
-    """Return the key after which a list of counters goes on, or None at its beginning.
+def after_parameter(query: Query) -> str | None:
+    """Return the key after which the list of counters continues, or None to start at its beginning.
 
     Raises:
-        Problem: 400, it cannot be what a list gave as `next`.
+        Problem: 400, it can't be the `next` of a page.
     """
     key = _single(query, "after")
     if key is None:
         return None
-    from integers.records import layouts_key  # lists are seldom asked for
+    from integers.records import layouts_key  # not needed to mint
 
     if not COUNTER_NAME.fullmatch(key.removesuffix(layouts_key(""))):
-        raise Problem(HTTPStatus.BAD_REQUEST, f"after {key[:40]!r} is not what a list gave as next")
+        raise Problem(HTTPStatus.BAD_REQUEST, f"after {key[:40]!r} is not the next of a page of the list")
     return key
 
 
@@ -93,11 +93,12 @@ def _single(query: Query, name: str) -> str | None:
 def idempotency_key(headers: Mapping[str, str]) -> str | None:
     r"""Return the Idempotency-Key, or None without one.
 
-    It is bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \" and \\ stand for themselves.
-    Lambda joins repeated headers by a comma, so a bare key may not hold one.
+    A key is bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \" is a quote and \\ a backslash.
+    A bare key may have no comma, since repeated headers arrive joined with commas (API Gateway guide,
+    "Create AWS Lambda proxy integrations for HTTP APIs", payload format 2.0, which Function URLs share).
 
     Raises:
-        Problem: 400, it is no key, or it is given more than once.
+        Problem: 400, the key is not valid, or given more than once.
     """
     given = headers.get("idempotency-key")
     if given is None:
@@ -111,7 +112,7 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
             'the Idempotency-Key is given more than once; send it once (a key with a comma must be quoted: "a,b")',
         )
     elif key.startswith('"'):
-        raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not a quoted string as in RFC 8941")
+        raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not a quoted string of RFC 8941")
     if not re.fullmatch(r"[\x21-\x7e]{1,255}", key):
         raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not 1 to 255 visible ASCII characters")
     return key

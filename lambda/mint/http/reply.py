@@ -9,11 +9,11 @@ Response = dict[str, Any]
 """A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
 
 RETRY_AFTER = {"Retry-After": "1"}
-"""Sent with a transient error. Seconds."""
+"""The header of transient errors, in seconds."""
 
 
 class Problem(Exception):
-    """A request that gets no integer, and why. `status` is the HTTP status, `headers` go with it."""
+    """The reason why a request fails, with its HTTP status and further headers."""
 
     def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -28,12 +28,12 @@ def integers_response(
     """Return the minted integers.
 
     Args:
-        counter: the counter they are of.
+        counter: their counter.
         region: the region that minted them.
         integers: one or more.
-        block: whether a block was asked for: JSON then has a list, even of one.
-        as_text: plain text instead of JSON, one integer per line.
-        headers: sent with the response.
+        block: whether a block was requested. JSON then has a list, even of one integer.
+        as_text: whether to send plain text, one integer per line, instead of JSON.
+        headers: further headers of the response.
     """
     vary = {"Vary": "Accept", **headers}
     if as_text:
@@ -51,7 +51,7 @@ def json_response(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.O
 def problem_response(problem: Problem) -> Response:
     """Return a problem document."""
     document = {
-        "type": "about:blank",  # RFC 9457, section 4.2.1: the status says all there is to say
+        "type": "about:blank",  # the status says enough (RFC 9457, section 4.2.1)
         "title": problem.status.phrase,
         "status": problem.status.value,
         "detail": problem.detail,

@@ -1,26 +1,38 @@
-"""Reads a Function URL's event. No I/O: a wrong request is refused before anything is minted."""
+"""Read a Function URL's event. No I/O: an invalid request is refused before anything is minted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .accept import preferred
-from .parameters import MAX_BLOCK, MAX_LIMIT, after, counter_name, idempotency_key, owned_integer, query_of, whole
+from .parameters import (
+    MAX_BLOCK,
+    MAX_LIMIT,
+    after_parameter,
+    counter_name,
+    idempotency_key,
+    integer_parameter,
+    owned_integer,
+    query_of,
+)
 from .reply import Problem
 
+if TYPE_CHECKING:
+    from .accept import Format
+
 DEFAULT_LIMIT = 100
-"""Counters on one page of the list where no limit is given."""
+"""Counters on one page of the list if the request has no limit."""
 
 MAX_PATH = 1024
 MAX_BODY = 64 * 1024
-"""Characters. The body is ignored; a large one is a mistake that is better reported."""
+"""Characters. The body is ignored, but a large one is probably a mistake and is reported."""
 
+ANYTHING = "*/*"
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
 
 
 class Mint(NamedTuple):
-    """Mint one integer (`count` None) or a block of `count`, 1 to 1,000."""
+    """Mint a block of `count` integers, 1 to 1,000, or a single integer if `count` is None."""
 
     counter: str
     count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -30,13 +42,13 @@ class Mint(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Send the page for browsers. It mints nothing."""
+    """Send the page for browsers."""
 
     counter: str
 
 
-class Health(NamedTuple):
-    """Check that the table answers."""
+class Health:
+    """Check that the table responds."""
 
 
 class OwnerOf(NamedTuple):
@@ -53,7 +65,7 @@ class CreateCounter(NamedTuple):
 
 
 class ListCounters(NamedTuple):
-    """List the counters: 1 to 1,000 of them, those after that key."""
+    """List up to `limit` counters, 1 to 1,000, after the key `after`."""
 
     limit: int
     after: str | None
@@ -70,14 +82,14 @@ def method_of(event: Mapping[str, Any]) -> str:
 def request_of(event: Mapping[str, Any], default: str) -> Request:
     """Read an event (payload format 2.0).
 
-    The path may begin with several slashes: `$URL` ends with one, so `$URL/orders` is a common way to write it.
+    The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`.
 
     Args:
-        event: what Lambda hands over.
+        event: Lambda's event.
         default: the counter at `/`.
 
     Raises:
-        Problem: 400, 404, 405, 413 or 414, with what is allowed.
+        Problem: 400, 404, 405, 413 or 414; it says what is allowed.
     """
     method, path = method_of(event), str(event.get("rawPath") or "/")
     if len(path) > MAX_PATH:
@@ -90,7 +102,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             return Health()
         case ["-", "counters"]:
             _check_method(method, READ)
-            return ListCounters(whole(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after(query))
+            return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
         case [name, ""]:
             raise Problem(
                 HTTPStatus.NOT_FOUND,
@@ -111,10 +123,18 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     if method == "PUT":
         return CreateCounter(counter)
     headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
-    accepted = preferred(headers.get("accept", "*/*"), html=method == "GET")
+    accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
         return Page(counter)
-    return Mint(counter, whole(query, "count", MAX_BLOCK), idempotency_key(headers), accepted == "text")
+    return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted == "text")
+
+
+def _accepted(accept: str, *, html: bool) -> "Format":
+    if accept == ANYTHING:
+        return "json"
+    from .accept import preferred  # most clients accept anything
+
+    return preferred(accept, html=html)
 
 
 def _check_method(method: str, allowed: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""A server on 127.0.0.1 that answers, or fails to, as told: one turn a request."""
+"""A server on 127.0.0.1 that responds or fails as a test wants: each request takes one turn."""
 
 import json
 import socket
@@ -9,13 +9,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from aws.dynamodb import DynamoDB
 
 Turn = Callable[["FaultyServer", socket.socket], None]
-"""Deals with the one request that waits on a connection."""
+"""Handles the one request that waits on a connection."""
 
 
 class FaultyServer:
-    """Takes its turns in order, the last one for ever. What it saw is in `requests` and `connections`."""
+    """Takes its turns in order, and repeats the last one. It records `requests` and counts `connections`."""
 
     def __init__(self, *turns: Turn, tls: ssl.SSLContext | None = None) -> None:
         self._turns = list(turns)
@@ -71,7 +75,7 @@ class FaultyServer:
                     turn(self, connection)
 
     def read(self, connection: socket.socket) -> bytes:
-        """The whole request."""
+        """Read and record a whole request; return its body."""
         request = b""
         while b"\r\n\r\n" not in request:
             request += _some(connection)
@@ -86,16 +90,33 @@ class FaultyServer:
 def _some(connection: socket.socket) -> bytes:
     arrived = connection.recv(65536)
     if not arrived:
-        raise OSError("the client went")
+        raise OSError("the client has closed the connection")
     return arrived
 
 
 def whole(document: Any, status: int = 200, *, crc: int | None = None, more: str = "") -> bytes:
-    """An answer as DynamoDB gives it; `crc` instead of the right checksum, `more` headers, each with its line's end."""
+    """Return a response like DynamoDB's.
+
+    Args:
+        document: its JSON.
+        status: its status.
+        crc: a checksum, by default the right one.
+        more: further headers, each with the end of its line.
+    """
     body = json.dumps(document).encode()
     crc = zlib.crc32(body) if crc is None else crc
     head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: application/x-amz-json-1.0\r\n{more}"
     return f"{head}x-amz-crc32: {crc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+ANSWER = {"Attributes": {"issued": {"N": "4"}}}
+GOOD = whole(ANSWER)
+
+
+def dynamodb_at(server: FaultyServer, monkeypatch: pytest.MonkeyPatch) -> DynamoDB:
+    """Return a client of the server."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
+    return DynamoDB()
 
 
 def answers(answer: bytes) -> Turn:
@@ -107,7 +128,7 @@ def answers(answer: bytes) -> Turn:
 
 
 def answers_and_closes(answer: bytes) -> Turn:
-    """Says nothing of it beforehand, as the other end of a connection that stays idle for long."""
+    """Close without a notice, like a server whose connection was idle for long."""
 
     def turn(server: FaultyServer, connection: socket.socket) -> None:
         server.read(connection)
@@ -119,7 +140,7 @@ def answers_and_closes(answer: bytes) -> Turn:
 
 
 def drips(answer: bytes, pause: float) -> Turn:
-    """A byte at a time: never silent for long, and never done."""
+    """Send one byte at a time, each after a pause."""
 
     def turn(server: FaultyServer, connection: socket.socket) -> None:
         server.read(connection)
@@ -132,12 +153,12 @@ def drips(answer: bytes, pause: float) -> Turn:
 
 
 def cuts_before(server: FaultyServer, connection: socket.socket) -> None:
-    """With the request unread, the other end hears of it by a reset."""
+    """Close with the request unread, which the client sees as a reset."""
     connection.close()
 
 
 def cuts_after(server: FaultyServer, connection: socket.socket) -> None:
-    """The request was read, and may have been carried out."""
+    """Close with the request read. For the client, it may have been carried out."""
     server.read(connection)
     connection.close()
 
@@ -145,3 +166,22 @@ def cuts_after(server: FaultyServer, connection: socket.socket) -> None:
 def stalls(server: FaultyServer, connection: socket.socket) -> None:
     server.read(connection)
     server.ends.wait(30)
+
+
+def passes_on(endpoint: str, *, reply: bool) -> Turn:
+    """Pass the request on to the real server, and its response back to the client, or lose the response."""
+    real = urlsplit(endpoint)
+
+    def turn(server: FaultyServer, connection: socket.socket) -> None:
+        server.read(connection)
+        # The same bytes, since the signature covers their Host header.
+        with socket.create_connection((real.hostname, real.port)) as upstream:
+            upstream.sendall(server.requests[-1].replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+            received = b""
+            while arrived := upstream.recv(65536):
+                received += arrived
+        if reply:
+            connection.sendall(received)
+        connection.close()
+
+    return turn

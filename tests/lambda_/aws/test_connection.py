@@ -1,4 +1,6 @@
-"""Over TLS as at AWS: only who can prove to be the endpoint is talked to."""
+"""Connections, plain and with TLS: kept open, replaced, and made only to a server that proves to be the endpoint."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 import ssl
 from collections.abc import Generator
@@ -10,9 +12,7 @@ import trustme
 from aws.dynamodb import DynamoDB
 from aws.failure import Unsent
 
-from tests.lambda_.aws.faulty_server import FaultyServer, answers, answers_and_closes, whole
-
-GOOD = whole({"Attributes": {}})
+from tests.lambda_.aws.faulty_server import ANSWER, GOOD, FaultyServer, answers, answers_and_closes, dynamodb_at, whole
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.M
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         dynamodb = DynamoDB()
         for _ in range(5):
-            assert dynamodb.call("UpdateItem", {}) == {"Attributes": {}}
+            assert dynamodb.call("UpdateItem", {}) == ANSWER
         dynamodb.close()
 
     assert (server.connections, len(server.requests)) == (1, 5)
 
 
-def test_one_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws.service, "ATTEMPTS", 1)
     with FaultyServer(
         answers_and_closes(GOOD), answers(GOOD), tls=certified(authority, "127.0.0.1")
@@ -59,7 +59,9 @@ def test_one_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.2", "dynamodb.eu-west-1.amazonaws.com"])
-def test_another_name_is_not_talked_to(authority: trustme.CA, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_for_another_name_is_refused(
+    authority: trustme.CA, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with FaultyServer(answers(GOOD), tls=certified(authority, name)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
@@ -68,10 +70,68 @@ def test_another_name_is_not_talked_to(authority: trustme.CA, name: str, monkeyp
     assert server.requests == []
 
 
-def test_a_certificate_of_somebody_else_is_not_trusted(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_of_an_unknown_authority_is_refused(
+    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with FaultyServer(answers(GOOD), tls=certified(trustme.CA(), "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
 
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("kept", [1, 3])
+def test_a_connection_that_died_while_idle_is_replaced_without_another_attempt(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    turns = [answers(GOOD)] * (kept - 1)
+    with FaultyServer(*turns, answers_and_closes(GOOD), answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        for _ in range(kept):
+            dynamodb.call("UpdateItem", {})
+        assert server.closed.wait(5)
+        monkeypatch.setattr(aws.service, "ATTEMPTS", 1)
+
+        assert dynamodb.call("UpdateItem", {}) == ANSWER
+        dynamodb.close()
+
+    assert (server.connections, len(server.requests)) == (2, kept + 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws.service, "ATTEMPTS", 1)
+    with FaultyServer(answers(whole(ANSWER, more="Connection: close\r\n"))) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        dynamodb.call("UpdateItem", {})
+        dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    assert server.connections == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(answers(GOOD + whole({"wrong": 1})), answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+
+        assert [dynamodb.call("UpdateItem", {}) for _ in range(3)] == [ANSWER] * 3
+        dynamodb.close()
+
+    assert server.connections == 2
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a\nb", "ü"])
+def test_a_variable_that_would_break_the_request_is_an_error_and_nothing_is_sent(
+    monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", token)
+    with FaultyServer(answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(ValueError, match="a header is not one line"):
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
     assert server.requests == []

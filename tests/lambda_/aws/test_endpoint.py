@@ -1,4 +1,4 @@
-"""Where calls go: what the environment says, else AWS's own address in the region."""
+"""Endpoints: those of the environment, else AWS's own in the region."""
 
 import boto3
 import pytest
@@ -33,14 +33,14 @@ def test_a_regions_endpoint_is_botocores(region: str, monkeypatch: pytest.Monkey
         ("http://[::1]:8000", Endpoint(False, "::1", 8000), "[::1]:8000"),
     ],
 )
-def test_the_environment_names_another(url: str, expected: Endpoint, authority: str) -> None:
+def test_the_environment_can_name_another(url: str, expected: Endpoint, authority: str) -> None:
     endpoint = endpoint_of("dynamodb", "eu-west-1", {"AWS_ENDPOINT_URL": url})
 
     assert endpoint == expected
     assert endpoint.authority == authority
 
 
-def test_the_services_own_variable_goes_first() -> None:
+def test_the_services_own_variable_has_priority() -> None:
     environment = {"AWS_ENDPOINT_URL": "http://a:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://b:2"}
 
     assert endpoint_of("dynamodb", "eu-west-1", environment).host == "b"
@@ -61,6 +61,6 @@ def test_the_services_own_variable_goes_first() -> None:
         "http://[a",
     ],
 )
-def test_what_is_no_url_is_told(url: str) -> None:
+def test_an_invalid_url_is_an_error(url: str) -> None:
     with pytest.raises(ValueError, match=r"AWS_ENDPOINT_URL: .* is not a URL like"):
         endpoint_of("dynamodb", "eu-west-1", {"AWS_ENDPOINT_URL": url})

@@ -1,4 +1,4 @@
-"""Calling another function: what it returns, what it raises, and no second run that nobody asked for."""
+"""Invoking another function: its result, its errors, and no second run unless the call is idempotent."""
 
 import io
 import json
@@ -31,7 +31,7 @@ TRUST = json.dumps(
 
 @pytest.fixture
 def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Generator[str]:
-    """A real function in another region than the caller's; its ARN."""
+    """The ARN of a real function in another region than the caller's."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("echo.py", CODE)
@@ -47,7 +47,7 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
     )
     client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.endpoint)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")  # signatures are verified: it knows these
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")  # signatures are verified, and the server knows these keys
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     monkeypatch.delenv("AWS_SESSION_TOKEN")
     yield made["FunctionArn"]
@@ -65,13 +65,13 @@ def test_what_it_returns_and_what_it_raises(function: str, monkeypatch: pytest.M
     assert invoke(function.rpartition(":")[2], {}, 20) == {"got": {}}
 
 
-def test_a_function_that_is_not_there_will_not_come_by_asking_again(function: str) -> None:
+def test_a_function_that_does_not_exist_is_no_transient_error(function: str) -> None:
     with pytest.raises(NotAllowed, match="ResourceNotFoundException"):
         invoke(f"{function}-2", {}, 20)
 
 
 @pytest.mark.parametrize("fault", [cuts_after, stalls])
-def test_it_runs_once_unless_the_caller_says_that_more_is_fine(
+def test_it_runs_once_unless_the_call_is_idempotent(
     fault: Turn, monkeypatch: pytest.MonkeyPatch, credentials: None
 ) -> None:
     with FaultyServer(fault, answers(whole({"done": 1}))) as server:
@@ -82,7 +82,7 @@ def test_it_runs_once_unless_the_caller_says_that_more_is_fine(
 
     with FaultyServer(fault, fault, answers(whole({"done": 1}))) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
-        assert invoke("coordinate", {"a": 1}, 0.3, repeatable=True) == {"done": 1}
+        assert invoke("coordinate", {"a": 1}, 0.3, idempotent=True) == {"done": 1}
         assert len(server.requests) == 3
 
     head, _, body = server.requests[0].partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Where one answer ends and whether it is whole: read however it arrives, never guessed."""
+"""A response is read correctly in whatever pieces it arrives, or is an error; nothing is guessed."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
@@ -43,7 +43,7 @@ def test_headers_and_status() -> None:
 
 
 @pytest.mark.parametrize("whole", [PLAIN, CHUNKED])
-def test_nothing_short_of_all_is_an_answer(whole: bytes) -> None:
+def test_an_incomplete_response_is_an_error(whole: bytes) -> None:
     for end in range(len(whole)):
         with pytest.raises(NoAnswer):
             parsed(whole[:end])
@@ -53,7 +53,7 @@ def test_nothing_short_of_all_is_an_answer(whole: bytes) -> None:
     "last",
     [PLAIN + b"x", PLAIN.replace(b"1.1", b"1.0"), PLAIN.replace(b"X: 1", b"Connection: Close")],
 )
-def test_after_these_the_connection_is_done(last: bytes) -> None:
+def test_the_connection_cannot_be_used_again(last: bytes) -> None:
     assert parsed(last).last
 
 
@@ -80,8 +80,8 @@ def test_after_these_the_connection_is_done(last: bytes) -> None:
         CHUNKED.replace(b"4;", b"FFFFFFFF;"),
     ],
 )
-def test_what_is_not_understood_for_certain_is_no_answer(broken: bytes) -> None:
-    with pytest.raises(NoAnswer, match="broken"):
+def test_an_unclear_response_is_an_error(broken: bytes) -> None:
+    with pytest.raises(NoAnswer, match="invalid response"):
         parsed(broken[: MAX_HEAD + 10], broken[MAX_HEAD + 10 :])
 
 
@@ -89,7 +89,7 @@ def test_what_is_not_understood_for_certain_is_no_answer(broken: bytes) -> None:
 @given(
     st.binary(max_size=200) | st.builds(lambda a, b: a + b, st.sampled_from([PLAIN[:30], CHUNKED[:60]]), st.binary())
 )
-def test_anything_is_an_answer_or_none(anything: bytes) -> None:
+def test_any_bytes_are_a_response_or_an_error(anything: bytes) -> None:
     try:
         parsed(anything)
     except NoAnswer:

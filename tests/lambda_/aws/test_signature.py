@@ -1,4 +1,4 @@
-"""Signatures are those of AWS's own client, for whatever is sent."""
+"""Signatures are the same as those of AWS's own client, whatever is sent."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 visible = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
-# As it may stand in a URL: "?" and "#" would end it, urlsplit takes "[" for an address.
+# As a URL may have it: "?" and "#" would end it, urlsplit takes "[" for an address.
 part = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="?#[]\\"), max_size=12)
 path = st.lists(st.sampled_from(["", ".", "..", "a", "%2F", "%", "a:b", "~", "arn%3Aaws", "ü"]) | part, max_size=6).map(
     lambda parts: "/" + "/".join(parts)
@@ -27,7 +27,7 @@ usual = st.sampled_from(["Content-Type", "X-Amz-Target", "Connection", "User-Age
 headers = st.dictionaries(usual | name, value, max_size=6).filter(
     lambda sent: (
         len({key.lower() for key in sent}) == len(sent)
-        # Those that botocore puts in by itself, or takes the date or the checksum from.
+        # Those that botocore adds itself, or reads the date or the checksum from.
         and not {key.lower() for key in sent}
         & {"host", "date", "x-amz-date", "x-amz-security-token", "authorization", "x-amz-content-sha256"}
     )
@@ -45,7 +45,7 @@ word = st.text(st.characters(codec="ascii", categories=["Ll", "Nd"], include_cha
 def theirs(
     method: str, path: str, query: str, headers: dict[str, str], body: bytes, ours: Credentials, at: int, *scope: str
 ) -> dict[str, str]:
-    """The headers by botocore."""
+    """Return botocore's headers."""
     request = AWSRequest(method, f"https://example.com{path}{'?' * bool(query)}{query}", headers=headers, data=body)
     signer = botocore.auth.SigV4Auth(TheirCredentials(ours.access_key, ours.secret_key, ours.token or None), *scope)
     now = dt.datetime.fromtimestamp(at, dt.UTC)

@@ -1,4 +1,4 @@
-"""`PUT /{counter}` where the coordinator doesn't do it: what passes is told from what doesn't."""
+"""Counters are created through the coordinator and listed, where callers may do so."""
 
 from typing import Any
 
@@ -6,30 +6,80 @@ import mint.counters
 import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached
 
+from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.laying_out import deploy
+
 ENDED = InvocationFailed("Runtime.ExitError", "signal: killed")
 LATE = InvocationFailed("Sandbox.Timedout", "Task timed out after 900.00 seconds")
 REFUSED = InvocationFailed("CoordinatorError", "invoices: the register was lost.")
+COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
 
 
 @pytest.mark.parametrize(
-    ("ending", "again", "told"),
+    ("ending", "retry", "detail"),
     [
         (REFUSED, False, "the register was lost"),
         (ENDED, True, "try again"),
         (LATE, True, "try again"),
         (NotReached("timed out"), True, "try again"),
-        (NotAllowed("AccessDeniedException (403): no"), False, "can't be asked"),
+        (NotAllowed("AccessDeniedException (403): no"), False, "can't be invoked"),
     ],
 )
-def test_a_client_is_told_whether_to_ask_again(ask: Any, stack: Any, ending: Exception, again: bool, told: str) -> None:
+def test_the_response_says_whether_a_retry_can_help(
+    ask: Ask, stack: Stack, ending: Exception, retry: bool, detail: str
+) -> None:
     def invoke(*_: object, **__: object) -> None:
         raise ending
 
     stack.monkeypatch.setenv("COORDINATOR", "arn:aws:lambda:us-east-1:000000000000:function:coordinate")
     stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
 
-    answer = ask("PUT", "/invoices")
+    response = ask("PUT", "/invoices")
 
-    assert answer["statusCode"] == 503
-    assert ("Retry-After" in answer["headers"]) == again
-    assert told in answer["document"]["detail"]
+    assert response["statusCode"] == 503
+    assert ("Retry-After" in response["headers"]) == retry
+    assert detail in response["document"]["detail"]
+
+
+@pytest.mark.parametrize(("created", "status"), [(["invoices"], 201), ([], 200)])
+def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, created: list[str], status: int) -> None:
+    settled = {"epoch": 1, "base": 1, "regions": {HOME: {"offset": 1, "stride": 1}}}
+    events: list[object] = []
+
+    def invoke(function: str, event: object, timeout: float, *, idempotent: bool) -> dict[str, Any]:
+        events.append((function, event, idempotent))
+        return {"counters": {"invoices": settled}, "created": created}
+
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
+
+    response = ask("PUT", "/invoices")
+
+    assert (response["statusCode"], response["document"]) == (status, {"counter": "invoices", **settled})
+    assert events == [(COORDINATOR, {"create": ["invoices"]}, True)]
+
+
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/invoices"), ("GET", "/-/counters")])
+def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: str, path: str) -> None:
+    deploy()
+
+    response = ask(method, path)
+
+    assert response["statusCode"] == 403
+    assert "openCounters" in response["document"]["detail"]
+
+
+def test_the_list_has_every_counter_once(ask: Ask, stack: Stack) -> None:
+    deploy(counters=["integers", "orders", "invoices"])
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    found: list[str] = []
+    path = "/-/counters?limit=2"
+    for _ in range(10):
+        page = ask("GET", path)["document"]
+        assert len(page["counters"]) <= 2
+        found += page["counters"]
+        if "next" not in page:
+            break
+        path = f"/-/counters?limit=2&after={page['next']}"
+
+    assert sorted(found) == ["integers", "invoices", "orders"]

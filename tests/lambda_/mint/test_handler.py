@@ -1,6 +1,7 @@
-"""Whatever Lambda could deliver gives a well-formed answer, never an exception."""
+"""Every event that Lambda can deliver gets a well-formed response, never an error of the function."""
 
 import json
+import logging
 from typing import Any
 
 import mint.handler
@@ -9,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.http.request import method_of
-from mint.table import Block, UnknownCounter
+from mint.table import Block, CounterTable, UnknownCounter
 
 from integers.layouts import Layout
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import deploy, item
 
-ANSWERS = {200, 400, 403, 404, 405, 413, 414, 422}
+STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
 
 text = st.text(max_size=80)
 header = st.dictionaries(st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text, text, max_size=6)
@@ -53,11 +56,14 @@ class Table:
     def mint_block(self, _: str, count: int) -> Block:
         return Block(1, 3, count)
 
-    def answers(self, _: str) -> None:
+    def check(self, _: str) -> None:
         return None
 
     def layouts(self, _: str) -> tuple[Layout, ...]:
         return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
+
+    def exists(self, counter: str) -> bool:
+        return counter == "integers"
 
     def numbers(self, counter: str) -> dict[str, int]:
         if counter != "integers":
@@ -72,9 +78,9 @@ class Receipts:
 
 @pytest.fixture
 def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No table is needed to read a request."""
+    """Tables in memory: no request of this test needs a real one."""
     monkeypatch.setattr(mint.runtime, "table", Table)
-    monkeypatch.setattr(mint.runtime, "leases", Table)
+    monkeypatch.setattr(mint.runtime, "minter", Table)
     monkeypatch.setattr(mint.runtime, "receipts", Receipts)
     monkeypatch.setenv("DEFAULT_COUNTER", "integers")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
@@ -83,21 +89,73 @@ def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_in_place")
 @settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(event | odd_event)
-def test_any_event_gets_a_well_formed_answer(event: dict[str, Any]) -> None:
-    answer = mint.handler.handler(event, None)
+def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
+    response = mint.handler.handler(event, None)
 
-    assert answer["statusCode"] in ANSWERS
-    assert all(isinstance(name, str) and isinstance(value, str) for name, value in answer["headers"].items())
-    assert all(value.isprintable() for value in answer["headers"].values())
-    json.dumps(answer).encode()
+    assert response["statusCode"] in STATUSES
+    assert all(isinstance(name, str) and isinstance(value, str) for name, value in response["headers"].items())
+    assert all(value.isprintable() for value in response["headers"].values())
+    json.dumps(response).encode()
     if method_of(event) == "HEAD":
-        assert answer["body"] == ""
-    elif answer["statusCode"] == 200:
-        assert answer["body"]
-        if answer["headers"]["Content-Type"].startswith("text/html"):
+        assert response["body"] == ""
+    elif response["statusCode"] == 200:
+        assert response["body"]
+        if response["headers"]["Content-Type"].startswith("text/html"):
             assert event["requestContext"]["http"]["method"] == "GET"
     else:
-        document = json.loads(answer["body"])
-        assert answer["headers"]["Content-Type"] == "application/problem+json"
-        assert document["status"] == answer["statusCode"]
+        document = json.loads(response["body"])
+        assert response["headers"]["Content-Type"] == "application/problem+json"
+        assert document["status"] == response["statusCode"]
         assert len(document["detail"]) < 300
+
+
+def test_an_empty_event_is_a_problem_too() -> None:
+    response = mint.handler.handler({}, None)
+
+    assert response["statusCode"] == 500
+    assert json.loads(response["body"])["status"] == 500
+
+
+def test_an_unexpected_error_has_no_body_after_head() -> None:
+    response = mint.handler.handler({"requestContext": {"http": {"method": "HEAD"}}, "rawPath": "/-/health"}, None)
+
+    assert (response["statusCode"], response["body"]) == (500, "")
+
+
+def test_an_unexpected_error_is_logged_and_not_shown(
+    ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> int:
+        raise RuntimeError("the secret is 42")
+
+    monkeypatch.setattr(CounterTable, "mint", broken)
+    with caplog.at_level(logging.ERROR):
+        response = ask()
+
+    assert response["statusCode"] == 500
+    assert "42" not in response["body"]
+    assert "request-1" in caplog.text
+    assert "Traceback" in caplog.text
+    assert "the secret is 42" in caplog.text
+
+
+def test_health_says_whether_the_table_responds_and_mints_nothing(ask: Ask, stack: Stack) -> None:
+    deploy()
+    before = item(stack, "us-east-1")
+
+    assert ask("GET", "/-/health")["document"] == {"status": "ok", "region": "us-east-1"}
+    assert ask("POST", "/-/health")["statusCode"] == 405
+    assert item(stack, "us-east-1") == before
+
+    stack.aws.client("dynamodb", "us-east-1").delete_table(TableName=stack.counters)
+    assert ask("GET", "/-/health")["statusCode"] == 503
+
+
+@pytest.mark.parametrize("path", ["/-/health", "/integers/1", "/integers/0"])
+def test_head_is_answered_like_get_without_the_body(ask: Ask, stack: Stack, path: str) -> None:
+    deploy()
+
+    head, get = ask("HEAD", path), ask("GET", path)
+
+    assert (head["statusCode"], head["headers"]) == (get["statusCode"], get["headers"])
+    assert (head["body"], bool(get["body"])) == ("", True)

@@ -1,13 +1,12 @@
-"""Leases: few writes for a busy counter, none for nothing, and never an integer twice."""
+"""Leases: few writes for a busy counter, and never an integer twice."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
+from typing import Protocol
 
 import mint.runtime
 import pytest
@@ -16,7 +15,12 @@ from mint.leases import LIFETIME, MAX_COUNTERS, Leases
 from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
 
 from local.paths import ROOT
+from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import HOME, REGIONS, deploy, item, put_item
+
+
+class Function(Protocol):
+    def __call__(self, max_size: int = 100) -> Leases: ...
 
 
 class Clock:
@@ -32,16 +36,16 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def function(stack: Any, clock: Clock) -> Callable[..., Leases]:
-    """`function(100)`: the leases of a cold function."""
+def function(stack: Stack, clock: Clock) -> "Function":
+    """`function(100)` returns the leases of a cold function."""
 
-    def function(most: int = 100) -> Leases:
-        return Leases(CounterTable(stack.counters), most, clock)
+    def function(max_size: int = 100) -> Leases:
+        return Leases(CounterTable(stack.counters), max_size, clock)
 
     return function
 
 
-def issued(stack: Any, counter: str = "integers") -> int:
+def issued(stack: Stack, counter: str = "integers") -> int:
     found = item(stack, HOME, counter)
     assert found is not None
     return found.issued
@@ -51,14 +55,14 @@ def mints(leases: Leases, count: int, counter: str = "integers") -> list[int]:
     return [leases.mint(counter).first for _ in range(count)]
 
 
-def test_a_cold_function_takes_one(stack: Any, function: Any) -> None:
+def test_a_cold_function_takes_one(stack: Stack, function: Function) -> None:
     deploy()
 
     assert mints(function(), 1) == [1]
     assert issued(stack) == 1
 
 
-def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Any, function: Any) -> None:
+def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack, function: Function) -> None:
     deploy("us-east-1")
     leases = function(100)
 
@@ -67,7 +71,9 @@ def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Any, funct
     assert issued(stack) == 127 + 2 * 100
 
 
-def test_it_halves_when_it_is_not_and_an_idle_counter_stays_dense(stack: Any, function: Any, clock: Clock) -> None:
+def test_it_halves_when_it_is_not_and_an_idle_counter_stays_dense(
+    stack: Stack, function: Function, clock: Clock
+) -> None:
     deploy("us-east-1")
     leases = function(8)
     assert mints(leases, 15) == list(range(1, 16))  # 1, 2, 4, 8
@@ -80,7 +86,7 @@ def test_it_halves_when_it_is_not_and_an_idle_counter_stays_dense(stack: Any, fu
     assert taken == [19, 19, 19, 19, 21, 21, 22, 23, 24, 25]
 
 
-def test_off_it_is_one_write_an_integer(stack: Any, function: Any) -> None:
+def test_with_leases_off_every_integer_takes_one_write(stack: Stack, function: Function) -> None:
     deploy("us-east-1")
     leases = function(1)
     for n in range(1, 10):
@@ -88,7 +94,7 @@ def test_off_it_is_one_write_an_integer(stack: Any, function: Any) -> None:
         assert issued(stack) == n
 
 
-def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Any, function: Any, clock: Clock) -> None:
+def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Stack, function: Function, clock: Clock) -> None:
     deploy("us-east-1")
     leases = function(100)
     mints(leases, 127 + 1)
@@ -101,7 +107,7 @@ def test_a_lease_ends_so_that_a_floor_is_past_it(stack: Any, function: Any, cloc
     assert mints(leases, 1)[0] > 50_000
 
 
-def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Any, function: Any) -> None:
+def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Stack, function: Function) -> None:
     deploy("us-east-1")
     leases = function(100)
     put_item(stack, HOME, Item(0, 1, 5, 1))
@@ -111,7 +117,7 @@ def test_near_the_ceiling_the_last_ones_are_minted_singly(stack: Any, function: 
         leases.mint("integers")
 
 
-def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Any, function: Any) -> None:
+def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Stack, function: Function) -> None:
     deploy("us-east-1")
     leases = function()
     for _ in range(3):
@@ -121,7 +127,7 @@ def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Any, function: 
     assert item(stack, HOME, "nothing") is None
 
 
-def test_counters_do_not_share_leases(stack: Any, function: Any) -> None:
+def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
     deploy("us-east-1", counters=["integers", "orders"])
     leases = function()
 
@@ -144,7 +150,7 @@ def test_a_function_keeps_no_more_than_so_many() -> None:
     assert "c0" not in leases._leases
 
 
-def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Any) -> None:
+def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
     deploy(*REGIONS[:2])
     ended = Event()
 
@@ -173,7 +179,7 @@ def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Any) -> N
     assert len(integers) == len(set(integers))
 
 
-def test_threads_of_one_function_never_get_the_same(stack: Any) -> None:
+def test_threads_of_one_function_never_get_the_same(stack: Stack) -> None:
     deploy("us-east-1")
     leases = Leases(CounterTable(stack.counters), 1000)
 
@@ -183,7 +189,7 @@ def test_threads_of_one_function_never_get_the_same(stack: Any) -> None:
     assert len(integers) == len(set(integers)) == 4000
 
 
-def test_blocks_and_receipts_by_the_function_itself(stack: Any, ask: Any) -> None:
+def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> None:
     stack.monkeypatch.setenv("LEASE", "100")
     deploy("us-east-1")
     mint.runtime.forget()
@@ -198,7 +204,7 @@ def test_blocks_and_receipts_by_the_function_itself(stack: Any, ask: Any) -> Non
     assert more == [12, 13, 14, 15, *range(21, 27)]
 
 
-def test_nothing_is_leased_while_the_function_is_initialised(stack: Any) -> None:
+def test_nothing_is_leased_while_the_function_is_initialised(stack: Stack) -> None:
     """A snapshot is taken then, and started many times."""
     deploy("us-east-1")
     stack.monkeypatch.setenv("LEASE", "100")

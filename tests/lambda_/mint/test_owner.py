@@ -1,58 +1,40 @@
-"""Which region owns an integer, on real tables that the coordinator has laid out."""
+"""The owner of an integer, on real tables that the coordinator has laid out."""
 
 from typing import Any
 
-import pytest
 from coordinate.model import MAX_PAST
 from coordinate.store import forgotten
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import places
-from integers.layouts import Layout, owner_of
-from tests.lambda_.laying_out import HOME, REGIONS, delete_item, deploy, item
+from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
+from tests.lambda_.laying_out import delete_item, deploy, item
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
 
 
-def integer(ask: Any, region: str) -> int:
+def integer(ask: Ask, region: str) -> int:
     return ask("POST", "/", region)["document"]["integer"]
 
 
-def whose(ask: Any, n: int, region: str = HOME, path: str = "/integers") -> dict[str, Any]:
-    answer = ask("GET", f"{path}/{n}", region)
-    assert answer["statusCode"] == 200, answer
-    return answer["document"]
+def raw_item(stack: Stack, region: str, key: str) -> dict[str, Any]:
+    """Return a record as DynamoDB has it."""
+    client = stack.aws.client("dynamodb", region)
+    return dict(client.get_item(TableName=stack.counters, Key={"counter": {"S": key}}).get("Item", {}))
 
 
-@given(
-    st.lists(st.permutations([f"r{i}" for i in range(6)]), min_size=1, max_size=4),
-    st.lists(st.integers(1, 50), min_size=4, max_size=4),
-    st.integers(1, 300),
-)
-def test_the_owner_is_the_region_whose_offset_the_integer_has(
-    orders: list[list[str]], steps: list[int], integer: int
-) -> None:
-    bases = [sum(steps[: i + 1]) for i in range(len(orders))]
-    layouts = [Layout(i, base, tuple(o[:i])) for i, (o, base) in enumerate(zip(orders, bases, strict=True), start=1)]
-
-    owner = owner_of(integer, layouts)
-
-    if owner is None:
-        assert integer < bases[0]
-    else:
-        layout = max((la for la in layouts if la.base <= integer), key=lambda la: la.epoch)
-        place = places(layout.regions)[owner.region]
-        assert (owner.offset, owner.stride, owner.epoch) == (place.offset, place.stride, layout.epoch)
-        assert integer % owner.stride == owner.offset % owner.stride
+def owner(ask: Ask, n: int, region: str = HOME, path: str = "/integers") -> dict[str, Any]:
+    response = ask("GET", f"{path}/{n}", region)
+    assert response["statusCode"] == 200, response
+    return response["document"]
 
 
-def test_a_region_knows_its_own_integers_and_whom_to_ask_for_others(stack: Any, ask: Any) -> None:
+def test_a_region_knows_its_own_integers_and_which_region_to_ask_for_others(stack: Stack, ask: Ask) -> None:
     deploy()
     n = integer(ask, "eu-west-1")
 
-    assert whose(ask, n, "eu-west-1") == {
+    assert owner(ask, n, "eu-west-1") == {
         "integer": 2,
         "counter": "integers",
         "offset": 2,
@@ -61,20 +43,20 @@ def test_a_region_knows_its_own_integers_and_whom_to_ask_for_others(stack: Any, 
         "epoch": 1,
         "minted": True,
     }
-    assert whose(ask, n + 3, "eu-west-1")["minted"] is False
-    other = whose(ask, n, "us-east-1")
+    assert owner(ask, n + 3, "eu-west-1")["minted"] is False
+    other = owner(ask, n, "us-east-1")
     assert (other["region"], other["minted"], other["ask"]) == ("eu-west-1", None, "eu-west-1")
 
 
-def test_asking_mints_nothing(stack: Any, ask: Any) -> None:
+def test_asking_mints_nothing(stack: Stack, ask: Ask) -> None:
     deploy()
     for n in range(1, 10):
-        whose(ask, n)
+        owner(ask, n)
 
     assert integer(ask, HOME) == 1
 
 
-def test_integers_of_past_layouts_are_told_by_what_was_issued_in_them(stack: Any, ask: Any) -> None:
+def test_integers_of_past_layouts_are_known_too(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
     first = [integer(ask, HOME) for _ in range(3)]
     base = deploy(*THREE)["counters"]["integers"]["base"]
@@ -83,67 +65,67 @@ def test_integers_of_past_layouts_are_told_by_what_was_issued_in_them(stack: Any
     third = integer(ask, HOME)
 
     for n, epoch in [*((n, 1) for n in first), *((n, 2) for n in second), (third, 3)]:
-        told = whose(ask, n)
-        assert (told["epoch"], told["region"], told["minted"]) == (epoch, HOME, True), n
-    assert whose(ask, first[-1] + 2)["minted"] is False
-    assert whose(ask, second[-1] + 3)["minted"] is False
+        found = owner(ask, n)
+        assert (found["epoch"], found["region"], found["minted"]) == (epoch, HOME, True), n
+    assert owner(ask, first[-1] + 2)["minted"] is False
+    assert owner(ask, second[-1] + 3)["minted"] is False
     skipped = next(n for n in range(base - 1, 0, -1) if n % 2 == 1)
-    assert whose(ask, skipped) | {"integer": 0} == {**whose(ask, 1), "integer": 0, "minted": False}
+    assert owner(ask, skipped) | {"integer": 0} == {**owner(ask, 1), "integer": 0, "minted": False}
 
 
-def test_what_only_a_region_that_left_would_know_nobody_is_asked_for(stack: Any, ask: Any) -> None:
+def test_no_region_is_named_to_ask_if_the_owner_has_left(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
     n = integer(ask, "eu-west-1")
     deploy("us-east-1", "us-west-2")
 
-    told = whose(ask, n, "us-east-1")
-    assert (told["region"], told["epoch"], told["minted"]) == ("eu-west-1", 1, None)
-    assert "ask" not in told
-    assert whose(ask, n, "eu-west-1")["minted"] is True, "as long as its table is there, it knows itself"
+    found = owner(ask, n, "us-east-1")
+    assert (found["region"], found["epoch"], found["minted"]) == ("eu-west-1", 1, None)
+    assert "ask" not in found
+    assert owner(ask, n, "eu-west-1")["minted"] is True, "as long as its table is there, it knows itself"
 
 
-def test_a_table_that_was_lost_knows_nothing_of_before(stack: Any, ask: Any) -> None:
+def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
     n = integer(ask, "eu-west-1")
     delete_item(stack, "eu-west-1")
     deploy(*TWO, floors={"integers": 1_000_000})
 
-    assert whose(ask, n, "eu-west-1")["minted"] is None
-    assert whose(ask, 1_000_000, "eu-west-1")["minted"] is False
+    assert owner(ask, n, "eu-west-1")["minted"] is None
+    assert owner(ask, 1_000_000, "eu-west-1")["minted"] is False
 
 
-def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: Any, ask: Any) -> None:
+def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
     n = integer(ask, "eu-west-1")
     deploy("us-east-1")
     deploy("us-east-1", "us-west-2")
     deploy(*TWO)
 
-    assert whose(ask, n, "eu-west-1")["minted"] is True
-    assert whose(ask, n + 2, "eu-west-1")["minted"] is False
+    assert owner(ask, n, "eu-west-1")["minted"] is True
+    assert owner(ask, n + 2, "eu-west-1")["minted"] is False
 
 
-def test_below_the_floor_nobody_mints(stack: Any, ask: Any) -> None:
+def test_below_the_floor_no_region_mints(stack: Stack, ask: Ask) -> None:
     deploy(*TWO, floors={"integers": 500})
 
-    answer = ask("GET", "/integers/499")
-    assert answer["statusCode"] == 404
-    assert "begins at 500" in answer["document"]["detail"]
-    assert whose(ask, 500)["epoch"] == 1
+    response = ask("GET", "/integers/499")
+    assert response["statusCode"] == 404
+    assert "begins at 500" in response["document"]["detail"]
+    assert owner(ask, 500)["epoch"] == 1
 
 
-def test_an_item_ahead_of_the_record_says_try_again(stack: Any, ask: Any) -> None:
+def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
-    dynamodb = stack.aws.client("dynamodb", HOME)
-    record = dynamodb.get_item(TableName=stack.counters, Key={"counter": {"S": "integers/layouts"}})["Item"]
+    record = raw_item(stack, HOME, "integers/layouts")
     deploy(*THREE)
-    dynamodb.put_item(TableName=stack.counters, Item=record)  # as between the two writes
+    client = stack.aws.client("dynamodb", HOME)
+    client.put_item(TableName=stack.counters, Item=record)  # as between the two writes
 
-    answer = ask("GET", "/integers/1")
-    assert (answer["statusCode"], answer["headers"]["Retry-After"]) == (503, "1")
+    response = ask("GET", "/integers/1")
+    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
 
 
-def test_a_late_coordinator_does_not_overwrite_the_record(stack: Any, ask: Any) -> None:
+def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
     from coordinate.model import Layout as Told
     from coordinate.operations import RecordLayouts
     from coordinate.store import Store
@@ -153,17 +135,10 @@ def test_a_late_coordinator_does_not_overwrite_the_record(stack: Any, ask: Any) 
     store = Store(HOME, stack.layouts, stack.counters)
 
     assert store.carry_out(RecordLayouts(HOME, "integers", (Told(1, 1, TWO),))) is False
-    assert whose(ask, 10**9)["epoch"] == 2
+    assert owner(ask, 10**9)["epoch"] == 2
 
 
-@pytest.mark.parametrize("n", ["0", "01", "-1", "1.0", "9007199254740992", "99999999999999999", "x", "", "%31", "١"])
-def test_what_is_no_integer_is_not_found(stack: Any, ask: Any, n: str) -> None:
-    deploy(*TWO)
-
-    assert ask("GET", f"/integers/{n}")["statusCode"] == 404
-
-
-def test_unknown_counters_and_other_methods_are_told(stack: Any, ask: Any) -> None:
+def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
 
     assert ask("GET", "/nothing/1")["statusCode"] == 404
@@ -173,7 +148,7 @@ def test_unknown_counters_and_other_methods_are_told(stack: Any, ask: Any) -> No
     assert item(stack, HOME, "integers/layouts/1") is None
 
 
-def test_only_the_newest_layouts_are_remembered(stack: Any, ask: Any) -> None:
+def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     for module in ("coordinate.protocol", "coordinate.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     minted: list[int] = []
@@ -185,29 +160,25 @@ def test_only_the_newest_layouts_are_remembered(stack: Any, ask: Any) -> None:
     forgotten = ask("GET", f"/integers/{minted[1]}")
     assert forgotten["statusCode"] == 404
     assert "only known of integers from" in forgotten["document"]["detail"]
-    assert [whose(ask, n)["minted"] for n in minted[2:]] == [True] * 3
-    found = stack.aws.client("dynamodb", HOME).get_item(TableName=stack.counters, Key={"counter": {"S": "integers"}})[
-        "Item"
-    ]
+    assert [owner(ask, n)["minted"] for n in minted[2:]] == [True] * 3
+    found = raw_item(stack, HOME, "integers")
     assert {name for name in found if name.startswith("issued_")} == {"issued_3", "issued_4"}
 
 
-def test_what_was_issued_is_forgotten_too_where_a_region_was_away(stack: Any, ask: Any) -> None:
+def test_a_region_that_was_away_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
     for module in ("coordinate.protocol", "coordinate.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     deploy(*TWO)
     deploy(*TWO[::-1])
     for regions in (("us-east-1",), ("us-east-1", "us-west-2"), ("us-east-1",), TWO):
         deploy(*regions)
-    found = stack.aws.client("dynamodb", "eu-west-1").get_item(
-        TableName=stack.counters, Key={"counter": {"S": "integers"}}
-    )["Item"]
+    found = raw_item(stack, "eu-west-1", "integers")
 
     assert {name for name in found if name.startswith("issued_")} <= {"issued_2", "issued_4", "issued_5"}
 
 
 @given(st.integers(1, 500), st.integers(1, 500))
-def test_what_is_dropped_is_old_and_not_what_is_just_kept(over: int, later: int) -> None:
+def test_only_old_epochs_are_dropped(over: int, later: int) -> None:
     dropped = set(forgotten(over, over + later))
 
     assert over not in dropped
@@ -216,7 +187,7 @@ def test_what_is_dropped_is_old_and_not_what_is_just_kept(over: int, later: int)
         assert over - MAX_PAST in dropped, "so that no more than MAX_PAST stay"
 
 
-def test_the_mint_item_stays_within_one_write_unit(stack: Any) -> None:
+def test_the_mint_item_stays_within_one_write_unit(stack: Stack) -> None:
     name = "n" * 63
     sizes: list[int] = []
     for i, regions in enumerate((TWO, TWO[::-1], TWO, TWO[::-1])):
@@ -228,7 +199,7 @@ def test_the_mint_item_stays_within_one_write_unit(stack: Any) -> None:
     assert sizes[-1] + (MAX_PAST - 3) * (growth + 1) <= 1024, sizes
 
 
-def size_of(stack: Any, key: str) -> int:
-    """DynamoDB guide, "DynamoDB item sizes and formats": names, and numbers of two digits a byte and one more."""
-    found = stack.aws.client("dynamodb", HOME).get_item(TableName=stack.counters, Key={"counter": {"S": key}})["Item"]
+def size_of(stack: Stack, key: str) -> int:
+    """Return an item's bytes: names, and numbers at two digits per byte plus one (DynamoDB guide, "Item sizes")."""
+    found = raw_item(stack, HOME, key)
     return sum(len(name) + (len(v["S"]) if "S" in v else (len(str(v["N"])) + 1) // 2 + 1) for name, v in found.items())

@@ -1,62 +1,67 @@
-"""Several integers of one region, minted by one write."""
+"""The one write that mints, and the reads of the counter table."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 from typing import Any
 
 import pytest
+from aws.dynamodb import DynamoDB
 from coordinate.model import Item
 from mint.table import CeilingReached, CounterTable
 
-from tests.lambda_.laying_out import deploy, item, put_item
+from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
+from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.laying_out import delete_item, deploy, make_table, put_item
 
 
-def test_a_block_is_the_regions_next_integers(ask: Any, stack: Any) -> None:
+def test_a_mint_is_one_call(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
+    calls: list[str] = []
+    call = DynamoDB.call
 
-    first = ask("POST", "/?count=4", "eu-west-1")
-    second = ask("POST", "/?count=1", "eu-west-1")
-    third = ask("POST", "/", "eu-west-1")
+    def counted(dynamodb: DynamoDB, operation: str, request: Any) -> Any:
+        calls.append(operation)
+        return call(dynamodb, operation, request)
 
-    assert first["document"] == {"counter": "integers", "region": "eu-west-1", "integers": [2, 5, 8, 11]}
-    assert second["document"]["integers"] == [14]
-    assert third["document"]["integer"] == 17
+    monkeypatch.setattr(DynamoDB, "call", counted)
+
+    assert CounterTable(stack.counters).mint("integers").integers() == [1]
+    assert calls == ["UpdateItem"]
 
 
-def test_the_largest_block(ask: Any, stack: Any) -> None:
+def test_a_lost_table_is_an_error_until_it_is_laid_out_again(ask: Ask, stack: Stack) -> None:
     deploy()
+    client = stack.aws.client("dynamodb", "us-east-1")
+    client.delete_table(TableName=stack.counters)
 
-    integers = ask("POST", "/?count=1000")["document"]["integers"]
+    missing = ask()
+    make_table(stack.aws, "us-east-1", stack.counters)
+    empty = ask()
 
-    assert integers == list(range(1, 3001, 3))
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["count=0", "count=-1", "count=1001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01",
-     "count=1.0", "count=%201", "count=+1", "count=٣", "count=9999999999999999999999", "count=1%00"],
-)  # fmt: skip
-def test_a_wrong_count_mints_nothing(ask: Any, stack: Any, query: str) -> None:
-    deploy()
-    before = item(stack, "us-east-1")
-
-    answer = ask("POST", f"/?{query}")
-
-    assert answer["statusCode"] == 400
-    assert "count" in answer["document"]["detail"]
-    assert item(stack, "us-east-1") == before
+    assert (missing["statusCode"], missing["headers"]["Retry-After"]) == (503, "1")
+    assert empty["statusCode"] == 404
 
 
-def test_a_block_never_passes_a_ceiling(ask: Any, stack: Any) -> None:
+def test_an_unreachable_table_is_unavailable(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+
+    response = ask()
+
+    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
+
+
+def test_a_block_never_passes_a_ceiling(ask: Ask, stack: Stack) -> None:
     put_item(stack, "us-east-1", Item(issued=1, stride=3, ceiling=10, epoch=1))
 
     assert ask("POST", "/?count=4")["statusCode"] == 503
     assert ask("POST", "/?count=3")["document"]["integers"] == [4, 7, 10]
-    answer = ask("POST", "/?count=2")
-    assert answer["statusCode"] == 503
-    assert "fewer than 2" in answer["document"]["detail"]
-    assert "Retry-After" not in answer["headers"]
+    response = ask("POST", "/?count=2")
+    assert response["statusCode"] == 503
+    assert "fewer than 2" in response["document"]["detail"]
+    assert "Retry-After" not in response["headers"]
 
 
-def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Any, stack: Any) -> None:
+def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
     deploy()
     table = CounterTable(stack.counters)
     assert table.mint("integers").integers() == [1]
@@ -69,7 +74,7 @@ def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Any, stac
     assert block[0] > 30_000
 
 
-def test_a_block_at_a_fenced_ceiling_that_it_does_not_fit_under_waits(stack: Any) -> None:
+def test_a_block_that_does_not_fit_below_a_fenced_ceiling_can_wait(stack: Stack) -> None:
     put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1, fenced=True))
     table = CounterTable(stack.counters)
 
@@ -79,7 +84,32 @@ def test_a_block_at_a_fenced_ceiling_that_it_does_not_fit_under_waits(stack: Any
     assert table.mint("integers").integers() == [10]
 
 
-def test_an_unknown_counter_has_no_blocks(ask: Any, stack: Any) -> None:
+def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
+    lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
+    with FaultyServer(lost, lost, good) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        integers = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(3)]
 
-    assert ask("POST", "/nonesuch?count=5")["statusCode"] == 404
+    assert integers == [7, 10, 13]  # 1 and 4 were minted, and nobody heard of them
+
+
+def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy()
+    lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
+    with FaultyServer(good, lost, good) as server:  # the first asks for stride and ceiling
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+
+        assert ask("POST", "/?count=2", warm=True)["document"]["integers"] == [7, 10]
+
+
+def test_a_counter_exists_from_its_layout_on_until_its_item_is_lost(stack: Stack) -> None:
+    table = CounterTable(stack.counters)
+    assert not table.exists("integers")
+
+    deploy()
+    assert table.exists("integers")
+    assert not table.exists("orders")
+
+    delete_item(stack, HOME)
+    assert not table.exists("integers")

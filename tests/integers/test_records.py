@@ -1,0 +1,48 @@
+"""The records' keys and attributes."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from integers.lattice import MAX_INTEGER
+from integers.layouts import Layout
+from integers.names import COUNTER_NAME
+from integers.records import (
+    STANDING_KEY,
+    counter_of,
+    issued_in,
+    layouts_attribute,
+    layouts_key,
+    layouts_of,
+    regions_attribute,
+    regions_of,
+)
+
+regions = st.lists(st.text(min_size=1, max_size=20), max_size=5).map(tuple)
+layouts = st.lists(st.builds(Layout, st.integers(1, 10**6), st.integers(1, MAX_INTEGER), regions), max_size=5).map(
+    tuple
+)
+
+
+@given(layouts)
+def test_layouts_are_read_as_they_were_written(written: tuple[Layout, ...]) -> None:
+    attribute = json.loads(json.dumps(layouts_attribute(written)))
+
+    assert layouts_of(attribute) == written
+
+
+@given(regions)
+def test_regions_are_read_as_they_were_written(written: tuple[str, ...]) -> None:
+    assert regions_of(regions_attribute(written)) == written
+
+
+@given(st.from_regex(COUNTER_NAME, fullmatch=True))
+def test_only_an_items_key_is_a_counters(name: str) -> None:
+    assert counter_of(name) == name
+    assert counter_of(layouts_key(name)) is None
+    assert counter_of(STANDING_KEY) is None
+
+
+def test_the_attribute_of_a_past_epoch() -> None:
+    assert issued_in(3) == "issued_3"

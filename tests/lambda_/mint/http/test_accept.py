@@ -1,0 +1,46 @@
+"""The client chooses the format."""
+
+import pytest
+from mint.http.accept import preferred
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import deploy
+
+
+@pytest.mark.parametrize(
+    ("accept", "text"),
+    [
+        ("*/*", False),
+        ("", False),
+        ("application/json", False),
+        ("text/plain", True),
+        ("text/*", True),
+        ("text/plain, application/json", False),
+        ("application/json;q=0.5, text/plain", True),
+        ("text/plain;q=0.5, */*;q=0.1", True),
+        ("text/plain;q=0, */*", False),
+        ("text/html;q=0", False),
+        ("text/plain, text/html", True),
+        ("text/html, application/json", False),
+        ("TEXT/PLAIN", True),
+        ("text/plain;q=x", True),
+        (",;,q=;;", False),
+    ],
+)
+def test_the_client_chooses_the_format(ask: Ask, stack: Stack, accept: str, text: bool) -> None:
+    deploy()
+
+    response = ask("GET", "/", accept=accept)
+
+    assert response["headers"]["Content-Type"] == ("text/plain; charset=utf-8" if text else "application/json")
+    assert response["headers"]["Vary"] == "Accept"
+    assert response["body"] == ("1\n" if text else '{"counter": "integers", "region": "us-east-1", "integer": 1}')
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [("text/html", "html"), ("text/html;q=0.5, text/plain", "text"), ("text/*", "text"), ("image/png", "json")],
+)
+def test_html_is_a_choice_where_there_is_a_page(accept: str, expected: str) -> None:
+    assert preferred(accept, html=True) == expected
+    assert preferred(accept, html=False) != "html"

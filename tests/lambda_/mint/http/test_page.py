@@ -1,0 +1,73 @@
+"""A browser gets the page; loading it mints nothing."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+from mint.http.page import page
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import deploy
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/", "/integers", "/integers?count=5"])
+def test_a_browser_gets_the_page_and_no_integer(ask: Ask, stack: Stack, path: str) -> None:
+    deploy()
+
+    response = ask("GET", path, accept=BROWSER)
+
+    assert (response["statusCode"], response["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert ask("POST", "/", accept=BROWSER)["document"]["integer"] == 1
+
+
+def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
+    deploy("us-east-1")
+    base = deploy("us-east-1", "eu-west-1")["counters"]["integers"]["base"]
+
+    body = ask("GET", "/", accept="text/html")["body"]
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', body)
+    assert json.loads(data) == {
+        "counter": "integers",
+        "region": "us-east-1",
+        "layouts": [
+            {"epoch": 1, "base": 1, "regions": ["us-east-1"]},
+            {"epoch": 2, "base": base, "regions": ["us-east-1", "eu-west-1"]},
+        ],
+        "exists": True,
+        "open": False,
+    }
+
+
+@pytest.mark.parametrize("coordinator", ["", "arn:aws:lambda:us-east-1:000000000000:function:coordinate"])
+def test_the_page_knows_whether_its_counter_exists_and_can_be_created(ask: Ask, stack: Stack, coordinator: str) -> None:
+    deploy()
+    if coordinator:
+        stack.monkeypatch.setenv("COORDINATOR", coordinator)
+
+    for path, exists in {"/": True, "/integers": True, "/nope": False}.items():
+        (data,) = re.findall(r'id="data">(.*?)</script>', ask("GET", path, accept="text/html")["body"])
+        assert (json.loads(data)["exists"], json.loads(data)["open"]) == (exists, bool(coordinator))
+
+
+def test_the_pages_policy_allows_only_its_own_scripts_and_styles(ask: Ask, stack: Stack) -> None:
+    response = ask("GET", "/nothing", accept="text/html")
+
+    policy = dict(directive.split(" ", 1) for directive in response["headers"]["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in str(policy)
+    for element in ("style", "script"):
+        (part,) = re.findall(f"<{element}>(.*?)</{element}>", response["body"], re.DOTALL)
+        assert policy[f"{element}-src"] == f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'"
+    assert not re.search(r"""(?:src|href)=["'](?!data:)""", response["body"])
+
+
+def test_no_data_can_end_the_script() -> None:
+    body = page("</script><script>alert(1)", "eu-west-1", [], exists=False, open_counters=False)["body"]
+
+    assert "</script><script>alert" not in body
+    (data,) = re.findall(r'id="data">(.*?)</script>', body)
+    assert json.loads(data)["counter"] == "</script><script>alert(1)"

@@ -1,0 +1,91 @@
+"""Wrong parts of a request are refused, and say what is allowed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mint.http.parameters import after_parameter, idempotency_key
+from mint.http.reply import Problem
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import deploy, item
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["count=0", "count=-1", "count=1001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01",
+     "count=1.0", "count=%201", "count=+1", "count=٣", "count=9999999999999999999999", "count=1%00"],
+)  # fmt: skip
+def test_a_wrong_count_mints_nothing(ask: Ask, stack: Stack, query: str) -> None:
+    deploy()
+    before = item(stack, "us-east-1")
+
+    response = ask("POST", f"/?{query}")
+
+    assert response["statusCode"] == 400
+    assert "count" in response["document"]["detail"]
+    assert item(stack, "us-east-1") == before
+
+
+@pytest.mark.parametrize("key", ["", " ", '""', '"', '"a', 'a"b\x7f', "a b", "é", "a" * 256, '"a\\b"', '"a"b"', "a\tb"])
+def test_a_bad_key_mints_nothing(ask: Ask, stack: Stack, key: str) -> None:
+    deploy()
+    before = item(stack, "us-east-1")
+
+    assert ask("POST", "/", idempotency_key=key)["statusCode"] == 400
+    assert item(stack, "us-east-1") == before
+
+
+def test_a_key_of_255_characters_is_good(ask: Ask, stack: Stack) -> None:
+    deploy()
+
+    assert ask("POST", "/", idempotency_key="~" * 255)["statusCode"] == 200
+
+
+def test_bare_and_quoted_are_the_same_key(ask: Ask, stack: Stack) -> None:
+    deploy()
+
+    assert ask("POST", "/", idempotency_key="k")["body"] == ask("POST", "/", idempotency_key='"k"')["body"]
+
+
+@pytest.mark.parametrize("n", ["0", "01", "-1", "1.0", "9007199254740992", "99999999999999999", "x", "", "%31", "١"])
+def test_an_invalid_integer_is_not_found(stack: Stack, ask: Ask, n: str) -> None:
+    deploy("us-east-1", "eu-west-1")
+
+    assert ask("GET", f"/integers/{n}")["statusCode"] == 404
+
+
+@pytest.mark.parametrize("given", ["a, b", "a, a", '"a", "b"', '"a", b', "a,b", ",", "a,"])
+def test_two_keys_are_refused_as_such(given: str) -> None:
+    with pytest.raises(Problem, match="given more than once") as problem:
+        idempotency_key({"idempotency-key": given})
+
+    assert problem.value.status == 400
+
+
+@pytest.mark.parametrize(("given", "key"), [('"a,b"', "a,b"), (r'"a\"b"', 'a"b'), (r'"a\\b"', r"a\b"), (" k ", "k")])
+def test_a_quoted_key_may_hold_a_comma_a_quote_and_a_backslash(given: str, key: str) -> None:
+    assert idempotency_key({"idempotency-key": given}) == key
+
+
+def test_without_a_key_there_is_none() -> None:
+    assert idempotency_key({}) is None
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=255))
+def test_every_key_can_be_sent_quoted(key: str) -> None:
+    quoted = key.replace("\\", "\\\\").replace('"', '\\"')
+
+    assert idempotency_key({"idempotency-key": f'"{quoted}"'}) == key
+
+
+@pytest.mark.parametrize("after", ["orders", "orders/layouts", None])
+def test_a_list_continues_after_what_a_page_gave(after: str | None) -> None:
+    assert after_parameter([("after", after)] if after else []) == after
+
+
+@pytest.mark.parametrize("after", ["", "Orders", "/standing", "a/b", "a/layouts/layouts"])
+def test_a_list_does_not_continue_after_anything_else(after: str) -> None:
+    with pytest.raises(Problem) as problem:
+        after_parameter([("after", after)])
+
+    assert problem.value.status == 400

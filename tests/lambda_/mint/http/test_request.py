@@ -1,0 +1,125 @@
+"""What an event asks for."""
+
+from typing import Any
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+import mint.handler
+import pytest
+from mint.http.reply import Problem
+from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, request_of
+from mint.table import CounterTable
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import deploy, item
+
+
+def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, Any]:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    http = {"http": {"method": method, "path": path}}
+    return {"requestContext": http, "rawPath": path, "rawQueryString": query, "headers": sent}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "expected"),
+    [
+        ("GET", "/", "", Mint("integers")),
+        ("POST", "/orders", "", Mint("orders")),
+        ("POST", "/orders", "count=3", Mint("orders", 3)),
+        ("POST", "//orders", "", Mint("orders")),
+        ("POST", "///", "", Mint("integers")),
+        ("GET", "/orders/7", "", OwnerOf("orders", 7)),
+        ("HEAD", "/orders/7", "", OwnerOf("orders", 7)),
+        ("GET", "//orders/7", "", OwnerOf("orders", 7)),
+        ("PUT", "/orders", "", CreateCounter("orders")),
+        ("GET", "/-/counters", "", ListCounters(100, None)),
+        ("HEAD", "/-/counters", "limit=5&after=orders", ListCounters(5, "orders")),
+    ],
+)
+def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
+    assert request_of(event(method, path, query), "integers") == expected
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_health_is_read(method: str) -> None:
+    assert isinstance(request_of(event(method, "/-/health"), "integers"), Health)
+
+
+def test_headers_are_read_in_any_case() -> None:
+    read = request_of(event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain"), "integers")
+
+    assert read == Mint("integers", None, "k", True)
+
+
+@pytest.mark.parametrize(("accept", "expected"), [("text/html", Page("integers")), ("*/*", Mint("integers"))])
+def test_only_get_can_have_the_page(accept: str, expected: object) -> None:
+    assert request_of(event("GET", "/", accept=accept), "integers") == expected
+    assert request_of(event("POST", "/", accept=accept), "integers") == Mint("integers")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("HEAD", "/", "GET, POST"),
+        ("PUT", "/", "GET, POST"),
+        ("HEAD", "/orders", "GET, POST, PUT"),
+        ("POST", "/orders/7", "GET, HEAD"),
+        ("POST", "/-/health", "GET, HEAD"),
+        ("DELETE", "/-/counters", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_is_not_possible_says_which_are(method: str, path: str, allow: str) -> None:
+    with pytest.raises(Problem) as problem:
+        request_of(event(method, path), "integers")
+
+    assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
+
+
+@pytest.mark.parametrize("path", ["/orders/", "//orders/", "/-/"])
+def test_a_path_that_ends_with_a_slash_says_so(path: str) -> None:
+    with pytest.raises(Problem, match="nothing follows the last slash") as problem:
+        request_of(event("POST", path), "integers")
+
+    assert problem.value.status == 404
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_other_methods_mint_nothing_and_say_what_does(ask: Ask, stack: Stack, method: str) -> None:
+    deploy()
+    before = item(stack, "us-east-1")
+
+    response = ask(method)
+
+    assert (response["statusCode"], response["headers"]["Allow"]) == (405, "GET, POST")
+    assert item(stack, "us-east-1") == before
+
+
+@pytest.mark.parametrize("path", ["/Orders", "/a/b", "/orders/", "/-x", "/..", "/" + "a" * 64, '/"', "/a b", "/é"])
+def test_an_invalid_name_is_not_found_without_a_call_to_the_table(
+    ask: Ask, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CounterTable, "mint", lambda *_: pytest.fail("the table was called"))
+
+    assert ask("GET", path)["statusCode"] == 404
+
+
+def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
+    deploy()
+    before = item(stack, "us-east-1")
+    request = {"requestContext": {"http": {"method": "POST"}}, "rawPath": "/", "body": "x" * 70_000}
+
+    assert ask("GET", "/" + "a" * 5000)["statusCode"] == 414
+    assert mint.handler.handler(request, None)["statusCode"] == 413
+    assert item(stack, "us-east-1") == before
+
+
+@pytest.mark.parametrize(("size", "status"), [(64 * 1024 // 3 * 4, 200), (90 * 1024, 413)])
+def test_a_body_is_measured_as_it_was_sent(stack: Stack, size: int, status: int) -> None:
+    deploy()
+    event = {
+        "requestContext": {"http": {"method": "POST"}},
+        "rawPath": "/",
+        "body": "x" * size,
+        "isBase64Encoded": True,
+    }
+
+    assert mint.handler.handler(event, None)["statusCode"] == status

@@ -1,0 +1,70 @@
+"""While a counter is fenced, a request waits, but not for long."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from aws import deadline
+from coordinate.model import Item
+from mint import fence
+from mint.fence import wait_out_fence
+from mint.table import CeilingReached
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import put_item
+
+
+def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mint.fence.MAX_WAIT", 0.3)
+    put_item(stack, "us-east-1", Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True))
+
+    response = ask()
+
+    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
+
+
+def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    fenced = Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True)
+    put_item(stack, "us-east-1", fenced)
+    opened = replace(fenced, issued=97, ceiling=10**9, epoch=2, fenced=False)
+    monkeypatch.setattr("mint.fence.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
+
+    assert ask()["document"]["integer"] == 100
+
+
+def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("mint.fence.time.sleep", waits.append)
+    results = iter([CeilingReached(fenced=True)] * 5)
+
+    def mint() -> int:
+        if error := next(results, None):
+            raise error
+        return 7
+
+    assert wait_out_fence(mint) == 7
+    assert len(waits) == 6
+    assert all(0 <= wait <= fence.MAX_PAUSE for wait in waits)
+
+
+def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mint.fence.time.sleep", lambda _: None)
+    calls: list[None] = []
+
+    def mint() -> int:
+        calls.append(None)
+        raise CeilingReached(fenced=False)
+
+    with pytest.raises(CeilingReached):
+        wait_out_fence(mint)
+    assert len(calls) == 1
+
+
+def test_it_does_not_outlast_the_invocation(credentials: None) -> None:
+    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
+
+    with pytest.raises(CeilingReached) as reached:
+        wait_out_fence(lambda: pytest.fail("there is no time to mint"))
+    assert reached.value.fenced
