@@ -98,7 +98,14 @@ def test_every_answer_and_every_record_is_the_same(stack: Stack) -> None:
 def test_a_condition_that_is_taken_out_is_a_difference(stack: Stack, condition: str) -> None:
     tables = Tables(stack)
 
-    @settings(PATIENT, derandomize=True, database=None, phases=[Phase.generate], report_multiple_bugs=False)
+    @settings(
+        PATIENT,
+        max_examples=1_000,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        report_multiple_bugs=False,
+    )
     @given(WORLDS, STEPS)
     def same(world: World, steps: list[Step]) -> None:
         compare(replace(world, without=condition), tables, steps)
