@@ -170,7 +170,7 @@ def test_what_does_not_fit_in_the_time_goes_on_when_run_again(stack: Any, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(tests.lambda_.laying_out, "CONTEXT", SimpleNamespace(get_remaining_time_in_millis=remaining))
-        with pytest.raises(CoordinatorError, match=r"of 60 counters stand as wanted; time ran out. Deploy again"):
+        with pytest.raises(CoordinatorError, match=r"of 60 counters are done; time ran out. Deploy again"):
             deploy("us-east-1", counters=names)
     settled = deploy("us-east-1", counters=names)["counters"]
     assert {entry["epoch"] for entry in settled.values()} == {2}
