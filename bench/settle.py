@@ -1,8 +1,8 @@
 """How long a change of layout takes, with real latencies between regions: `python -m bench.settle`.
 
-The coordinator's own code (protocol, driver, threads) runs against tables in memory that answer after
-150 ms where the call leaves the home region and after 5 ms where it does not. Signing and parsing cost
-processor time besides: some 1.5 ms a call with boto3, which the last column adds for one processor.
+The coordinator's own code (the protocol, and the threads that run it) works on tables in memory. They
+answer after 150 ms if the call leaves the home region, and after 5 ms if it doesn't. Signing and parsing
+also take processor time, about 1.5 ms per call with boto3; the last column counts it, for one processor.
 """
 
 import time
@@ -10,12 +10,13 @@ from collections.abc import Generator
 from threading import Lock
 from typing import Any
 
+from simulation.world import World  # puts `lambda` on the import path, for the imports below
+
+# isort: split
 from coordinate.model import Register, Wish
 from coordinate.operations import Operation
 from coordinate.protocol import settle
 from coordinate.run import settle_all
-
-from simulation.world import World  # first: it puts `lambda` on the import path
 
 ABROAD = 0.150
 AT_HOME = 0.005
@@ -33,13 +34,15 @@ class Counters:
         self.lock = Lock()
         self.worlds = {name: World(standing=regions) for name in names}
 
-    def wish(self, regions: tuple[str, ...]) -> None:
+    def deploy(self, regions: tuple[str, ...]) -> None:
+        """Make the tables of these regions and record that they are asked for."""
         for world in self.worlds.values():
-            world.standing = regions
+            world.stand(regions)
             for region in regions:
-                world.tables.setdefault(region, None)
+                world.make_table(region)
 
     def carry_out(self, named: tuple[str, Operation]) -> Any:
+        """Carry out one operation of the named counter, after the time that the call takes."""
         name, operation = named
         region = getattr(operation, "region", self.home)
         time.sleep(AT_HOME if region == self.home else ABROAD)
@@ -49,7 +52,7 @@ class Counters:
 
 
 def named(name: str, steps: Any) -> Generator[Any, Any, Any]:
-    """The counter's steps, each operation with its counter's name."""
+    """Return the counter's steps, each operation with the counter's name."""
     try:
         batch = next(steps)
         while True:
@@ -59,8 +62,8 @@ def named(name: str, steps: Any) -> Generator[Any, Any, Any]:
 
 
 def change(counters: Counters, regions: tuple[str, ...]) -> tuple[float, int, list[Register]]:
-    """Settle every counter on `regions`: seconds, calls, what stands."""
-    counters.wish(regions)
+    """Bring every counter to `regions`. Return the seconds and calls that it took, and the registers."""
+    counters.deploy(regions)
     counters.calls = 0
     began = time.perf_counter()
     settlings = (named(name, settle(name, Wish(regions), "token")) for name in counters.worlds)
@@ -70,6 +73,7 @@ def change(counters: Counters, regions: tuple[str, ...]) -> tuple[float, int, li
 
 
 def main() -> None:
+    """Print a table of changes, and how long each took."""
     print(f"{'counters':>8}  {'regions':>8}  {'what':<14}  {'calls':>7}  {'seconds':>8}  {'with signing':>12}")
     for count, size in ((100, 30), (5000, 3)):
         regions = tuple(f"region-{n}" for n in range(1, size + 1))

@@ -1,4 +1,4 @@
-"""The tables in memory, and random schedules of coordinators over them: for the tests and the bench.
+"""The tables in memory, and coordinators that run on them in any order: for the tests and the bench.
 
 `lambda` is a Python keyword, so the functions' folders are not a package: they go on the import path.
 """

@@ -1,9 +1,13 @@
-"""The tables in memory: the same operations and conditions as on DynamoDB, each of which can be taken out."""
+"""The tables in memory: the same operations, conditions and answers as on DynamoDB, for one counter.
+
+`coordinate/store.py` and `mint/table.py` make the same writes on DynamoDB. tests/simulation/test_world.py
+runs random operations on both and compares every answer and every record.
+"""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from coordinate.model import Item, Refused, Register
+from coordinate.model import MAX_PAST, Item, Refused, Register
 from coordinate.operations import (
     CreateRegister,
     FenceItem,
@@ -18,116 +22,155 @@ from coordinate.operations import (
     ReplaceRegister,
 )
 
+from integers.layouts import Layout
+
 CONDITIONS = (
-    "create: none exists",
-    "create: standing",
+    "mint: below the ceiling",
+    "create: no register",
+    "create: regions stand",
     "replace: unchanged",
-    "decide: standing",
+    "replace: regions stand",
     "renew: that epoch",
     "renew: not being opened",
-    "place: none or the other's",
+    "record: newer",
+    "place: no item or the other's",
     "open: own token",
     "fence: this epoch",
     "fence: not fenced",
     "fence: issued within",
 )
-"""Every condition of every write, by name."""
-
-
-class Duplicate(AssertionError):
-    """An integer was minted twice."""
+"""Every condition of every write, by name. Any one can be taken out, to see that it is needed."""
 
 
 class NoTable(Refused):
-    """A write to a region whose table is gone: only a coordinator out of date tries that."""
+    """A write to a region whose table does not exist: DynamoDB answers it with an error, and the store refuses."""
+
+
+@dataclass(slots=True)
+class Table:
+    """One region's counter table, as far as one counter is concerned."""
+
+    item: Item | None = None
+    issued_in: dict[int, int] = field(default_factory=dict[int, int])
+    """The last integer issued in each past epoch, which the item keeps for questions about owners."""
+    layouts: tuple[Layout, ...] = ()
+    """The layouts recorded beside the item. Neither minting nor the protocol reads them."""
 
 
 @dataclass
 class World:
-    """One counter: its register and its item in every region that has a table (None: a table without the item)."""
+    """One counter's register, and the table of every region that has one.
+
+    `without` names a condition that always holds, whatever is found.
+    """
 
     without: str | None = None
     standing: tuple[str, ...] | None = None
     register: Register | None = None
-    tables: dict[str, Item | None] = field(default_factory=dict[str, Item | None])
-    minted: dict[int, str] = field(default_factory=dict[int, str])
-    tokens: int = 0
+    tables: dict[str, Table] = field(default_factory=dict[str, Table])
 
-    def holds(self, name: str, condition: bool) -> bool:
-        return condition or name == self.without
+    def __post_init__(self) -> None:
+        if self.without is not None and self.without not in CONDITIONS:
+            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS)}")
+
+    def make_table(self, region: str) -> None:
+        """Make a region's table if there is none."""
+        if region not in self.tables:
+            self.tables[region] = Table()
+
+    def delete_table(self, region: str) -> None:
+        """Delete a region's table with all that is in it."""
+        self.tables.pop(region, None)
+
+    def stand(self, regions: tuple[str, ...]) -> None:
+        """Record the regions that a deployment asks for, as `Store.stand` does."""
+        self.standing = regions
 
     def mint(self, region: str) -> int | None:
-        """The one write of the request path. None: no item, or the ceiling is reached."""
-        item = self.tables.get(region)
-        if item is None or item.issued >= item.ceiling:
+        """Mint one integer, as `CounterTable.mint` does. Return None if no item or no integer is left."""
+        table = self.tables.get(region)
+        if table is None or (item := table.item) is None:
+            return None
+        if not self._holds("mint: below the ceiling", item.issued < item.ceiling):
             return None
         integer = item.issued + item.stride
-        self.tables[region] = replace(item, issued=integer)
-        if integer in self.minted:
-            raise Duplicate(f"{integer} was minted in {self.minted[integer]} and again in {region}")
-        self.minted[integer] = region
+        table.item = replace(item, issued=integer)
         return integer
 
     def carry_out(self, operation: Operation) -> Any:
+        """Carry out one operation and answer as `operations.py` says.
+
+        Raises:
+            NoTable: a write to a region that has no table.
+        """
         match operation:
             case ReadStanding():
                 return self.standing
             case ReadRegister():
                 return self.register
             case ReadItem(region, _):
-                return self.tables.get(region)
+                table = self.tables.get(region)
+                return None if table is None else table.item
             case CreateRegister(register):
-                held = self.holds("create: none exists", self.register is None)
-                held = held and self.holds("create: standing", self.standing == register.regions)
+                held = self._holds("create: no register", self.register is None)
+                held = held and self._holds("create: regions stand", self.standing == register.regions)
                 if held:
                     self.register = register
                 return held
             case ReplaceRegister(old, new, standing):
-                held = self.holds("replace: unchanged", self.register == old)
-                held = held and self.holds("decide: standing", standing is None or self.standing == standing)
+                held = self._holds("replace: unchanged", self.register == old)
+                held = held and self._holds("replace: regions stand", standing is None or self.standing == standing)
                 if held:
                     self.register = new
                 return held
-            case RecordLayouts(region):  # for those who ask; nothing here goes by it
-                if region not in self.tables:
-                    raise NoTable(region)
-                return True
             case _:
-                return self._write_item(operation)
+                table = self.tables.get(operation.region)
+                if table is None:
+                    raise NoTable(operation.region)
+                return self._write(table, operation)
 
-    def _write_item(self, operation: RenewItem | PlaceItem | OpenItem | FenceItem) -> bool:
-        region = operation.region
-        if region not in self.tables:
-            raise NoTable(region)
-        item = self.tables[region]
+    def _write(self, table: Table, operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | FenceItem) -> bool:
+        match operation:
+            case RecordLayouts(_, _, layouts):
+                newer = not table.layouts or table.layouts[-1].epoch < layouts[-1].epoch
+                held = self._holds("record: newer", newer)
+                if held:
+                    table.layouts = layouts
+                return held
+            case PlaceItem(_, _, new, instead_of):
+                item = table.item
+                free = item is None if instead_of is None else item is not None and item.opening == instead_of
+                held = self._holds("place: no item or the other's", free)
+                if held:
+                    table.item, table.issued_in = new, {}
+                return held
+            case _:
+                return table.item is not None and self._update(table, table.item, operation)
+
+    def _update(self, table: Table, item: Item, operation: RenewItem | OpenItem | FenceItem) -> bool:
         match operation:
             case RenewItem(_, _, new, over):
-                held = item is not None and self.holds("renew: that epoch", item.epoch == over)
-                held = held and item is not None and self.holds("renew: not being opened", item.opening is None)
-                after = new
-            case PlaceItem(_, _, new, instead_of):
-                there = item.opening if item is not None else None
-                same = item is None if instead_of is None else there == instead_of
-                held = self.holds("place: none or the other's", same)
-                after = new
+                held = self._holds("renew: that epoch", item.epoch == over)
+                held = held and self._holds("renew: not being opened", item.opening is None)
+                if held:
+                    table.item = new
+                    table.issued_in = _remembered(table.issued_in, over, new.epoch) | {over: item.issued}
             case OpenItem(_, _, token, ceiling):
-                held = item is not None and self.holds("open: own token", item.opening == token)
-                after = replace(item, ceiling=ceiling, fenced=False, opening=None) if item else None
+                held = self._holds("open: own token", item.opening == token)
+                if held:
+                    table.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
             case FenceItem(_, _, epoch, ceiling):
-                held = item is not None
-                if item is not None:
-                    held = self.holds("fence: this epoch", item.epoch == epoch)
-                    held = held and self.holds("fence: not fenced", not item.fenced)
-                    held = held and self.holds("fence: issued within", item.issued <= ceiling)
-                after = replace(item, ceiling=ceiling, fenced=True) if item else None
-        if held:
-            self.tables[region] = after
-            if isinstance(operation, FenceItem):
-                self._check_fence(after)
+                held = self._holds("fence: this epoch", item.epoch == epoch)
+                held = held and self._holds("fence: not fenced", not item.fenced)
+                held = held and self._holds("fence: issued within", item.issued <= ceiling)
+                if held:
+                    table.item = replace(item, ceiling=ceiling, fenced=True)
         return held
 
-    def _check_fence(self, item: Item | None) -> None:
-        """An epoch that nobody has decided to end would stand still once its headroom is minted."""
-        register = self.register
-        if register is None or register.next is None or (item is not None and register.epoch < item.epoch):
-            raise AssertionError("an epoch was fenced that nobody had decided to end")
+    def _holds(self, name: str, condition: bool) -> bool:
+        return condition or name == self.without
+
+
+def _remembered(issued_in: dict[int, int], over: int, epoch: int) -> dict[int, int]:
+    """Return what an item still remembers in `epoch`, which comes after `over`: at most `MAX_PAST` epochs back."""
+    return {past: issued for past, issued in issued_in.items() if not over - MAX_PAST <= past < epoch - MAX_PAST}

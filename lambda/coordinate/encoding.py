@@ -11,6 +11,7 @@ Attributes = dict[str, Any]
 
 
 def register_attributes(register: Register) -> Attributes:
+    """Return a register as it is stored in the layouts table."""
     attributes: Attributes = {
         "counter": {"S": register.counter},
         "epoch": {"N": str(register.epoch)},
@@ -28,6 +29,7 @@ def register_attributes(register: Register) -> Attributes:
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
+    """Return the register that `register_attributes` encoded."""
     following = attributes.get("next")
     return Register(
         counter=attributes["counter"]["S"],
@@ -42,7 +44,10 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
 
 
 def item_values(item: Item) -> Attributes:
-    """All but the key. `fenced` and `opening` are there only when they are so: conditions ask for that."""
+    """Return an item's attributes, without its key.
+
+    `fenced` and `opening` are stored only if they are set: conditions test whether they exist.
+    """
     attributes: Attributes = {
         "issued": {"N": str(item.issued)},
         "stride": {"N": str(item.stride)},
@@ -57,6 +62,7 @@ def item_values(item: Item) -> Attributes:
 
 
 def item_of(attributes: Mapping[str, Any]) -> Item:
+    """Return the item that `item_values` encoded. What it keeps of past epochs is left out."""
     return Item(
         issued=int(attributes["issued"]["N"]),
         stride=int(attributes["stride"]["N"]),

@@ -1,4 +1,4 @@
-"""The entry: a deployment's wish, or a request to create counters."""
+"""The function's entry point: carries out a deployment's request, or creates counters."""
 
 import os
 import secrets
@@ -17,18 +17,22 @@ from .run import settle_all
 from .store import Store
 
 RESERVE = 60_000
-"""Milliseconds before the function's time-out at which no further counter is begun."""
+"""No further counter is begun in the last so many milliseconds before the function's time-out."""
 
 
 class CoordinatorError(Exception):
-    """What the deployment shows its user: one message, with all that was refused."""
+    """What the deployment shows its user: one message with everything that was refused."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Settle what the event asks for (`request.py` says what it may be) and report how the counters stand.
+    """Carry out what the event asks for (`request.py` says what it may be), and report the counters' layouts.
+
+    Returns:
+        `counters`, the layout of each counter that was asked for; `created`, which of them are new, both in
+        the order of the request; and `registered`, how many counters were settled.
 
     Raises:
-        CoordinatorError: something was refused, or time ran out; running it again goes on where it stopped.
+        CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
     if event.get("tf", {}).get("action") == "delete":
         return {}
@@ -41,23 +45,25 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 def _coordinate(request: Request, context: Any) -> dict[str, Any]:
     store = Store(os.environ["AWS_REGION"], os.environ["LAYOUTS_TABLE"], os.environ["COUNTERS_TABLE"])
     token = secrets.token_hex(16)
-    if request.regions is None:  # create: whatever layout stands
+    if request.regions is None:  # create
         if store.carry_out(ReadStanding()) is None:
             raise nothing_deployed(", ".join(request.counters))
         counters = list(request.counters)
     else:
-        # From here on no coordinator with another wish can decide anything, and counters created
-        # meanwhile get these regions: so one look at the registers sees all that must follow.
+        # From here on, no coordinator that was asked for other regions can decide a change, and a counter that
+        # is created gets these regions. So one scan of the registers finds every counter that must change.
         store.stand(request.regions)
         counters = list(dict.fromkeys((*request.counters, *(register.counter for register in store.registered()))))
         unknown = sorted(set(request.floors) - set(counters))
         if unknown:
-            raise Refused(f"floors: there is no counter {', '.join(unknown)}; add it to counters, or take it out here.")
+            raise Refused(
+                f"floors: there is no counter {', '.join(unknown)}; add it to counters, or remove it from floors."
+            )
 
     def settlings() -> Any:
         return (settle(name, Wish(request.regions, request.floors.get(name, 0)), token) for name in counters)
 
-    stand, refused, all_begun = settle_all(
+    settled, refused, all_begun = settle_all(
         settlings(),
         journal(store.carry_out),
         lambda: context.get_remaining_time_in_millis() > RESERVE,
@@ -65,14 +71,16 @@ def _coordinate(request: Request, context: Any) -> dict[str, Any]:
     if refused:
         raise Refused(_listed(refused))
     if not all_begun:
-        raise Refused(f"{len(stand)} of {len(counters)} counters stand as wanted; time ran out. Deploy again to go on.")
+        again = "Send the request again" if request.regions is None else "Deploy again"
+        raise Refused(f"{len(settled)} of {len(counters)} counters are done; time ran out. {again} to continue.")
     if request.regions is not None and (standing := store.carry_out(ReadStanding())) != request.regions:
         raise superseded(standing)
-    reported = [register for register in stand if register.counter in request.counters]
+    registers = {register.counter: register for register in settled}
+    reported = [registers[counter] for counter in request.counters]
     return {
         "counters": {register.counter: _report(register) for register in reported},
         "created": [register.counter for register in reported if register.born == token],
-        "registered": len(stand),
+        "registered": len(settled),
     }
 
 

@@ -1,4 +1,4 @@
-"""What happens to a layout, one JSON line a phase, in the function's log."""
+"""Logs each phase of each counter as one JSON line: created, decided, fenced, opened."""
 
 import json
 import sys
@@ -11,9 +11,9 @@ from .operations import CreateRegister, Operation, ReplaceRegister
 
 
 def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
-    """The same, and a line for every step that a register takes."""
+    """Return a function that does what `carry_out` does, and logs every change of a register."""
 
-    def carried_out(operation: Operation) -> Any:
+    def carry_out_and_log(operation: Operation) -> Any:
         answer = carry_out(operation)
         match operation:
             case CreateRegister(register) if answer:
@@ -24,7 +24,7 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
                 pass
         return answer
 
-    return carried_out
+    return carry_out_and_log
 
 
 def _phase(old: Register, new: Register) -> str:
@@ -45,5 +45,5 @@ def _write(phase: str, register: Register) -> None:
     }
     if register.next is not None:
         line["next"] = {"regions": register.next.regions, "floor": register.next.floor}
-    # Lambda passes a line that is JSON through as it is (Lambda guide, "Using JSON log format").
+    # Lambda passes on a line of JSON unchanged (Lambda guide, "Using JSON log format").
     sys.stderr.write(json.dumps(line) + "\n")

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from integers.layouts import Layout
 
 HEADROOM = 10_000
-"""Integers that a region may still mint between fence and opening."""
+"""How many integers a region may still mint between its fence and the opening of the next epoch."""
 
 MAX_PAST = 40
-"""Past layouts that are kept. With what was issued in so many, an item stays within one write unit."""
+"""How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The layout that has been decided to follow. `floor`: mint nothing below it again; 0 is none."""
+    """The layout that was decided to follow. Nothing is minted below `floor` again; 0 means no floor."""
 
     regions: tuple[str, ...]
     floor: int = 0
@@ -21,10 +21,10 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One counter's layout: the truth that every coordinator goes by. Epochs count from 1.
+    """One counter's layout, which every coordinator follows. Epochs count from 1.
 
-    `born` is the token of the coordinator that created it: a register of the same counter in a stack
-    that was destroyed and deployed anew is another one, whatever else is equal.
+    `born` is the token of the coordinator that created the register. It tells apart two registers of the
+    same counter if the stack was destroyed and deployed again in between.
     """
 
     counter: str
@@ -35,7 +35,7 @@ class Register:
     opened: bool = False
     next: Next | None = None
     past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The newest `MAX_PAST` layouts before this one, the oldest first: `born` and `epoch` tell which."""
+    """The last `MAX_PAST` layouts before this one, the oldest first. `born` and `epoch` determine them."""
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
@@ -45,10 +45,10 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One counter in one region's table: what the minting function goes by.
+    """One counter in one region's table. It alone decides what is minted there.
 
     `opening` is the token of the coordinator that placed the item in a table that had none. Such an
-    item can't mint (its ceiling is what was issued) until that same token opens it.
+    item can't mint, because its ceiling is what was issued, until the same token opens it.
     """
 
     issued: int
@@ -61,9 +61,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a coordinator is asked to bring about for one counter.
+    """What a coordinator is asked to do for one counter.
 
-    `regions` None: only that the counter exists, under whatever layout stands. `floor` 0 is none.
+    If `regions` is None, the counter must only exist, in the regions of the last deployment. A `floor` of 0
+    means no floor.
     """
 
     regions: tuple[str, ...] | None
@@ -71,4 +72,4 @@ class Wish:
 
 
 class Refused(Exception):
-    """The coordinator won't go on. The message says what was found, where, and what to do."""
+    """The coordinator stops. The message says what was found, where, and what to do."""

@@ -1,7 +1,7 @@
-"""What the protocol may do to the tables: each one read, or one conditional write.
+"""What the protocol may do to the tables. Each operation is one read or one conditional write.
 
-The protocol only names these; `store.py` carries them out on DynamoDB, the tests on a dictionary.
-A conditional write answers whether its condition held. It changes nothing where it did not.
+The protocol only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory.
+The answer of a conditional write is whether its condition held. If it didn't, nothing was changed.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,22 @@ from .model import Item, Register
 
 @dataclass(frozen=True, slots=True)
 class ReadStanding:
-    """Answers the regions that the last deployment asked for, or None before the first."""
+    """Read the regions that the last deployment asked for. Answer: the regions, or None before the first deployment."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRegister:
-    """Answers the Register or None."""
+    """Read a counter's register. Answer: the Register, or None."""
 
     counter: str
 
 
 @dataclass(frozen=True, slots=True)
 class CreateRegister:
-    """Condition: no register of this counter, and the standing regions are the register's.
+    """Create a counter's register.
 
-    The second half keeps a counter that is created during a change of layout from missing it.
+    Condition: the counter has no register, and the last deployment asked for the register's regions.
+    Without the second half, a counter that is created during a change of layout could miss the change.
     """
 
     register: Register
@@ -35,9 +36,10 @@ class CreateRegister:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceRegister:
-    """Condition: the register is still `old`, and the standing regions (if given) are still these.
+    """Replace a counter's register.
 
-    The second half keeps a coordinator whose wish is out of date from deciding anything.
+    Condition: the register is still `old`, and the last deployment asked for `standing`, if that is given.
+    Without the second half, a coordinator of an earlier deployment could decide a change.
     """
 
     old: Register
@@ -47,7 +49,7 @@ class ReplaceRegister:
 
 @dataclass(frozen=True, slots=True)
 class ReadItem:
-    """Answers the Item, or None where the table has none or there is no table."""
+    """Read a counter's item in one region. Answer: the Item, or None if there is no item or no table."""
 
     region: str
     counter: str
@@ -55,9 +57,10 @@ class ReadItem:
 
 @dataclass(frozen=True, slots=True)
 class RenewItem:
-    """Put the epoch's item over that of the epoch `over`, and keep what was issued in that one.
+    """Replace the item of the epoch `over` by one of a later epoch, and keep what was issued in the former.
 
-    Condition: the item is of the epoch `over`, and it isn't being opened.
+    The new item is neither fenced nor being opened. Condition: the item is of the epoch `over`, and it isn't
+    being opened.
     """
 
     region: str
@@ -68,9 +71,9 @@ class RenewItem:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayouts:
-    """Tell a region all layouts so far, for whoever asks it whose an integer is. Minting never reads it.
+    """Record all layouts so far in a region, so that it can say which region owns an integer.
 
-    Condition: it has been told of none, or of older ones.
+    Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
     """
 
     region: str
@@ -80,7 +83,7 @@ class RecordLayouts:
 
 @dataclass(frozen=True, slots=True)
 class PlaceItem:
-    """Put a closed item where there is none. Condition: no item, or one that is being opened by `instead_of`."""
+    """Put a closed item, which can't mint. Condition: there is no item, or one that `instead_of` is opening."""
 
     region: str
     counter: str
@@ -90,7 +93,7 @@ class PlaceItem:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """Let a placed item mint. Condition: it is still the one that `token` placed."""
+    """Let a placed item mint. Condition: `token` placed it."""
 
     region: str
     counter: str
@@ -100,7 +103,10 @@ class OpenItem:
 
 @dataclass(frozen=True, slots=True)
 class FenceItem:
-    """Lower the ceiling for good. Condition: this epoch, not fenced yet, nothing minted above the ceiling."""
+    """Lower the ceiling for good.
+
+    Condition: the item is of this epoch, it isn't fenced yet, and nothing above the new ceiling was issued.
+    """
 
     region: str
     counter: str

@@ -1,10 +1,12 @@
-"""How one counter comes to stand as wanted, while every region keeps minting.
+"""Changes the layout of one counter while every region goes on minting.
 
-`settle` decides and does no I/O: it yields batches of operations (a batch may be carried out in any
-order or at once) and is sent their answers. Every write is conditional, so it may stop anywhere, be
-run again and race with others of its kind: the register decides, all carry out the same.
+`settle` decides and does no I/O. It yields batches of operations and is sent their answers. The operations
+of a batch may be carried out in any order, or at the same time. Every write is conditional, so `settle` may
+stop anywhere and be run again, and several runs may race: the register decides, and all of them carry out
+the same change.
 
-Why no integer is minted twice is argued in docs/layouts.md and searched for in tests/protocol/.
+docs/layouts.md says why no integer is minted twice. tests/simulation/ searches for a counterexample, and has
+transcripts of whole runs.
 """
 
 from collections.abc import Generator, Sequence
@@ -35,13 +37,19 @@ Steps = Generator[Sequence[Operation], Sequence[Any], None]
 def settle(
     counter: str, wish: Wish, token: str, headroom: int = HEADROOM
 ) -> Generator[Sequence[Operation], Sequence[Any], Register]:
-    """Bring `counter` to `wish` and return the register that stands.
+    """Do for `counter` what `wish` asks.
 
-    `token` tells this run from every other one (a random string). `headroom` is how many integers a
-    region may still mint between fence and opening.
+    Args:
+        counter: its name.
+        wish: the regions and the floor that it is to have.
+        token: a random string, which no other run has.
+        headroom: how many integers a region may still mint between its fence and the next epoch's opening.
+
+    Returns:
+        The register as it is then.
 
     Raises:
-        Refused: nothing can be done, or must be done, without an operator.
+        Refused: it needs an operator to continue.
     """
     while True:
         register = yield from _one(ReadRegister(counter))
@@ -54,7 +62,7 @@ def settle(
         elif register.next is not None:
             yield from _fence(register, wish, headroom)
         else:
-            items = yield from _whole(register, may_be_lost=wish.floor > register.base)
+            items = yield from _check_items(register, may_be_lost=wish.floor > register.base)
             if items is None:
                 continue
             if register.regions == wish.regions and wish.floor <= register.base and not _any_fenced(items):
@@ -63,7 +71,7 @@ def settle(
 
 
 def _create(counter: str, wish: Wish, token: str) -> Steps:
-    """Step 1: the counter's first register, unless the regions show that it had one."""
+    """Step 1: create the counter's register, unless a region's item shows that it had one."""
     standing: tuple[str, ...] | None = yield from _one(ReadStanding())
     if standing is None:
         raise nothing_deployed(counter)
@@ -79,11 +87,11 @@ def _create(counter: str, wish: Wish, token: str) -> Steps:
 
 
 def _open(register: Register, token: str) -> Steps:
-    """Step 2: give every region its item of this epoch, then say so in the register.
+    """Step 2: write this epoch's item in every region, then mark the register as opened.
 
-    An older item is renewed at once. Where there is none, anyone who still believes in an epoch long
-    gone could put one into a table made anew; so it is placed closed, under a token of one's own, and
-    opened only if the register still says the same after that.
+    An item of an earlier epoch is renewed with one write. If there is none, a late coordinator of a past
+    epoch may be about to put its own into the same new or recreated table. So an item is first placed
+    closed, with this run's token, and opened only if the register is still the same after that.
     """
     counter, epoch, base = register.counter, register.epoch, register.base
     wanted = {
@@ -105,10 +113,10 @@ def _open(register: Register, token: str) -> Steps:
         elif item.epoch > epoch:
             yield from _unless_changed(register, newer(register, region, item))
             return
-        elif item.epoch < epoch:  # of a region that had left, or whose table was restored
+        elif item.epoch < epoch:  # the region had left and is back, or its table was restored
             older.append(RenewItem(region, counter, wanted[region], over=item.epoch))
     if older and not all((yield older)):
-        return  # another has come first: look again
+        return  # another coordinator was faster: start over
     if placing:
         yield placing
         if (yield from _one(ReadRegister(counter))) != register:
@@ -119,10 +127,10 @@ def _open(register: Register, token: str) -> Steps:
     yield from _one(ReplaceRegister(register, replace(register, opened=True)))
 
 
-def _whole(
+def _check_items(
     register: Register, *, may_be_lost: bool
 ) -> Generator[Sequence[Operation], Sequence[Any], list[Item | None] | None]:
-    """Step 3: every region's item, all of this epoch. None: the register has changed meanwhile, look again."""
+    """Step 3: return every region's item, all of this epoch; None if the register has changed in the meantime."""
     items = yield [ReadItem(region, register.counter) for region in register.regions]
     for region, item in zip(register.regions, items, strict=True):
         refusal = _wrong_item(register, region, item, may_be_lost=may_be_lost)
@@ -133,7 +141,7 @@ def _whole(
 
 
 def _decide(register: Register, following: Next) -> Steps:
-    """Step 4: say what follows. The regions that come must answer, or nothing is begun."""
+    """Step 4: write the next layout into the register. All its regions must answer first."""
     items = yield [ReadItem(region, register.counter) for region in following.regions]
     for region, item in zip(following.regions, items, strict=True):
         if item is not None and item.epoch > register.epoch:
@@ -146,10 +154,10 @@ def _decide(register: Register, following: Next) -> Steps:
 
 
 def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
-    """Step 5: end the present epoch in every region, then begin the next above all that it can have minted."""
+    """Step 5: fence every region of this epoch, then begin the next epoch above all that they can mint."""
     following = register.next
     assert following is not None  # noqa: S101 (the caller has seen it)
-    if wish.floor > max(register.base, following.floor):  # an operator's way on, where a table is lost
+    if wish.floor > max(register.base, following.floor):  # so an operator can continue although a table is lost
         raised = replace(following, floor=wish.floor)
         yield from _one(ReplaceRegister(register, replace(register, next=raised)))
         return
@@ -162,14 +170,14 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
             yield from _unless_changed(register, refusal)
             return
         if item is None or item.opening is not None:
-            continue  # given up for lost; and what is being opened can't mint
+            continue  # the table is lost, and the floor covers it; an item that is being opened can't mint
         if item.fenced:
             ceilings.append(item.ceiling)
         else:
             ceiling = lowered_ceiling(item.issued, item.stride, item.ceiling, headroom)
             fences.append(FenceItem(region, register.counter, item.epoch, ceiling))
     if fences and not all((yield fences)):
-        return  # one was fenced by another, or has minted past the ceiling: look again
+        return  # another coordinator fenced it, or it has minted past the ceiling: start over
     ceilings += [fence.ceiling for fence in fences]
     base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
     after = Register(
@@ -179,7 +187,7 @@ def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
 
 
 def _wrong_item(register: Register, region: str, item: Item | None, *, may_be_lost: bool) -> Refused | None:
-    """What is wrong with a region's item in an opened epoch, if anything."""
+    """Return what is wrong with a region's item in an opened epoch, if anything."""
     if item is not None and item.epoch > register.epoch:
         return newer(register, region, item)
     if may_be_lost:
@@ -190,12 +198,15 @@ def _wrong_item(register: Register, region: str, item: Item | None, *, may_be_lo
 
 
 def _any_fenced(items: Sequence[Item | None]) -> bool:
-    """Fenced, but nothing follows: the register was restored to before the decision. A new epoch mends it."""
+    """Return whether an item is fenced although nothing was decided to follow.
+
+    Then the register was restored to a time before the decision. A new epoch repairs that.
+    """
     return any(item is not None and item.fenced for item in items)
 
 
 def _unless_changed(register: Register, refusal: Refused) -> Steps:
-    """What was found is wrong only if the register is still what it was found wrong against."""
+    """Refuse if the register is unchanged. If it has changed, what was found wrong may be right by now."""
     if (yield from _one(ReadRegister(register.counter))) == register:
         raise refusal
 

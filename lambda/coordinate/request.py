@@ -1,7 +1,8 @@
-"""What the coordinator may be asked: checked before anything is touched."""
+"""Reads what the coordinator is asked for, and checks it before anything is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, cast
 
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
@@ -9,10 +10,12 @@ from integers.names import COUNTER_NAME
 
 from .model import Refused
 
+KEYS = ("create", "regions", "counters", "floors")
+
 
 @dataclass(frozen=True)
 class Request:
-    """`regions` None: create the counters under the layout that stands."""
+    """What an event asks for. If `regions` is None: create the counters in the regions of the last deployment."""
 
     counters: tuple[str, ...]
     regions: tuple[str, ...] | None = None
@@ -20,20 +23,34 @@ class Request:
 
 
 def request_of(event: Mapping[str, Any]) -> Request:
-    """Read an event.
+    """Read an event: a deployment's, or an operator's who creates counters.
 
-    Of a deployment: `{"regions": [...], "counters": [...], "floors": {counter: integer}}`, the floors
-    optional, with Terraform's `tf` beside it. By hand: `{"create": ["invoices", ...]}`.
+    A deployment sends `{"regions": [...], "counters": [...], "floors": {counter: integer}}`. The floors are
+    optional. Terraform adds `tf`; `tables` only makes the event change when a table is recreated. An operator
+    sends `{"create": ["invoices", ...]}`.
 
     Raises:
-        Refused: it is neither, or a name or a floor is wrong.
+        Refused: the event is neither, a key is misspelt, or a name or a floor is wrong.
     """
+    _check_keys(event)
     if "create" in event:
         return Request(_counters(event, "create"))
+    if "regions" not in event:
+        raise Refused(
+            'the event has neither "create" nor "regions". To create counters, send {"create": ["invoices"]}. '
+            'A deployment sends {"regions": [...], "counters": [...], "floors": {...}}.'
+        )
     regions = _names(event, "regions")
     if len(set(regions)) != len(regions) or len(regions) > MAX_REGIONS:
         raise Refused(f"regions: {list(regions)} is not a list of 1 to {MAX_REGIONS} different regions.")
     return Request(_counters(event, "counters"), regions, _floors(event))
+
+
+def _check_keys(event: Mapping[str, Any]) -> None:
+    for key in event:
+        near = get_close_matches(key, KEYS, n=1) if key not in (*KEYS, "tables", "tf") else []
+        if near:
+            raise Refused(f"{key}: there is no such key; did you mean {near[0]}?")
 
 
 def _counters(event: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Settles many counters at once: each counter's steps in turn, the calls of all counters side by side."""
+"""Settles many counters at once: the steps of one counter in turn, the calls of all counters at the same time."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +8,10 @@ from .model import Refused, Register
 from .operations import Operation
 
 CALLS = 64
-"""DynamoDB calls in flight at once."""
+"""How many DynamoDB calls run at the same time."""
 
 COUNTERS = 48
-"""Counters in progress at once."""
+"""How many counters are in progress at the same time."""
 
 Settling = Generator[Sequence[Operation], Sequence[Any], Register]
 
@@ -19,7 +19,7 @@ Settling = Generator[Sequence[Operation], Sequence[Any], Register]
 def settle_all(
     settlings: Iterable[Settling], carry_out: Callable[[Operation], Any], may_start: Callable[[], bool]
 ) -> tuple[list[Register], list[Refused], bool]:
-    """Carry out all settlings. A counter that is refused does not stop the others.
+    """Settle all counters. A counter that is refused does not stop the others.
 
     Args:
         settlings: one generator per counter (`protocol.settle`).
@@ -27,7 +27,8 @@ def settle_all(
         may_start: asked before each counter is begun; a counter that was begun is finished.
 
     Returns:
-        The registers that stand, the refusals, and whether every settling was begun.
+        The registers that were settled and the refusals, both in the order of `settlings`, and whether every
+        settling was begun.
     """
     with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
 

@@ -1,4 +1,4 @@
-"""The protocol's operations on DynamoDB: each one call to one region."""
+"""The protocol's operations on DynamoDB. Each is one call to one region."""
 
 import random
 import time
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 RETRY_SECONDS = 60
-"""How long `AccessDenied` is retried: a new role takes that long to be known everywhere."""
+"""How long `AccessDenied` is retried: until then, a new role may not be known everywhere."""
 
 LOST = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
-"""Another write was faster: the protocol reads again (DynamoDB guide, "Transaction conflict handling")."""
+"""Another write was faster, so the protocol reads again (DynamoDB guide, "Transaction conflict handling")."""
 
 TRANSIENT = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
-"""Codes of a call, or of a part of a transaction, that botocore does not retry."""
+"""Transient errors of a call, or of a part of a transaction, that botocore doesn't retry."""
 
 TRANSPORT = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
@@ -46,26 +46,30 @@ TRANSPORT = Config(
 
 
 class Store:
-    """The layouts table in `home`, and the counter table of every region, by name."""
+    """The layouts table in the region `home`, and the counters table of every region, by their names."""
 
     def __init__(self, home: str, layouts: str, counters: str) -> None:
         self.home = home
         self._layouts = layouts
         self._counters = counters
         self._clients: dict[str, DynamoDBClient] = {}
-        self._making = Lock()
+        self._creating = Lock()
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says.
 
         Raises:
-            Refused: the region can't be reached, or does not let the coordinator in.
+            Refused: the region can't be reached, or DynamoDB refused the call.
         """
         region = getattr(operation, "region", self.home)
         return _retried(region, lambda: self._call(operation, self._client(region)))
 
     def registered(self) -> list[Register]:
-        """All registers, read consistently."""
+        """Return all registers, read consistently.
+
+        Raises:
+            Refused: as `carry_out`.
+        """
         return _retried(self.home, lambda: self._scan(self._client(self.home)))
 
     def _scan(self, client: "DynamoDBClient") -> list[Register]:
@@ -74,7 +78,11 @@ class Store:
         return [register_of(item) for item in items if item["counter"].get("S") != STANDING_KEY]
 
     def stand(self, regions: tuple[str, ...]) -> None:
-        """Say which regions counters created from now on are to have."""
+        """Record the regions that a deployment asks for. Counters that are created from now on get them.
+
+        Raises:
+            Refused: as `carry_out`.
+        """
         item = {"counter": {"S": STANDING_KEY}, "regions": regions_attribute(regions)}
         _retried(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
 
@@ -102,7 +110,7 @@ class Store:
                 return self._update(
                     client,
                     counter,
-                    # The right side is read before anything is set: what was issued in the epoch that ends.
+                    # DynamoDB reads the right side before it sets anything: what was issued in the past epoch.
                     f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, {issued_in(over)} = issued "
                     f"REMOVE {', '.join(removed)}",
                     "epoch = :over AND attribute_not_exists(opening)",
@@ -140,7 +148,7 @@ class Store:
                 )
 
     def _client(self, region: str) -> "DynamoDBClient":
-        with self._making:  # boto3's clients may be shared by threads, but not made by several at once
+        with self._creating:  # threads may share boto3's clients, but must not create them at the same time
             if region not in self._clients:
                 self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
             return self._clients[region]
@@ -157,7 +165,7 @@ class Store:
     def _replace(
         self, client: "DynamoDBClient", old: Register, new: Register, standing: tuple[str, ...] | None
     ) -> bool:
-        # `born` and `epoch` say what is past.
+        # `past` isn't compared: `born` and `epoch` determine it.
         before = {key: value for key, value in register_attributes(old).items() if key not in ("counter", "past")}
         tests = [f"#{key} = :{key}" for key in before] + ([] if "next" in before else ["attribute_not_exists(#next)"])
         put: dict[str, Any] = {
@@ -206,7 +214,7 @@ class Store:
 
 
 def forgotten(over: int, epoch: int) -> range:
-    """The epochs whose last integer is dropped when `epoch` comes after `over`: never `over`, which is just kept.
+    """Return the epochs whose last integer is dropped when `epoch` follows `over`. `over` itself is kept.
 
     An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
     """
@@ -239,10 +247,13 @@ def _retried(region: str, call: Callable[[], Any]) -> Any:
             codes |= {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
             pause = 2.0 if "AccessDeniedException" in codes else random.uniform(0, 0.2) if codes & TRANSIENT else None  # noqa: S311
             if pause is None or time.monotonic() > deadline:
-                raise Refused(f"{region}: DynamoDB refused: {error}. The layout was left as it is.") from error
+                raise Refused(
+                    f"{region}: DynamoDB refused a call: {error}. Deploy again when that is solved: "
+                    "the next run continues where this one stopped."
+                ) from error
             time.sleep(pause)
         except BotoCoreError as error:
             raise Refused(
-                f"{region}: can't be reached: {error}. Every region must answer while a layout changes; "
-                "deploy again when it does."
+                f"{region}: can't be reached: {error}. Every region must answer while its layout changes. "
+                "Deploy again when it does: the next run continues where this one stopped."
             ) from error

@@ -1,12 +1,15 @@
-"""The coordinator's first layout, and counters that come later."""
+"""The coordinator's first layout, counters that are created later, and what is refused."""
 
 from typing import Any
 
 import pytest
-from coordinate.handler import CoordinatorError
+from coordinate.handler import CoordinatorError, handler
+from coordinate.model import Item
 from coordinate.store import Store
 
+from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import (
+    CONTEXT,
     REGIONS,
     create,
     delete_item,
@@ -20,7 +23,7 @@ from tests.lambda_.laying_out import (
 )
 
 
-def test_every_region_opens_at_its_offset(stack: Any) -> None:
+def test_every_region_opens_at_its_offset(stack: Stack) -> None:
     settled = deploy()
 
     assert [(i.issued, i.stride, i.epoch, i.fenced) for i in items(stack) if i] == [
@@ -36,7 +39,7 @@ def test_every_region_opens_at_its_offset(stack: Any) -> None:
     }
 
 
-def test_deploying_again_changes_nothing(stack: Any, ask: Any) -> None:
+def test_deploying_again_changes_nothing(stack: Stack, ask: Ask) -> None:
     deploy()
     ask()
     before = items(stack)
@@ -45,7 +48,7 @@ def test_deploying_again_changes_nothing(stack: Any, ask: Any) -> None:
     assert items(stack) == before
 
 
-def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(stack: Any, ask: Any) -> None:
+def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
     deploy()
     settled = deploy(counters=["orders"])
 
@@ -55,7 +58,17 @@ def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(st
     assert ask("GET", "/integers")["document"]["integer"] == 1
 
 
-def test_a_counter_can_be_created_by_hand_under_the_layout_that_stands(stack: Any, ask: Any) -> None:
+def test_counters_are_reported_in_the_order_of_the_request(stack: Stack) -> None:
+    deploy(counters=["b", "e"])
+    names = [*"hbafdegc"]
+
+    settled = deploy("us-east-1", counters=names)
+
+    assert list(settled["counters"]) == names
+    assert settled["created"] == [*"hafdgc"]
+
+
+def test_a_counter_can_be_created_by_hand_under_the_layout_that_stands(stack: Stack, ask: Ask) -> None:
     deploy()
 
     assert create("invoices")["counters"]["invoices"]["epoch"] == 1
@@ -65,26 +78,18 @@ def test_a_counter_can_be_created_by_hand_under_the_layout_that_stands(stack: An
 
 
 @pytest.mark.parametrize("event", [{"create": []}, {"create": ["Bad"]}, {"create": "x"}, {}, {"regions": ["a", "a"]}])
-def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Any, event: dict[str, Any]) -> None:
-    from coordinate.handler import handler
-
-    from tests.lambda_.laying_out import CONTEXT
-
+def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[str, Any]) -> None:
     with pytest.raises(CoordinatorError):
         handler(event, CONTEXT)
     assert register(stack) is None
 
 
-def test_nothing_can_be_created_before_the_first_deployment(stack: Any) -> None:
+def test_nothing_can_be_created_before_the_first_deployment(stack: Stack) -> None:
     with pytest.raises(CoordinatorError, match="nothing is deployed yet"):
         create("invoices")
 
 
-def test_a_deletion_by_terraform_does_nothing(stack: Any) -> None:
-    from coordinate.handler import handler
-
-    from tests.lambda_.laying_out import CONTEXT
-
+def test_a_deletion_by_terraform_does_nothing(stack: Stack) -> None:
     deploy()
     before = items(stack)
 
@@ -92,7 +97,7 @@ def test_a_deletion_by_terraform_does_nothing(stack: Any) -> None:
     assert items(stack) == before
 
 
-def test_a_lost_register_is_told_and_nothing_starts_anew(stack: Any) -> None:
+def test_a_lost_register_is_reported_and_no_counter_begins_again(stack: Stack) -> None:
     deploy()
     before = items(stack)
     delete_register(stack)
@@ -102,7 +107,7 @@ def test_a_lost_register_is_told_and_nothing_starts_anew(stack: Any) -> None:
     assert items(stack) == before
 
 
-def test_a_lost_item_is_told(stack: Any) -> None:
+def test_a_lost_item_is_reported(stack: Stack) -> None:
     deploy()
     delete_item(stack, "eu-west-1")
 
@@ -111,7 +116,7 @@ def test_a_lost_item_is_told(stack: Any) -> None:
     assert item(stack, "eu-west-1") is None
 
 
-def test_a_register_older_than_the_items_is_told(stack: Any) -> None:
+def test_a_register_older_than_the_items_is_reported(stack: Stack) -> None:
     deploy()
     old = register(stack)
     assert old is not None
@@ -141,7 +146,7 @@ def crash_after(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("regions", [("us-east-1", "eu-west-1", "us-west-2"), ("ap-southeast-2", "us-east-1")])
 def test_a_coordinator_may_crash_after_any_call_and_be_run_again(
-    stack: Any, ask: Any, regions: tuple[str, ...]
+    stack: Stack, ask: Ask, regions: tuple[str, ...]
 ) -> None:
     deploy()
     for calls in range(100):
@@ -154,7 +159,7 @@ def test_a_coordinator_may_crash_after_any_call_and_be_run_again(
             else:
                 break
     else:
-        pytest.fail("it never came to its end")
+        pytest.fail("it never finished")
 
     settled = deploy(*regions)["counters"]["integers"]
     assert settled["epoch"] == 2
@@ -162,9 +167,7 @@ def test_a_coordinator_may_crash_after_any_call_and_be_run_again(
     assert [ask("GET", "/", region)["document"]["integer"] >= settled["base"] for region in regions]
 
 
-def test_an_item_that_a_crashed_coordinator_placed_cant_mint_and_is_taken_over(stack: Any, ask: Any) -> None:
-    from coordinate.model import Item
-
+def test_an_item_that_a_crashed_coordinator_placed_cant_mint_and_is_taken_over(stack: Stack, ask: Ask) -> None:
     put_item(stack, "us-east-1", Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:

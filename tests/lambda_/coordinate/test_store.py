@@ -1,4 +1,4 @@
-"""What DynamoDB says of a write that meets a transaction under way: it passes, and the deployment goes on."""
+"""Errors of a write that meets a transaction in progress: they are transient, and the deployment continues."""
 
 import json
 from typing import Any
@@ -9,6 +9,7 @@ from coordinate.model import Register
 from coordinate.operations import CreateRegister, ReadStanding, ReplaceRegister
 from coordinate.store import Store
 
+from tests.lambda_.fixtures import Stack
 from tests.lambda_.laying_out import HOME, deploy, register
 
 REGIONS = ("us-east-1", "eu-west-1")
@@ -23,7 +24,7 @@ class Body:
 
 
 def answer_once(store: Store, operation: str, document: dict[str, Any]) -> list[str]:
-    """The next such call is answered so, and not sent; the ones after it are. Returns what was answered."""
+    """Answer the next such call with this error instead of sending it. Return what was answered."""
     answered: list[str] = []
 
     def answer(request: Any, **_: Any) -> AWSResponse | None:
@@ -43,11 +44,11 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def store(stack: Any) -> Store:
+def store(stack: Stack) -> Store:
     return Store(HOME, stack.layouts, stack.counters)
 
 
-def test_a_deployment_says_what_it_wants_though_a_creation_is_under_way(store: Store) -> None:
+def test_a_deployment_records_its_regions_though_a_creation_is_in_progress(store: Store) -> None:
     answered = answer_once(store, "PutItem", error("TransactionConflictException"))
 
     store.stand(REGIONS)
@@ -56,7 +57,7 @@ def test_a_deployment_says_what_it_wants_though_a_creation_is_under_way(store: S
     assert store.carry_out(ReadStanding()) == REGIONS
 
 
-def test_a_register_that_another_is_writing_is_looked_at_again(stack: Any, store: Store) -> None:
+def test_a_register_that_another_is_writing_is_not_replaced(stack: Stack, store: Store) -> None:
     deploy(*REGIONS)
     old = register(stack)
     assert old is not None
@@ -78,7 +79,7 @@ def test_a_transaction_that_lost_is_no_error(store: Store, code: str, held: bool
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_transaction_that_was_throttled_is_tried_again(store: Store, code: str) -> None:
+def test_a_transaction_that_was_throttled_is_retried(store: Store, code: str) -> None:
     store.stand(REGIONS)
     reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
     answer_once(store, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))

@@ -1,0 +1,47 @@
+"""Where a suspended generator stands, as a value that can be compared and hashed.
+
+`interleavings.py` visits every state that coordinators can reach together. Many histories lead to the same
+state, and it must be visited once only. A coordinator is a suspended generator (`settle`), which Python can
+neither copy nor compare. Two things could stand for it: all that it has been answered so far, which is
+exact, but keeps apart what has become the same and makes the search hundreds of times larger; or what
+decides how it goes on. This module reads the latter from the generator's frame.
+
+Two runs that are suspended at the same instruction, with the same local variables, in every generator of
+the chain of `yield from`, go on alike: they yield the same and, sent the same, return the same. For any
+generator that is true if
+
+- it reads nothing but its local variables, constants and what it is sent. `settle` and what it delegates to
+  do no I/O and read no global that changes;
+- `repr` shows all of a local variable. Here they are numbers, strings, and frozen dataclasses, tuples, lists
+  and dictionaries of such. (An object whose `repr` has its address only makes more states, never fewer.)
+- nothing else that differs lies on the frame's stack of values. There lie an iterator of a `for` loop that
+  is suspended within its body, whose place the loop's own variable tells (a region, which never comes twice),
+  and functions about to be called (`all`).
+
+tests/simulation/test_snapshot.py holds `settle` to that: it compares how runs with equal snapshots and
+different histories go on.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+Snapshot = tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
+"""For each generator of the chain: the instruction, and the names and values of its variables."""
+
+
+def snapshot(generator: Generator[Any, Any, Any]) -> Snapshot:
+    """Return where a suspended generator stands, and what it delegates to by `yield from`.
+
+    Raises:
+        ValueError: it has ended.
+    """
+    frames: list[tuple[int, tuple[tuple[str, str], ...]]] = []
+    suspended: Any = generator
+    while suspended is not None:
+        frame = suspended.gi_frame
+        if frame is None:
+            raise ValueError(f"{suspended} has ended")
+        variables = sorted((name, repr(value)) for name, value in frame.f_locals.items())
+        frames.append((frame.f_lasti, tuple(variables)))
+        suspended = suspended.gi_yieldfrom
+    return tuple(frames)
