@@ -26,8 +26,9 @@ from bench.program import table as program_table
 from components.archive import archived
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
+from local.ports import any_free_port
 from local.resources import Aws
-from local.server import SERVICE, any_free_port, start
+from local.server import SERVICE, start
 
 OTHERS = ROOT / ".venv-bench" / "bin" / "python"
 """Of `dynamodb-autoincrement`, whose dependencies are not ours."""

@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Any
 
 from ..paths import ROOT, LocalError, state_folder
+from ..ports import any_free_port, is_free
 from ..process import Service
 from ..resources.kind import Aws, Result
-from ..server import any_free_port, is_free
 from ..state import Made
 
 GATEWAY = Service("gateway", "local.apigateway.server")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server import any_free_port
+from local.ports import any_free_port
 from tests.local.machine import Machine
 
 
