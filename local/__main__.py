@@ -3,14 +3,17 @@
 import sys
 from importlib.util import find_spec
 
-from .interrupt import end_on_ctrl_c
+try:  # before the imports below, which take half a second
+    from .interrupt import end_on_ctrl_c
 
-end_on_ctrl_c()  # before the imports below, which take half a second
+    end_on_ctrl_c()
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if find_spec("ministack") is None:
     sys.exit("the dependencies aren't installed for this Python; after `make up`: .venv/bin/python -m local")
 
-from .command_line import main  # noqa: E402
+from .command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,10 +1,13 @@
 """DynamoDB tables."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..state import Made
 from .kind import Aws, Result
+
+if TYPE_CHECKING:  # the stubs are for the checks, not for running
+    from types_boto3_dynamodb import DynamoDBClient
 
 
 class Table:
@@ -36,7 +39,7 @@ class Table:
             TableName=name,
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": inputs["pointInTimeRecovery"]["enabled"]},
         )
-        if "ttl" in inputs and before is None:
+        if "ttl" in inputs and not _expires(client, name):  # AWS refuses to enable it twice
             client.update_time_to_live(
                 TableName=name,
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": inputs["ttl"]["attributeName"]},
@@ -51,6 +54,12 @@ class Table:
         client = aws.client("dynamodb", made.inputs["region"])
         client.delete_table(TableName=made.id)
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+
+
+def _expires(client: "DynamoDBClient", table: str) -> bool:
+    """Return whether the table deletes what is old."""
+    found = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+    return found.get("TimeToLiveStatus") in ("ENABLING", "ENABLED")
 
 
 def _outputs(table: Mapping[str, Any]) -> dict[str, Any]:
