@@ -3,6 +3,7 @@
 import argparse
 import fcntl
 import os
+import re
 import signal
 import sys
 from collections.abc import Generator, Sequence
@@ -67,9 +68,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_PORT):
+    port = int(text) if re.fullmatch("[0-9]{1,5}", text) else 0
+    if not 1 <= port <= MAX_PORT:
         raise argparse.ArgumentTypeError(f"{text} is not a port; 1 to {MAX_PORT} are allowed")
-    return int(text)
+    return port
 
 
 @contextmanager

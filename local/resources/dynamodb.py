@@ -16,6 +16,7 @@ class Table:
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Create the table, or bring it to `inputs`."""
         client = aws.client("dynamodb", inputs["region"])
         name = inputs["name"]
         if before is None:
@@ -47,10 +48,12 @@ class Table:
         return Result(name, _outputs(client.describe_table(TableName=name)["Table"]))
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("dynamodb", made.inputs["region"])
         return _outputs(client.describe_table(TableName=made.id)["Table"])
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the table with all that is in it."""
         client = aws.client("dynamodb", made.inputs["region"])
         client.delete_table(TableName=made.id)
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
