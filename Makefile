@@ -3,13 +3,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-# $(call pin,FILE,WHAT IT IS,SOURCES): pins FILE with hashes for every supported Python. Versions already in FILE stay.
-comma := ,
-define pin
-@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE) --output-file $(1) $(3)
-@printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
-endef
-
 .PHONY: help demo up outputs down check test coverage packages bench lint types fix lock clean
 
 # What there is to do.
@@ -53,10 +46,11 @@ coverage: packages
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
 
-# Style and common mistakes.
+# Style, common mistakes and spelling.
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 # Strict types of our own code.
 types: .venv/dev
@@ -67,11 +61,19 @@ fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# $(call pin,FILE,WHAT IT IS,SOURCES): pins FILE with hashes for every supported Python. Versions already in FILE stay.
+# What is deployed has the versions that the tests run with.
+comma := ,
+define pin
+@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UPGRADE) --output-file $(1) $(3)
+@printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
+endef
+
 # Pin the requirements again after a change of pyproject.toml (newest versions: make lock UPGRADE=--upgrade).
 lock: .venv/dev
-	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml)
-	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements.txt)
-	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev --constraints requirements-local.txt)
+	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev)
+	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
+	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
 
 # Remove what was installed and left behind here.

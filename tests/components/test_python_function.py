@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pulumi
 import pytest
+import yaml
 
+from local.paths import ROOT
 from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
 from tests.components.running import PREFIX, THREE, config, deploy
@@ -21,8 +23,11 @@ def functions(signed: Deployment) -> list[Registration]:
     return found
 
 
-def test_every_function_is_python_3_14_on_arm(functions: list[Registration]) -> None:
-    assert {(f.inputs["runtime"], *f.inputs["architectures"]) for f in functions} == {("python3.14", "arm64")}
+def test_every_function_runs_on_arm_on_the_newest_python_that_the_tests_run_on(functions: list[Registration]) -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    newest = workflow["jobs"]["test"]["strategy"]["matrix"]["python"][-1]
+
+    assert {(f.inputs["runtime"], *f.inputs["architectures"]) for f in functions} == {(f"python{newest}", "arm64")}
 
 
 def test_a_successful_mint_writes_no_log_line(functions: list[Registration]) -> None:

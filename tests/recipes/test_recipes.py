@@ -1,4 +1,4 @@
-"""Every recipe does what it says: run as it stands on the page. (The longer ones have files of their own.)"""
+"""Every recipe does what it says: run as it stands on the page. The longer ones have files of their own."""
 
 import re
 import runpy

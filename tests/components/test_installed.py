@@ -1,0 +1,84 @@
+"""Another Pulumi program installs the project and runs the five lines of the documentation."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.paths import ROOT
+
+RUN = """
+import json, sys
+sys.path.append(sys.argv[1])  # for the stand-in below; what is installed comes first
+from local.program import run_program
+
+class Aws:
+    files = set()
+    def create(self, resource):
+        code = resource.inputs.get("code")
+        self.files |= {asset.path for asset in code.assets.values()} if code else set()
+        arn = f"arn:aws:x:{resource.inputs.get('region', '')}:123456789012:y"
+        computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": "https://x/"}
+        return resource.name, {**resource.inputs, **computed}
+
+aws = Aws()
+with open(sys.argv[2]) as file:
+    code = compile(file.read(), "program", "exec")
+outcome = run_program(aws, project="shop", stack="dev", config={}, program=lambda: exec(code, {}))
+if outcome.error:
+    raise outcome.error
+print(json.dumps({"outputs": outcome.outputs, "files": sorted(aws.files)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the built project and nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheel = folder / "wheel"
+    subprocess.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", wheel, ROOT], check=True)
+    (built,) = wheel.iterdir()
+    subprocess.run([*pip, "install", "--no-deps", "--no-compile", "--target", folder / "site", built], check=True)
+    return folder / "site"
+
+
+def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("## Use it in another Pulumi program")[2]
+    (program,) = re.findall(r"```python\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
+    (tmp_path / "program.py").write_text(program)
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN, ROOT, tmp_path / "program.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    outcome = json.loads(done.stdout)
+    assert outcome["outputs"] == {"urls": {"us-east-1": "https://x/", "eu-west-1": "https://x/"}}
+    assert outcome["files"]
+    assert all(file.startswith(str(installed)) for file in outcome["files"])
+
+
+def test_what_is_installed_is_the_components_the_functions_and_what_they_share(installed: Path) -> None:
+    packages = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
+    own = {path.relative_to(installed).as_posix() for path in installed.rglob("*.*") if path.is_file()}
+    sources = {
+        path.relative_to(ROOT).as_posix().replace("components/", "pulumi_global_integers/", 1)
+        for folder in ("components", "integers")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".typed")
+    } | {
+        f"pulumi_global_integers/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / "lambda").rglob("*")
+        if path.suffix in (".py", ".html")
+    }
+
+    assert packages == {"pulumi_global_integers", "integers"}
+    assert {name for name in own if ".dist-info/" not in name} == sources

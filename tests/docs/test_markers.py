@@ -1,0 +1,55 @@
+"""`make check` leaves out each test that starts a server, a browser or a database, wherever its file is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = """
+import pytest
+
+@pytest.fixture
+def aws(): pass
+
+@pytest.fixture
+def table(aws): pass
+
+def test_pure(tmp_path): pass
+def test_server(aws): pass
+def test_server_by_another_fixture(table): pass
+
+@pytest.mark.usefixtures("table")
+def test_server_by_mark(): pass
+
+@pytest.mark.needs("mariadb")
+def test_database(): pass
+
+@pytest.mark.needs("make")
+def test_quick_program(): pass
+
+@pytest.mark.slow
+def test_search(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ("not server and not slow", {"pure", "quick_program"}),
+        ("server", {"server", "server_by_another_fixture", "server_by_mark", "database"}),
+        ("slow", {"search"}),
+    ],
+)
+def test_tests_are_marked_by_what_they_use(chosen: str, expected: set[str], tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs\n  server\n  slow\n")
+    options = ("-p", "no:cacheprovider", "-p", "tests.markers", "-m", chosen, str(tmp_path))
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--strict-markers", "-q", *options]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # their imports take most of the time
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert {line.rpartition("::test_")[2] for line in result.stdout.splitlines() if "::test_" in line} == expected

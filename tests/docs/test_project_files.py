@@ -1,0 +1,58 @@
+"""What contributors and CI are told agrees with the project."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text()
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+
+
+def recipe(target: str) -> str:
+    """Return the commands of a target of the Makefile."""
+    match = re.search(rf"^{target}:.*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE)
+    assert match, target
+    return match[1].replace("$(BIN)", ".venv/bin")
+
+
+def test_the_commands_that_are_named_exist() -> None:
+    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / page).read_text(), re.M)}
+
+    assert {"check", "test", "lock"} <= named
+    assert all(recipe(name) for name in named)
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", (ROOT / page).read_text()):
+            assert (ROOT / target).exists(), f"{page}: {target}"
+
+
+def test_the_changelog_ends_its_list_of_releases_at_this_version() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert headings[0] == "Unreleased"
+    assert headings[1] == PYPROJECT["project"]["version"]
+
+
+def test_the_hooks_run_the_commands_of_lint_and_types() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = {hook["entry"].removesuffix(" --force-exclude") for hook in repository["hooks"]}
+    commands = {line.strip().removesuffix(" .") for line in (recipe("lint") + recipe("types")).splitlines()}
+
+    assert hooks == commands
+
+
+def test_ci_runs_every_supported_python_with_pinned_actions() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    job = yaml.safe_load(workflow)["jobs"]["test"]
+
+    assert job["strategy"]["matrix"]["python"][0] == PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    assert job["steps"][-1] == {"run": "make test"}
+    for action in re.findall(r"uses: (\S+)", workflow):
+        assert re.search(r"@[0-9a-f]{40}$", action), action
