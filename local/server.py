@@ -61,7 +61,7 @@ def recorded() -> Server | None:
 
 
 def running() -> Server:
-    """Return the server, once it answers: an `up` that was interrupted may have started it just now.
+    """Return the server once it answers. An `up` that was interrupted may have started it just now.
 
     Raises:
         LocalError: It was never started, has ended, or does not answer.
