@@ -1,8 +1,8 @@
 """`make bench`: the minting function beside what users would otherwise deploy, in one run.
 
 Processor time, start and memory against a stub that answers at once; write units, throughput and
-contention against DynamoDB's API (ministack, or `--endpoint` of another, DynamoDB Local say). Medians
-over interleaved rounds, each subject in a process of its own.
+contention against DynamoDB's API (ministack, or another server such as DynamoDB Local by `--endpoint`).
+Medians over interleaved rounds, each subject in a process of its own.
 """
 
 import argparse
@@ -26,11 +26,12 @@ from bench.program import table as program_table
 from components.archive import archived
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
+from local.ports import any_free_port
 from local.resources import Aws
-from local.server import SERVICE, any_free_port, start
+from local.server import SERVICE, start
 
 OTHERS = ROOT / ".venv-bench" / "bin" / "python"
-"""Of `dynamodb-autoincrement`, whose dependencies are not ours."""
+"""The Python of `dynamodb-autoincrement`, which needs other versions of the same packages."""
 
 ENVIRONMENT = {"block": {"COUNT": "100"}, "lease": {"LEASE": "100"}}
 REGION = "us-east-1"
@@ -40,7 +41,7 @@ Run = dict[str, Any]
 
 
 class Bench:
-    """Subjects in a folder that holds just what a function's archive does: without byte code of ours."""
+    """The subjects, in a folder with exactly what a function's archive holds, so without compiled byte code."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,6 +56,7 @@ class Bench:
         shutil.copy(source, target)
 
     def run(self, subject: str, endpoint: str, requests: int, seconds: float = 60) -> Run:
+        """Run one subject, for so many requests or seconds, whichever ends first. Return its figures."""
         module = subject if subject in ("tutorial", "autoincrement") else "ours"
         python = str(OTHERS) if subject == "autoincrement" else sys.executable
         environment = {
@@ -88,7 +90,7 @@ class Bench:
 
 
 def alone(bench: Bench, rounds: int, requests: int) -> dict[str, dict[str, float]]:
-    """Start, processor time and memory, against the stub."""
+    """Return start, processor time and memory of each subject, against the stub."""
     runs: dict[str, list[Run]] = {subject: [] for subject in SUBJECTS}
     with stub() as endpoint:
         for _ in range(rounds):
@@ -99,7 +101,7 @@ def alone(bench: Bench, rounds: int, requests: int) -> dict[str, dict[str, float
 
 
 def together(bench: Bench, endpoint: str, rounds: int, seconds: float) -> dict[str, dict[str, float]]:
-    """Throughput of one function, write units, and what 8 writers at once are refused."""
+    """Return throughput of one function, write units, and the share of refused writes of 8 writers at once."""
     figures: dict[str, dict[str, float]] = {subject: {} for subject in SUBJECTS}
     runs: dict[str, list[Run]] = {subject: [] for subject in SUBJECTS}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""A relay that counts what a table is asked: between the subjects and the endpoint.
+"""A relay between the subjects and the endpoint, which counts the writes.
 
 Write units as DynamoDB counts them (guide, "Capacity unit consumption for write operations"): one for a
 write of an item up to 1 KB, two in a transaction, whether its condition holds or not.
@@ -32,26 +32,27 @@ class Relay:
                 if not hasattr(connections, "kept"):
                     connections.kept = http.client.HTTPConnection(netloc)
                 connections.kept.request("POST", self.path, body, dict(self.headers.items()))
-                answer = connections.kept.getresponse()
-                told = answer.read()
+                response = connections.kept.getresponse()
+                content = response.read()
                 with lock:
-                    relay.count(self.headers["X-Amz-Target"].rpartition(".")[2], json.loads(body), answer.status)
-                self.send_response(answer.status)
+                    relay.count(self.headers["X-Amz-Target"].rpartition(".")[2], json.loads(body), response.status)
+                self.send_response(response.status)
                 for name in COPIED:
-                    if value := answer.getheader(name):
+                    if value := response.getheader(name):
                         self.send_header(name, value)
-                self.send_header("Content-Length", str(len(told)))
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(told)
+                self.wfile.write(content)
 
             def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-                """Nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._thread = Thread(target=self._server.serve_forever)
 
     def count(self, operation: str, request: dict[str, Any], status: int) -> None:
+        """Count a request: its write units, and whether it was refused."""
         units = WRITES.get(operation, 0)
         if operation == "TransactWriteItems":
             units = 2 * len(request["TransactItems"])
@@ -62,6 +63,7 @@ class Relay:
 
     @property
     def endpoint(self) -> str:
+        """Its URL."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> "Relay":

@@ -24,17 +24,17 @@ COLUMNS = {
     "integers_per_s": ("integers/s", "{:.0f}"),
     "refused": ("refused by 8", "{:.0%}"),
 }
-"""Heading and form. `init`: import and set up; `first`: the first request; `refused`: of 8 writers' writes."""
+"""Heading and format. `init`: import and set-up; `first`: the first request; `refused`: of 8 writers' writes."""
 
 RATIOS = ("init_ms", "cpu_ms", "peak_mb")
-"""Shown as parts of the tutorial's too."""
+"""Also shown relative to the tutorial's."""
 
 Figures = Mapping[str, Mapping[str, float]]
 """By subject and column."""
 
 
 def table(figures: Figures) -> str:
-    """A row a subject, then what the first three come to beside the tutorial's."""
+    """Return a table with a row per subject, then some figures relative to the tutorial's."""
     head = ["", *(title for title, _ in COLUMNS.values())]
     rows = [head]
     for key, name in SUBJECTS.items():
@@ -54,9 +54,10 @@ def table(figures: Figures) -> str:
 
 
 def read() -> dict[str, Figures]:
-    """What was kept last: `subjects`, and `program` by number of regions."""
+    """Return the figures that were kept last: `subjects`, and `program` by number of regions."""
     return json.loads(FILE.read_text())
 
 
 def write(subjects: Figures, program: Figures) -> None:
+    """Keep the figures."""
     FILE.write_text(json.dumps({"subjects": subjects, "program": program}, indent=2) + "\n")

@@ -20,7 +20,7 @@ Cost = Mapping[str, float]
 
 
 def costs() -> dict[str, Cost]:
-    """By number of regions, each in a process of its own, in turn; the medians."""
+    """Return the costs by number of regions: medians of several runs, each in a process of its own."""
     runs: dict[int, list[Cost]] = {count: [] for count in REGIONS}
     for _ in range(ROUNDS):
         for count, made in runs.items():
@@ -35,7 +35,7 @@ def costs() -> dict[str, Cost]:
 
 
 def table(costs: Mapping[str, Cost]) -> str:
-    """The last column: what each region more has cost since the row above."""
+    """Return a table. Its last column is the cost of each further region since the row above."""
     lines = ["regions  resources  seconds  ms a region more"]
     before: tuple[int, float] | None = None
     for count, cost in costs.items():
@@ -46,16 +46,18 @@ def table(costs: Mapping[str, Cost]) -> str:
     return "\n".join(lines)
 
 
-class Answers:
-    """Makes nothing, and answers at once what the program goes on with."""
+class Instant:
+    """Makes nothing, and returns at once the outputs that the program needs."""
 
     def __init__(self) -> None:
         self.resources = 0
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Refuse: the program calls no provider function."""
         raise NotImplementedError(token)
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        """Count the resource and return its outputs."""
         self.resources += 1
         arn = f"arn:aws:service:{resource.inputs.get('region', 'us-east-1')}:123456789012:kind/{resource.name}"
         computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": ""}
@@ -63,21 +65,21 @@ class Answers:
 
 
 def one(count: int) -> Cost:
-    """Deploy to `count` regions, the first of those that AWS has. Imports are not counted."""
+    """Return the cost of a deployment to `count` regions, without the imports."""
     import pulumi_aws.dynamodb
     import pulumi_aws.iam
 
     for module in (pulumi_aws.dynamodb, pulumi_aws.iam, pulumi_aws.cloudwatch, pulumi_aws.lambda_):
         assert module
     regions = sorted(region for region, partition in partitions().items() if partition == "aws")[:count]
-    answers = Answers()
+    provider = Instant()
     config = {"aws:region": regions[0], "global-integers:regions": json.dumps(regions)}
     begun = time.process_time()
-    outcome = run_program(answers, project="global-integers", stack="bench", config=config)
+    outcome = run_program(provider, project="global-integers", stack="bench", config=config)
     seconds = time.process_time() - begun
     if outcome.error is not None:
         raise outcome.error
-    return {"resources": answers.resources, "seconds": seconds}
+    return {"resources": provider.resources, "seconds": seconds}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A server that answers at once, so that what remains is the caller's own cost: `python -m bench.stub <port>`.
+"""A server that responds at once, so that only the caller's own cost is measured: `python -m bench.stub <port>`.
 
-It speaks as much of DynamoDB's protocol as the subjects do, for one counter each, in memory.
+It has as much of DynamoDB's protocol as the subjects use, for one counter each, in memory.
 """
 
 import asyncio
@@ -14,7 +14,8 @@ CEILING = 2**53 - 1
 values: dict[str, int] = defaultdict(int)
 
 
-def answer(operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+def respond(operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return status and document."""
     match operation:
         case "UpdateItem":
             return update(request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {}))
@@ -29,6 +30,7 @@ def answer(operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]
 
 
 def update(key: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Mint, or refuse as the conditions of the subjects do."""
     item = {"counter": {"S": key}, "stride": {"N": "1"}, "ceiling": {"N": str(CEILING)}, "epoch": {"N": "1"}}
     if ":stride" in given and given[":stride"]["N"] != "1":
         refusal = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
@@ -39,6 +41,7 @@ def update(key: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve one connection."""
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -47,7 +50,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])
             }
             request = json.loads(await reader.readexactly(int(headers["content-length"])))
-            status, document = answer(headers["x-amz-target"].rpartition(".")[2], request)
+            status, document = respond(headers["x-amz-target"].rpartition(".")[2], request)
             body = json.dumps(document).encode()
             writer.write(
                 f"HTTP/1.1 {status} X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {len(body)}\r\n"
@@ -59,6 +62,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def main(port: int) -> None:
+    """Serve on 127.0.0.1."""
     server = await asyncio.start_server(serve, "127.0.0.1", port)
     print("ready", flush=True)
     await server.serve_forever()

@@ -1,6 +1,6 @@
 """One subject in a process of its own: `python -m bench.subject <name> <requests> <seconds>`, its figures as JSON.
 
-It mints `requests` times, or for so many seconds, whichever ends first, after some to warm up.
+After a warm-up, it mints `requests` times or for `seconds`, whichever ends first.
 """
 
 import importlib
@@ -14,6 +14,7 @@ WARM_UP = 20
 
 
 def main(name: str, requests: int, seconds: float) -> None:
+    """Run the subject and print its figures."""
     begun = time.perf_counter()
     mint = importlib.import_module(f"bench.subjects.{name}").mint
     ready = time.perf_counter()
@@ -43,7 +44,7 @@ def main(name: str, requests: int, seconds: float) -> None:
 
 
 def peak_mb() -> float:
-    """Of this program: getrusage(2) would count its parent's, from before it was executed, too."""
+    """Return this program's peak memory. getrusage(2) would include its parent's, from before the exec."""
     try:
         status = Path("/proc/self/status").read_text()
     except FileNotFoundError:  # a Mac, in bytes

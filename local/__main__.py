@@ -1,24 +1,19 @@
 """`python -m local`: deploy the stack to an AWS API server on this machine, look at it, end it."""
 
-import os
-import signal
 import sys
 from importlib.util import find_spec
-from typing import NoReturn
 
+try:  # before the imports below, which take half a second
+    from .interrupt import end_on_ctrl_c
 
-def _end(_signal: int, _frame: object) -> NoReturn:
-    os.write(2, b"\ninterrupted; nothing was begun\n")
-    os._exit(130)
-
-
-# Ctrl-C during the imports below, which take half a second: no traceback, and nothing to undo.
-signal.signal(signal.SIGINT, _end)
+    end_on_ctrl_c()
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if find_spec("ministack") is None:
     sys.exit("the dependencies aren't installed for this Python; after `make up`: .venv/bin/python -m local")
 
-from .command_line import main  # noqa: E402
+from .command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

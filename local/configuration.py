@@ -1,7 +1,7 @@
 """A stack's configuration as the Pulumi engine would hand it to the program."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,33 +9,37 @@ import yaml
 
 from .paths import ROOT, LocalError
 
+EXAMPLE = "`global-integers:lease: 1`"
+
 
 def project() -> dict[str, Any]:
-    """`Pulumi.yaml`."""
+    """Return `Pulumi.yaml`."""
     return _read(ROOT / "Pulumi.yaml")
 
 
 def stacks() -> list[str]:
-    """Those that have a `Pulumi.<stack>.yaml`."""
+    """Return the stacks that have a `Pulumi.<stack>.yaml`."""
     return sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml"))
 
 
 def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
-    """Full key → value, objects and lists as JSON: defaults of the project, then the stack's file, then `key=value`.
+    """Return full key → value, objects and lists as JSON: the project's defaults, the stack's file, `key=value`.
 
     Raises:
-        LocalError: there is no such stack, an override is none, or a required setting is missing.
+        LocalError: There is no such stack, its file is wrong, or an override is not of the form `key=value`.
     """
     described = project()
     name = described["name"]
     path = ROOT / f"Pulumi.{stack}.yaml"
-    if not path.exists():
+    if not path.is_file():
         raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")
     values: dict[str, str] = {
-        f"{name}:{key}": _text(entry["default"]) for key, entry in described["config"].items() if "default" in entry
+        f"{name}:{key}": _text(key, entry["default"])
+        for key, entry in described["config"].items()
+        if "default" in entry
     }
-    for key, value in cast("dict[str, Any]", _read(path).get("config") or {}).items():
-        values[_full(key, name)] = _text(value)
+    for key, value in _settings(path).items():
+        values[_full(key, name)] = _text(f"{path.name}: {key}", value)
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals or not key:
@@ -44,29 +48,57 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     return values
 
 
+def _settings(path: Path) -> dict[str, Any]:
+    """Return what is below `config` in a stack's file."""
+    settings: Any = _read(path).get("config")
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise LocalError(f"{path.name}: config must be a mapping, like {EXAMPLE}; it is {_kind(settings)}")
+    for key in cast("dict[Any, Any]", settings):
+        if not isinstance(key, str):
+            raise LocalError(f"{path.name}: {key!r} is not the name of a setting; write {EXAMPLE}")
+    return cast("dict[str, Any]", settings)
+
+
 def _full(key: str, project_name: str) -> str:
     return key if ":" in key else f"{project_name}:{key}"
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
+    """Return a value as the engine hands it over."""
     if isinstance(value, str):
         return value
-    return json.dumps(value)
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:  # a date, a set, bytes; a list that holds itself
+        raise LocalError(f"{name}: {error}; put it in quotes if it is a string") from error
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, as Pulumi does."""
+    """Refuses a repeated key, as Pulumi does."""
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key.value for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"{key} stands twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"{key} is there twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file, empty if there is nothing in it."""
     try:
-        return yaml.load(path.read_text(), _Loader) or {}  # noqa: S506 (a safe one)
-    except yaml.YAMLError as error:
+        found: Any = yaml.load(path.read_text(), _Loader)  # noqa: S506 (a safe one)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise LocalError(f"{path.name} is not valid YAML: {error}") from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise LocalError(f"{path.name} must be a mapping, with config: and below it {EXAMPLE}; it is {_kind(found)}")
+    return cast("dict[str, Any]", found)
+
+
+def _kind(value: Any) -> str:
+    """Return what a reader of YAML calls a value that is no mapping."""
+    return "a list" if isinstance(value, list) else f"the value {value!r}"

@@ -1,39 +1,41 @@
-"""Mint from every region and show what came of it."""
+"""Mints from every region and shows the integers as a table."""
 
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from .paths import LocalError
+from .paths import LocalError, command
 
 MINTS = 5
+"""Integers per region."""
 
 
 def mint(url: str, counter: str = "") -> int:
-    """One integer from a region's URL.
+    """Return one integer from a region's URL.
 
     Raises:
-        LocalError: the URL takes signed requests only.
-        OSError: no answer, or one without an integer.
+        LocalError: The URL takes signed requests only.
+        OSError: No response, or one without an integer.
     """
     # No proxy: whatever the environment says, the URL is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as answer:
-            return json.load(answer)["integer"]
+        with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as response:
+            return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         raise LocalError(
             "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
-            "The demo doesn't sign; open them: python -m local up -c authorization=NONE"
+            f"The demo doesn't sign; open them: {command('up -c authorization=NONE')}"
         ) from error
 
 
-def table(outputs: dict[str, Any]) -> str:
-    """Mints `MINTS` integers in every region, in turn, and lays them out as a table."""
+def table(outputs: Mapping[str, Any]) -> str:
+    """Mint `MINTS` integers in every region, in turn, and return them as a table."""
     minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
     for _ in range(MINTS):
         for region, integers in minted.items():
@@ -48,6 +50,7 @@ def table(outputs: dict[str, Any]) -> str:
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 
-def how_to_go_on(outputs: dict[str, Any]) -> str:
+def next_commands(outputs: Mapping[str, Any]) -> str:
+    """Return what the user may type next."""
     url = outputs["urls"][outputs["regions"][0]]
-    return f"mint one more:  curl {url}\nend it:         make down"
+    return f"mint one more:  curl {url}\nend it:         {command('down')}"

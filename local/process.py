@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them: their records, and their end."""
+"""Processes that outlive the command that started them: their start, their records, their end."""
 
 import json
 import os
@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .paths import VERSION, LocalError, state_folder
+from .interrupt import uninterrupted
+from .paths import VERSION, LocalError, command, state_folder
+from .ports import command_line
 
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
@@ -20,24 +22,27 @@ _children: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class Service:
-    """A kind of process of which one runs at a time. `mark` is what its command line has in it."""
+    """A kind of process of which one runs at a time."""
 
     name: str
     mark: str
+    """A part of its command line, which tells it from a later process with the same number."""
 
     @property
     def record(self) -> Path:
+        """The file that says where it runs."""
         return state_folder() / f"{self.name}.json"
 
     @property
     def log(self) -> Path:
+        """The file with what it prints."""
         return state_folder() / f"{self.name}.log"
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str], port: int) -> subprocess.Popen[bytes]:
-        """Start it in the state folder, in a session of its own, and write down where it is."""
-        with self.log.open("w") as log:
+    def start(self, arguments: Sequence[str], environment: Mapping[str, str], port: int) -> subprocess.Popen[bytes]:
+        """Start it in the state folder, in a session of its own, and record where it is."""
+        with self.log.open("w") as log, uninterrupted(self.name):  # a process without a record would never be ended
             process = subprocess.Popen(
-                command,
+                arguments,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -45,14 +50,20 @@ class Service:
                 env=environment,
                 start_new_session=True,  # Ctrl-C at `up` is not for it
             )
+            fresh = self.record.with_suffix(".new")
+            fresh.write_text(json.dumps({"pid": process.pid, "port": port, "version": VERSION}))
+            fresh.replace(self.record)
         _children.append(process)
-        fresh = self.record.with_suffix(".new")
-        fresh.write_text(json.dumps({"pid": process.pid, "port": port, "version": VERSION}))
-        fresh.replace(self.record)
+        while process.poll() is None and not self.alive(process.pid):
+            time.sleep(0.001)  # its command line is empty for an instant
         return process
 
     def recorded(self) -> tuple[int, int] | None:
-        """Process and port of the last one started and not ended, running or not."""
+        """Return process and port of the last one started and not ended, running or not.
+
+        Raises:
+            LocalError: The record is damaged.
+        """
         try:
             record = json.loads(self.record.read_text())
             return int(record["pid"]), int(record["port"])
@@ -61,7 +72,7 @@ class Service:
         except (ValueError, TypeError, KeyError) as error:
             raise LocalError(
                 f"{self.record} is damaged ({error}), so the {self.name}'s process is not known. End it by hand if it "
-                f"runs (it is called {self.mark}), delete that file, then: python -m local down"
+                f"runs ({self.mark} is in its command line), delete that file, then: {command('down')}"
             ) from error
 
     def version(self) -> int:
@@ -69,11 +80,11 @@ class Service:
         return int(json.loads(self.record.read_text()).get("version", 1))
 
     def alive(self, pid: int) -> bool:
-        """Is the process there, and still this one? A number is given out again, after a reboot say."""
-        return not _is_zombie(pid) and self.mark in _command(pid)
+        """Return whether the process runs and is still this one (after a reboot, another may have its number)."""
+        return not _is_zombie(pid) and self.mark in command_line(pid)
 
     def stop(self) -> bool:
-        """End it and what belongs to it. False: none was running."""
+        """End it and what it started. Return False if it didn't run."""
         recorded = self.recorded()
         if recorded is None:
             return False
@@ -98,7 +109,7 @@ class Service:
             time.sleep(0.02)
 
     def log_end(self, lines: int = 15) -> str:
-        """The end of its log, with its path."""
+        """Return the end of its log, with the log's path."""
         try:
             end = self.log.read_text(errors="replace").splitlines()[-lines:]
         except FileNotFoundError:
@@ -109,16 +120,5 @@ class Service:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Ended, but its parent (this very process, in the tests) has not asked for its status yet."""
+    """Return whether it has ended, but its parent (this process, in the tests) hasn't asked for its status yet."""
     return any(child.pid == pid and child.poll() is not None for child in _children)
-
-
-def _command(pid: int) -> str:
-    """The process's command line, empty if there is none."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except FileNotFoundError:
-        if Path("/proc/self").exists():
-            return ""
-    shown = subprocess.run(["ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True, check=False)  # macOS
-    return shown.stdout

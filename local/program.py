@@ -29,7 +29,7 @@ UNKNOWN = "<unknown>"
 """Stands for an exported value that is not known in a preview."""
 
 FAILED = "<failed>"
-"""Stands for an exported value that never came, since a resource could not be created."""
+"""Stands for an exported value that there is not, since a resource could not be created."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ def run_program(
 ) -> Outcome:
     """Run the program to its end.
 
-    Every run has a context and an event loop of its own, so that none sees what another one set.
+    Every run has a context and an event loop of its own, so no run sees what another one has set.
 
     Args:
-        provider: creates what the program registers.
-        project: the project's name.
-        stack: the stack's name.
-        config: full key → value, lists and objects as JSON, as the engine hands it over.
-        preview: whether computed outputs are unknown.
-        program: what to run instead of `__main__.py`.
+        provider: Creates what the program registers.
+        project: The project's name.
+        stack: The stack's name.
+        config: Full key → value, lists and objects as JSON, as the engine hands it over.
+        preview: Whether computed outputs are unknown.
+        program: By default `__main__.py`.
     """
     stand_in = _Mocks(provider)
     monitor = _Monitor(stand_in)
@@ -103,12 +103,12 @@ def run_program(
 
     def run() -> None:
         with _event_loop() as loop:
-            # Mocks do not renew this set: after a run that failed it holds tasks of a closed loop.
+            # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(stand_in, project=project, stack=stack, preview=preview, monitor=monitor)
             settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
             pulumi.runtime.set_all_config(dict(config))
-            loop.set_exception_handler(lambda _loop, _context: None)  # what fails is raised too
+            loop.set_exception_handler(lambda _loop, _context: None)  # every failure is raised as well
             try:
                 loop.run_until_complete(_in_stack(program, outcome.outputs))
             except Exception as error:
@@ -149,7 +149,10 @@ async def _plain(value: Any) -> Any:
 
 
 class _Mocks(mocks.Mocks):
-    """Hands each registration to the provider. The mocks are told less than the monitor, hence the thread's own."""
+    """Hands each registration to the provider.
+
+    The mocks get less of it than the monitor, which leaves the whole in a variable of the thread (`present`).
+    """
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -164,6 +167,8 @@ class _Mocks(mocks.Mocks):
 
 
 class _Monitor(mocks.MockMonitor):
+    """Receives the registrations, as the engine does."""
+
     def __init__(self, stand_in: _Mocks) -> None:
         super().__init__(stand_in)
         self._present = stand_in.present
@@ -189,7 +194,7 @@ class _Monitor(mocks.MockMonitor):
 
 @contextmanager
 def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
-    """Give this thread an event loop, and end with it everything that runs on it."""
+    """Give this thread an event loop. At the end, wait for what still runs on it; at Ctrl-C, cancel it."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
@@ -205,7 +210,7 @@ def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
 
 
 async def _finish() -> None:
-    """Let what a failed run left behind come to its end."""
+    """Wait for what a failed run has left running."""
     while rest := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(rest)
     await asyncio.get_running_loop().shutdown_default_executor()

@@ -8,15 +8,15 @@ from typing import Any
 from .resources.kind import Aws
 
 PERIOD = 0.05
-"""Seconds between two looks. A phase that lasts less may be told together with the next."""
+"""Seconds between two reads. A shorter phase may not be seen."""
 
-MOST = 30
-"""Lines told; of thousands of counters the first are enough to see that it goes on."""
+MAX_LINES = 30
+"""Of thousands of counters, the first lines are enough to see that it goes on."""
 
 
 @contextmanager
 def reported(aws: Aws, region: str, function: str) -> Generator[None]:
-    """Tell every step of every register while the block runs, if the function is one that lays out."""
+    """Print every phase of every counter while the block runs, if the function is a coordinator."""
     configuration = aws.client("lambda", region).get_function_configuration(FunctionName=function)
     table = configuration.get("Environment", {}).get("Variables", {}).get("LAYOUTS_TABLE")
     if table is None:
@@ -34,7 +34,7 @@ def reported(aws: Aws, region: str, function: str) -> Generator[None]:
 
 
 def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
-    """`seen`: how the counters stood before."""
+    """Print what changes. `seen` is the phase of every counter before."""
     lines = 0
     while True:
         last = ended.wait(PERIOD)
@@ -42,15 +42,16 @@ def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event
             if seen.get(counter) != phase:
                 seen[counter] = phase
                 lines += 1
-                if lines <= MOST:
+                if lines <= MAX_LINES:
                     print(f"  layout    {counter}: {phase}", flush=True)
         if last:
             break
-    if lines > MOST:
-        print(f"  layout    … and {lines - MOST} steps more", flush=True)
+    if lines > MAX_LINES:
+        print(f"  layout    … and {lines - MAX_LINES} more", flush=True)
 
 
 def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
+    """Return every counter's phase."""
     found: list[dict[str, Any]] = []
     for page in aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table):
         found += page["Items"]

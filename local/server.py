@@ -2,12 +2,12 @@
 
 import http.client
 import os
-import socket
 import sys
 import time
 from dataclasses import dataclass
 
-from .paths import START_AFRESH, VERSION, LocalError, state_folder
+from .paths import VERSION, LocalError, command, start_afresh, state_folder
+from .ports import Listener, any_free_port, is_free, listener
 from .process import Service
 
 USUAL_PORT = 4566
@@ -19,53 +19,65 @@ SERVICE = Service("server", "ministack")
 
 @dataclass(frozen=True)
 class Server:
-    """A server that was started. Its data live in its memory: they go with the process."""
+    """A server that was started. Its data are in its memory: they are gone when the process ends."""
 
     pid: int
     port: int
 
     @property
     def endpoint(self) -> str:
+        """Its URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def alive(self) -> bool:
+        """Return whether its process runs."""
         return SERVICE.alive(self.pid)
 
     def healthy(self) -> bool:
+        """Return whether it answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         try:
             connection.request("GET", "/_ministack/health")
             return connection.getresponse().status == 200
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
         finally:
             connection.close()
 
+    def comes_up(self) -> bool:
+        """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self.healthy():
+            if not self.alive() or time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
 
 def recorded() -> Server | None:
-    """The server that the last `up` started and no `down` has ended, running or not."""
+    """Return the server that the last `up` started and no `down` has ended, running or not."""
     found = SERVICE.recorded()
     return Server(*found) if found else None
 
 
 def running() -> Server:
-    """The server, answering.
+    """Return the server once it answers. An `up` that was interrupted may have started it just now.
 
     Raises:
-        LocalError: it was never started, has ended, or does not answer.
+        LocalError: It was never started, has ended, or does not answer.
     """
     server = recorded()
     if server is None:
-        raise LocalError("nothing runs here; start it: python -m local up")
+        raise LocalError(f"nothing runs here; start it: {command('up')}")
     if not server.alive():
         raise LocalError(
             f"the local AWS server (process {server.pid}) has ended, and with it its tables: every integer it minted "
-            "is forgotten.\nStart afresh, from 1: python -m local down, then python -m local up\n" + SERVICE.log_end()
+            f"is forgotten.\nStart afresh, from 1: {command('down')}, then {command('up')}\n{SERVICE.log_end()}"
         )
-    if not server.healthy():
+    if not server.comes_up():
         raise LocalError(
             f"the local AWS server (process {server.pid}) does not answer on {server.endpoint}.\n"
-            "End it and start afresh, from 1: python -m local down, then python -m local up\n" + SERVICE.log_end()
+            f"End it and {start_afresh()}\n{SERVICE.log_end()}"
         )
     return server
 
@@ -74,13 +86,13 @@ def check_version() -> None:
     """Check that this version can go on with the server that runs.
 
     Raises:
-        LocalError: another version started it.
+        LocalError: Another version started it.
     """
     version = SERVICE.version()
     if version != VERSION:
         raise LocalError(
             f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
-            f"{START_AFRESH}"
+            f"{start_afresh()}"
         )
 
 
@@ -88,26 +100,45 @@ def start(port: int | None = None) -> Server:
     """Start the server on `port`, by default the usual one or, if that is taken, a free one.
 
     Raises:
-        LocalError: the port is taken, or the server does not come up.
+        LocalError: The port can't be used, or the server does not come up.
     """
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
-    if port is not None and not is_free(port):
-        raise LocalError(f"port {port} is taken by something else; choose another: python -m local up --port N")
+    try:
+        if port is not None and not is_free(port):
+            raise LocalError(f"{taken(port)}\nChoose another port: {command('up --port N')}")
+    except PermissionError as error:
+        raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
     chosen = port or (USUAL_PORT if is_free(USUAL_PORT) else any_free_port())
     process = SERVICE.start([sys.executable, "-m", "ministack"], _environment(chosen), chosen)
     server = Server(process.pid, chosen)
-    deadline = time.monotonic() + START_TIMEOUT
-    while not server.healthy():
-        if process.poll() is not None or time.monotonic() > deadline:
-            SERVICE.stop()
-            what = f"ended with status {process.returncode}" if process.returncode else f"is silent on port {chosen}"
-            raise LocalError(f"the local AWS server {what}.\n{SERVICE.log_end()}")
-        time.sleep(0.05)
+    if not server.comes_up():
+        status = process.poll()
+        SERVICE.stop()
+        problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
+        raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
     return server
 
 
+def taken(port: int) -> str:
+    """Return who listens on a port that is taken, and how to free it if it is a server of this kind."""
+    found = listener(port)
+    if found is None:
+        return f"port {port} is taken by something else"
+    return f"port {port} is taken by process {found.pid}, {_description(found)}"
+
+
+def _description(found: Listener) -> str:
+    if SERVICE.mark not in found.command:
+        return found.command
+    if found.folder is None:
+        return f"a local AWS server that is not of this checkout; end it: kill {found.pid}"
+    if found.folder.exists():
+        return f"the local AWS server of {found.folder}"
+    return f"the local AWS server of a checkout that was deleted ({found.folder}); end it: kill {found.pid}"
+
+
 def _environment(port: int) -> dict[str, str]:
-    """Just what the server needs: nothing of the user's AWS settings or proxies reaches it or the functions."""
+    """Return just what the server needs: none of the user's AWS settings or proxies reach it or the functions."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(state_folder() / "tmp"),
@@ -122,21 +153,3 @@ def _environment(port: int) -> dict[str, str]:
         "LOG_LEVEL": "WARNING",
         "AWS_EC2_METADATA_DISABLED": "true",
     }
-
-
-def is_free(port: int) -> bool:
-    """Does nothing listen on this port of 127.0.0.1?"""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-def any_free_port() -> int:
-    """A port of 127.0.0.1 on which nothing listens now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

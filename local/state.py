@@ -1,6 +1,7 @@
 """What a local deployment made, so that the next one changes it instead of making it again.
 
-The names of resources are its keys, as in Pulumi's state.
+A resource's key says which one it is on the server, not what the program calls it. So a resource that is
+renamed in the program stays the same one, with all that is in it.
 """
 
 import json
@@ -9,48 +10,56 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from .paths import START_AFRESH, VERSION, LocalError, state_folder
+from .paths import VERSION, LocalError, start_afresh, state_folder
 
 
 @dataclass(frozen=True)
 class Made:
-    """One resource: what was registered, and what came of it."""
+    """A resource that was made: what was registered, and what came of it."""
 
+    key: str
+    """Its type and identifying inputs (`Kind.identity`): two of the same key are one resource."""
     type: str
     name: str
+    """In the program."""
     inputs: dict[str, Any]
     id: str
     outputs: dict[str, Any]
 
-    @property
-    def key(self) -> str:
-        """The type and the name in the program."""
-        return f"{self.type}::{self.name}"
-
 
 class State:
-    """The resources of one stack, in the order of their creation; written to disk after every one."""
+    """The resources of one stack, in the order of their creation; written to disk after every change."""
 
     def __init__(self, stack: str) -> None:
+        """Read what the last deployment of the stack left.
+
+        Raises:
+            LocalError: It is damaged or of another version.
+        """
         self._path: Path = state_folder() / f"{stack}.json"
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
+        """By key."""
         self.outputs: dict[str, Any] = {}
+        """What the last successful deployment exported."""
         if self._path.exists():
-            try:
-                written = json.loads(self._path.read_text())
-                version = written.get("version", 1)
-                if version != VERSION:
-                    raise LocalError(
-                        f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
-                        f"which doesn't know what it made; {START_AFRESH}"
-                    )
-                self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
-                self.outputs = written["outputs"]
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            written = json.loads(self._path.read_text())
+            version = written.get("version", 1)
+            if version != VERSION:
                 raise LocalError(
-                    f"{self._path} is damaged ({error}); delete it and deploy again: what runs is taken over"
-                ) from error
+                    f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
+                    f"which doesn't know what it made; {start_afresh()}"
+                )
+            self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
+            self.outputs = written["outputs"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise LocalError(
+                f"{self._path} is damaged ({error}); delete it and deploy again: what runs is taken over"
+            ) from error
 
     def put(self, made: Made) -> None:
         """Record a resource."""

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from local import server
+from local.ports import any_free_port
 from local.resources import Aws
 
-pytest_plugins = ["tests.lambda_.fixtures", "tests.markers"]
+pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +21,7 @@ def aws() -> Generator[Aws]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         try:
-            started = server.start(server.any_free_port())
+            started = server.start(any_free_port())
         finally:
             if before is None:
                 del os.environ["GLOBAL_INTEGERS_LOCAL"]

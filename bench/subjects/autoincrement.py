@@ -1,4 +1,4 @@
-"""`dynamodb-autoincrement`, as its README has it: a read, then a transaction of two puts on condition."""
+"""`dynamodb-autoincrement`, as in its README: a read, then a transaction of two conditional puts."""
 
 import asyncio
 import os
@@ -20,4 +20,5 @@ sequence = DynamoDBAutoIncrement(
 
 
 def mint() -> list[int]:
+    """Return the integer of one request."""
     return [int(loop.run_until_complete(sequence.put({"note": "x"})))]

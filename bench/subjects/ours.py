@@ -1,4 +1,4 @@
-"""This project's minting function, as its Function URL calls it. `COUNT` asks for blocks, `LEASE` is the setting."""
+"""This project's minting function, as its Function URL calls it. `COUNT` is a block's size, `LEASE` the setting."""
 
 import json
 import os
@@ -14,6 +14,6 @@ CONTEXT = SimpleNamespace(aws_request_id="bench", get_remaining_time_in_millis=l
 
 
 def mint() -> list[int]:
-    answer = handler(EVENT, CONTEXT)
-    document = json.loads(answer["body"])
+    """Return the integers of one request."""
+    document = json.loads(handler(EVENT, CONTEXT)["body"])
     return document["integers"] if COUNT else [document["integer"]]

@@ -8,15 +8,17 @@ TABLE = boto3.resource("dynamodb").Table(os.environ["COUNTERS_TABLE"])
 
 
 def handler(event: dict, context: object) -> dict:
-    answer = TABLE.update_item(
+    """Mint one integer."""
+    response = TABLE.update_item(
         Key={"counter": "tutorial"},
         UpdateExpression="ADD #value :one",
         ExpressionAttributeNames={"#value": "value"},
         ExpressionAttributeValues={":one": 1},
         ReturnValues="UPDATED_NEW",
     )
-    return {"statusCode": 200, "body": str(answer["Attributes"]["value"])}
+    return {"statusCode": 200, "body": str(response["Attributes"]["value"])}
 
 
 def mint() -> list[int]:
+    """Return the integer of one request."""
     return [int(handler({}, None)["body"])]

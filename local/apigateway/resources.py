@@ -1,4 +1,4 @@
-"""REST APIs, served by `server.py` in a process of its own, which runs as long as there is one."""
+"""REST APIs. `server.py` serves them in a process of its own, which runs as long as there is an API."""
 
 import http.client
 import os
@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Any
 
 from ..paths import ROOT, LocalError, state_folder
+from ..ports import any_free_port, is_free
 from ..process import Service
 from ..resources.kind import Aws, Result
-from ..server import any_free_port, is_free
 from ..state import Made
 
 GATEWAY = Service("gateway", "local.apigateway.server")
@@ -23,11 +23,12 @@ _starting = Lock()
 
 
 class RestApi:
-    """Its document is a file, which the process reads at each request: a change is served at once."""
+    """A REST API. The process reads its document at each request, so a change is served at once."""
 
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Write the document, and start the process if it does not run."""
         port = _running(aws)
         api = f"{inputs['region']}-{inputs['name']}"
         document = _folder() / f"{api}.json"
@@ -37,43 +38,51 @@ class RestApi:
         return Result(api, {"executionUrl": f"http://127.0.0.1:{port}/{api}"})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        running = GATEWAY.recorded()
-        there = running and GATEWAY.alive(running[0]) and (_folder() / f"{made.id}.json").exists()
-        return made.outputs if there else None
+        """Return its outputs, or None if it is no longer served."""
+        recorded = GATEWAY.recorded()
+        served = recorded and GATEWAY.alive(recorded[0]) and (_folder() / f"{made.id}.json").exists()
+        return made.outputs if served else None
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the document. The process ends with the last one."""
         (_folder() / f"{made.id}.json").unlink(missing_ok=True)
         if not list(_folder().glob("*.json")):
             GATEWAY.stop()
 
 
 class Deployment:
-    """Whatever is defined here is served: only the name counts, which its triggers change."""
+    """A deployment of an API. Here every change is served at once, so there is nothing to deploy."""
 
     identity: tuple[str, ...] = ("region", "restApi")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Return a name that changes with the document, as an id does."""
         return Result(f"{inputs['restApi']}-{inputs['triggers']['body'][:8]}", {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs."""
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Do nothing."""
         return
 
 
 class Stage:
-    """Stage."""
+    """A stage of an API: the last part of its URL."""
 
     identity: tuple[str, ...] = ("region", "restApi", "stageName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Return the stage's URL."""
         return Result(f"{inputs['restApi']}-{inputs['stageName']}", {"invokeUrl": self._url(aws, inputs)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return the stage's URL."""
         return {"invokeUrl": self._url(aws, made.inputs)}
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Do nothing."""
         return
 
     def _url(self, aws: Aws, inputs: Mapping[str, Any]) -> str:
@@ -81,22 +90,25 @@ class Stage:
 
 
 class MethodSettings:
-    """Throttling: not here."""
+    """The limits of a stage's methods, which don't apply here."""
 
     identity: tuple[str, ...] = ("region", "restApi", "stageName", "methodPath")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Do nothing."""
         return Result(f"{inputs['restApi']}-{inputs['stageName']}-{inputs['methodPath']}", {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs."""
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Do nothing."""
         return
 
 
 def _running(aws: Aws) -> int:
-    """The port of the process, started if it isn't running; the same as before, if that is free."""
+    """Return the process's port. Start it if it doesn't run, on the same port as before if that is free."""
     with _starting:
         recorded = GATEWAY.recorded()
         if recorded and GATEWAY.alive(recorded[0]):
@@ -116,7 +128,7 @@ def _running(aws: Aws) -> int:
         while not _answers(port):
             if process.poll() is not None or time.monotonic() > deadline:
                 GATEWAY.stop()
-                raise LocalError(f"the process that stands for API Gateway does not come up.\n{GATEWAY.log_end()}")
+                raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
             time.sleep(0.05)
         return port
 

@@ -1,38 +1,35 @@
 """API Gateway on this machine: `python -m local.apigateway.server <port> <folder> <endpoint>`, a small process.
 
-The local AWS server has no mapping templates worth the name, so this serves the APIs that a deployment
-defines, by their own templates, and asks that server's DynamoDB with the credentials of their role. It
-knows what components/gateway_api.py uses: AWS integrations, request validation, gateway responses. It
-doesn't throttle, and of a signed request it only looks whether it is signed.
+The local AWS server's own API Gateway doesn't render mapping templates well enough. So this serves the APIs that a
+deployment defines, by their own templates, and calls that server's DynamoDB with the credentials of their role.
 """
 
 import http.client
 import json
-import re
 import sys
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import boto3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from .velocity import render
+from .api import Call, Request, Response, call_of, gateway_response, response_of
 
-Document = Mapping[str, Any]
+INTEGRATION_TIMEOUT = 29
+"""Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
 
+SESSION_SECONDS = 3600
+"""How long a role's credentials are valid."""
 
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: str
+FORBIDDEN = Response(403, {"Content-Type": "application/json"}, '{"message": "Forbidden"}')
+"""For an API that doesn't exist."""
 
 
 class GatewayServer:
@@ -41,64 +38,53 @@ class GatewayServer:
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._folder = folder
         self._endpoint = endpoint
-        self._roles: dict[str, Credentials] = {}
+        self._roles: dict[str, tuple[Credentials, float]] = {}
+        """Role → its credentials, and when they were given out."""
         self._lock = Lock()
 
-    def answer(self, method: str, target: str, headers: Mapping[str, str], body: str) -> Answer:
+    def respond(self, method: str, target: str, headers: Mapping[str, str], body: str) -> Response:
+        """Return the response to a request of `/<id>/<stage>/<path>`."""
         url = urlsplit(target)
-        _, api, _, *rest = [*url.path.split("/"), "", ""]
+        _, api_id, _, *rest = [*url.path.split("/"), "", ""]
         path = "/" + "/".join(rest).strip("/") if rest else "/"
         try:
-            document = json.loads((self._folder / f"{Path(api).name}.json").read_text())
+            api = json.loads((self._folder / f"{Path(api_id).name}.json").read_text())
         except FileNotFoundError:
-            return Answer(403, {"Content-Type": "application/json"}, '{"message": "Forbidden"}')
-        route = _route(document, path)
-        operation = document["paths"].get(route, {}).get(method.lower())
-        if operation is None:
-            return _gateway_response(document, "MISSING_AUTHENTICATION_TOKEN")
-        if "security" in operation and not headers.get("authorization", "").startswith("AWS4-HMAC-SHA256 "):
-            return _gateway_response(document, "MISSING_AUTHENTICATION_TOKEN")
+            return FORBIDDEN
         query = dict(parse_qsl(url.query, keep_blank_values=True))
-        wanted = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
-        if not all(query.get(name) for name in wanted):
-            return _gateway_response(document, "BAD_REQUEST_PARAMETERS")
-        in_path = {"counter": unquote(path[1:])} if "{" in route else {}
-        parameters = {"path": in_path, "querystring": query, "header": headers}
-        integration = operation["x-amazon-apigateway-integration"]
-        content_type = headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        template = integration["requestTemplates"].get(content_type)
-        if template is None:
-            return _gateway_response(document, "UNSUPPORTED_MEDIA_TYPE")
+        call = call_of(api, Request(method, path, query, headers, body))
+        if isinstance(call, Response):
+            return call
         try:
-            status, told = self._ask(integration, render(template, parameters, body).text)
+            return response_of(call, *self._make(call))
         except OSError:
-            return _gateway_response(document, "INTEGRATION_FAILURE")
-        return _answered(integration["responses"], status, told, parameters)
+            return gateway_response(api, "INTEGRATION_FAILURE")
 
-    def _ask(self, integration: Document, request: str) -> tuple[int, str]:
-        """What DynamoDB answers, asked with the integration's role."""
-        _, _, _, region, service, action = integration["uri"].split(":")
-        signed = AWSRequest(
+    def _make(self, call: Call) -> tuple[int, str]:
+        """Return the status and body of DynamoDB's response."""
+        region, service, action = call.target
+        request = AWSRequest(
             "POST",
             self._endpoint,
-            data=request.encode(),
+            data=call.body.encode(),
             headers={
                 "Content-Type": "application/x-amz-json-1.0",
-                "X-Amz-Target": f"DynamoDB_20120810.{action.removeprefix('action/')}",
+                "X-Amz-Target": f"DynamoDB_20120810.{action}",
             },
         )
-        SigV4Auth(self._role(integration["credentials"]), service, region).add_auth(signed)
-        connection = http.client.HTTPConnection(urlsplit(self._endpoint).netloc, timeout=29)  # its longest
+        SigV4Auth(self._credentials(call.role), service, region).add_auth(request)
+        connection = http.client.HTTPConnection(urlsplit(self._endpoint).netloc, timeout=INTEGRATION_TIMEOUT)
         try:
-            connection.request("POST", "/", request.encode(), dict(signed.headers.items()))
+            connection.request("POST", "/", call.body.encode(), dict(request.headers.items()))
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:
             connection.close()
 
-    def _role(self, arn: str) -> Credentials:
+    def _credentials(self, role: str) -> Credentials:
+        """Return a role's credentials, renewed long before they expire."""
         with self._lock:
-            if arn not in self._roles:
+            if role not in self._roles or time.monotonic() - self._roles[role][1] > SESSION_SECONDS / 2:
                 client = cast("Any", boto3).client(
                     "sts",
                     region_name="us-east-1",
@@ -106,73 +92,44 @@ class GatewayServer:
                     aws_access_key_id="test",
                     aws_secret_access_key="test",
                 )
-                given = client.assume_role(RoleArn=arn, RoleSessionName="gateway", DurationSeconds=43200)["Credentials"]
-                self._roles[arn] = Credentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
-            return self._roles[arn]
-
-
-def _route(document: Document, path: str) -> str:
-    """The path as the document names it: a fixed one before one with a variable."""
-    if path in document["paths"] and "{" not in path:
-        return path
-    return "/{counter}" if path.count("/") == 1 and path != "/" else ""
-
-
-def _answered(responses: Document, status: int, told: str, parameters: Mapping[str, Mapping[str, str]]) -> Answer:
-    chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
-    ((content_type, template),) = chosen["responseTemplates"].items()
-    rendered = render(template, parameters, told)
-    fixed = {
-        name.removeprefix("method.response.header."): value.strip("'")
-        for name, value in chosen["responseParameters"].items()
-    }
-    return Answer(
-        int(rendered.status or chosen["statusCode"]),
-        {"Content-Type": content_type, **fixed, **rendered.headers},
-        rendered.text,
-    )
-
-
-def _gateway_response(document: Document, kind: str) -> Answer:
-    response = document["x-amazon-apigateway-gateway-responses"][kind]
-    headers = {
-        name.removeprefix("gatewayresponse.header."): value.strip("'")
-        for name, value in response["responseParameters"].items()
-    }
-    ((content_type, template),) = response["responseTemplates"].items()
-    return Answer(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
+                session = client.assume_role(RoleArn=role, RoleSessionName="gateway", DurationSeconds=SESSION_SECONDS)[
+                    "Credentials"
+                ]
+                keys = Credentials(session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"])
+                self._roles[role] = keys, time.monotonic()
+            return self._roles[role][0]
 
 
 def serve(port: int, gateway: GatewayServer) -> None:
-    """Answer on 127.0.0.1 until the process is ended."""
+    """Serve on 127.0.0.1 until the process is ended."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def answer(self) -> None:
-            given = self.headers.get("Content-Length") or "0"
-            if not (given.isascii() and given.isdigit()) or "Transfer-Encoding" in self.headers or "%00" in self.path:
+        def respond(self) -> None:
+            length = self.headers.get("Content-Length") or "0"
+            malformed = not (length.isascii() and length.isdigit())
+            if malformed or "Transfer-Encoding" in self.headers or "%00" in self.path:
                 self.close_connection = True
                 self.send_error(400)
                 return
-            length = int(given)
-            body = self.rfile.read(length).decode(errors="replace")
+            body = self.rfile.read(int(length)).decode(errors="replace")
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = gateway.answer(self.command, self.path, headers, body)
-            data = answer.body.encode()
-            self.send_response(answer.status)
-            for name, value in answer.headers.items():
+            response = gateway.respond(self.command, self.path, headers, body)
+            data = response.body.encode()
+            self.send_response(response.status)
+            for name, value in response.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = answer  # noqa: N815
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = respond  # noqa: N815
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Nothing: the log is for what goes wrong."""
+            """Log nothing: the log is for errors."""
 
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 

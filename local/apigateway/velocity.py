@@ -1,6 +1,7 @@
-"""Mapping templates, rendered as API Gateway renders them (guide, "Variables for data transformations").
+"""Renders mapping templates as API Gateway does (guide, "Variables for data transformations").
 
-The language is airspeed's; here is what API Gateway puts into it: `$input`, `$util`, `$context`.
+The package airspeed knows the language, Velocity; here are the variables that API Gateway adds: `$input`, `$util`,
+`$context`.
 """
 
 import json
@@ -19,14 +20,17 @@ class Input:
         self._body = body
 
     def params(self, name: str | None = None) -> Any:
-        """Looked for in path, query string and headers, in this order; empty if it is nowhere."""
+        """Return a parameter, from path, query string or headers in this order; empty if there is none.
+
+        Without a name, return all by place.
+        """
         if name is None:
             return self._parameters
         places = (self._parameters.get(place, {}) for place in ("path", "querystring", "header"))
         return next((found[name] for found in places if name in found), "")
 
     def path(self, expression: str) -> Any:
-        """What lies at a path of names, like `$.Attributes.issued.N`; None if nothing does."""
+        """Return the value at a path of names, like `$.Attributes.issued.N`, or None."""
         value: Any = self._document()
         for name in expression.removeprefix("$").strip(".").split("."):
             if name:
@@ -41,26 +45,34 @@ class Input:
 
 
 class Util:
-    """`$util`."""
+    """`$util`: functions for text."""
 
     def escapeJavaScript(self, text: str) -> str:  # noqa: N802 (its name)
+        """Return the text as it may stand within a JavaScript string."""
         return json.dumps(str(text))[1:-1].replace("'", "\\'").replace("/", "\\/")
 
 
 @dataclass
 class Rendered:
-    """`status` None and no headers: nothing was overridden."""
+    """What a template rendered."""
 
     text: str
     status: int | None = None
+    """The status that it sets instead of the usual one, if any."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    """The headers that it sets."""
 
 
 def render(template: str, parameters: Mapping[str, Mapping[str, str]], body: str) -> Rendered:
-    """`parameters` by place (`path`, `querystring`, `header`); `body` is the document that `$input` gives.
+    """Render a template.
+
+    Args:
+        template: In Velocity.
+        parameters: The request's, by place: `path`, `querystring`, `header`.
+        body: The document that `$input` reads.
 
     Raises:
-        airspeed.TemplateError: the template is wrong.
+        airspeed.TemplateError: The template is wrong.
     """
     override: dict[str, Any] = {"header": {}}
     variables = {"input": Input(parameters, body), "util": Util(), "context": {"responseOverride": override}}

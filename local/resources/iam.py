@@ -1,4 +1,4 @@
-"""IAM roles and their inline policies. IAM is global: the region of the client is of no account."""
+"""IAM roles and their inline policies. IAM is global, so the region of the client does not matter."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +15,7 @@ class Role:
     identity: tuple[str, ...] = ("name",)
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Create the role, or change who may assume it."""
         client = aws.client("iam", ANYWHERE)
         name = inputs["name"]
         if before is None:
@@ -24,11 +25,13 @@ class Role:
         return Result(name, {"arn": client.get_role(RoleName=name)["Role"]["Arn"]})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("iam", ANYWHERE)
         client.get_role(RoleName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the role with all its policies."""
         client = aws.client("iam", ANYWHERE)
         for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
             client.delete_role_policy(RoleName=made.id, PolicyName=policy)
@@ -41,16 +44,19 @@ class RolePolicy:
     identity: tuple[str, ...] = ("role", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Write the policy, over an earlier one."""
         aws.client("iam", ANYWHERE).put_role_policy(
             RoleName=inputs["role"], PolicyName=inputs["name"], PolicyDocument=inputs["policy"]
         )
         return Result(f"{inputs['role']}:{inputs['name']}", {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("iam", ANYWHERE)
         client.get_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the policy."""
         client = aws.client("iam", ANYWHERE)
         client.delete_role_policy(RoleName=made.inputs["role"], PolicyName=made.inputs["name"])

@@ -20,7 +20,7 @@ ACCOUNT = "000000000000"
 
 
 class Aws:
-    """Clients of the local server, one per service and region. Its test keys; no setting of the user's counts."""
+    """Clients of the local server, one per service and region, with its test keys and none of the user's settings."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
@@ -37,6 +37,7 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     def client(self, service: Literal["dynamodb", "iam", "lambda", "logs"], region: str) -> Any:
+        """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:
                 # 900 s: the coordinator may take as long as a function may run.
@@ -49,7 +50,7 @@ class Aws:
 
 @dataclass(frozen=True)
 class Result:
-    """A resource as it stands: its id, and what the provider would give out beside the inputs."""
+    """A resource as it is now: its id, and the outputs that the provider adds to the inputs."""
 
     id: str
     outputs: Mapping[str, Any]
@@ -59,7 +60,7 @@ class Kind(Protocol):
     """One type of resource. `before` is how the last deployment left it, None if it did not make it."""
 
     identity: tuple[str, ...]
-    """The inputs that tell one from all others. Another value of one is another resource, as for Pulumi."""
+    """The inputs that identify a resource. Where one changes, it is another resource, as for Pulumi."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
@@ -70,5 +71,5 @@ class Kind(Protocol):
         ...
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Remove it. That it no longer exists is no error: the service's error for that is ignored."""
+        """Remove it. The caller ignores the service's error that it no longer exists."""
         ...

@@ -11,11 +11,12 @@ from .kind import Aws, Result
 
 
 class Function:
-    """`inputs["code"]` is the archive as base64 text (`engine.py` makes it so)."""
+    """A function. `inputs["code"]` is the archive as base64 text (`inputs.py` makes it so)."""
 
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Create the function, or change its code and configuration; then wait until it can be called."""
         client = aws.client("lambda", inputs["region"])
         name = inputs["name"]
         archive = base64.b64decode(inputs["code"])
@@ -50,21 +51,24 @@ class Function:
         return Result(name, {"arn": client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("lambda", made.inputs["region"])
         client.get_function(FunctionName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the function."""
         client = aws.client("lambda", made.inputs["region"])
         client.delete_function(FunctionName=made.id)
 
 
 class FunctionUrl:
-    """Given out as the path form that this server also serves: it needs no name to resolve."""
+    """A function's URL. It has the path form of this server, which needs no host name to resolve."""
 
     identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Create the URL, or change who may call it and from which pages. It stays the same URL."""
         client = aws.client("lambda", inputs["region"])
         name = inputs["functionName"]
         cors: dict[str, Any] = inputs.get("cors") or {}
@@ -81,21 +85,24 @@ class FunctionUrl:
         return Result(name, {"functionUrl": f"{aws.endpoint}/_aws/lambda-url/{url_id}/", "urlId": url_id})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("lambda", made.inputs["region"])
         client.get_function_url_config(FunctionName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the URL."""
         client = aws.client("lambda", made.inputs["region"])
         client.delete_function_url_config(FunctionName=made.id)
 
 
 class Permission:
-    """A statement can't be changed: it is removed and added again."""
+    """A statement of a function's policy. It can't be changed, so it is removed and added again."""
 
     identity: tuple[str, ...] = ("region", "function", "statementId")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Add the statement."""
         if before is not None:
             self.delete(aws, before)
         conditions: dict[str, Any] = {}
@@ -113,21 +120,27 @@ class Permission:
         return Result(inputs["statementId"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or None if the policy has no such statement."""
         client = aws.client("lambda", made.inputs["region"])
         policy = json.loads(client.get_policy(FunctionName=made.inputs["function"])["Policy"])
         return made.outputs if any(statement["Sid"] == made.id for statement in policy["Statement"]) else None
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Remove the statement."""
         client = aws.client("lambda", made.inputs["region"])
         client.remove_permission(FunctionName=made.inputs["function"], StatementId=made.id)
 
 
 class Invocation:
-    """With lifecycle scope CRUD, as the provider does it: the event tells what happens under `tf`."""
+    """A call of a function at every change, as the provider makes it (lifecycle scope CRUD).
+
+    The event's `tf` says whether it is created, updated or deleted, and what the last event was.
+    """
 
     identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Call the function. Its reply is the output `result`."""
         previous = json.loads(before.inputs["input"]) if before else None
         return Result(
             f"{inputs['functionName']}:{inputs['lifecycleScope']}",
@@ -135,17 +148,19 @@ class Invocation:
         )
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return the reply of the last call."""
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Call the function for the last time."""
         self._invoke(aws, made.inputs, "delete", json.loads(made.inputs["input"]))
 
     def _invoke(self, aws: Aws, inputs: dict[str, Any], action: str, previous: Any) -> str:
         event = {**json.loads(inputs["input"]), "tf": {"action": action, "prev_input": previous}}
-        answer = aws.client("lambda", inputs["region"]).invoke(
+        response = aws.client("lambda", inputs["region"]).invoke(
             FunctionName=inputs["functionName"], Payload=json.dumps(event)
         )
-        payload = answer["Payload"].read().decode()
-        if "FunctionError" in answer:
+        payload = response["Payload"].read().decode()
+        if "FunctionError" in response:
             raise LocalError(f"{inputs['functionName']}: {json.loads(payload).get('errorMessage', payload)}")
         return payload

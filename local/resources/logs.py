@@ -13,6 +13,7 @@ class LogGroup:
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Create the log group, or change how long it keeps logs."""
         client = aws.client("logs", inputs["region"])
         name = inputs["name"]
         if before is None:
@@ -22,9 +23,11 @@ class LogGroup:
         return Result(name, {"arn": group.get("arn", "").removesuffix(":*")})  # as the provider gives it out
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or None if it no longer exists."""
         groups = aws.client("logs", made.inputs["region"]).describe_log_groups(logGroupNamePrefix=made.id)
         return made.outputs if any(group.get("logGroupName") == made.id for group in groups["logGroups"]) else None
 
     def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the log group with its logs."""
         client = aws.client("logs", made.inputs["region"])
         client.delete_log_group(logGroupName=made.id)

@@ -16,7 +16,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-"""It looks up nobody, and runs as root too, as in a container."""
+"""It makes no request of its own, and also runs as root, as in a container."""
 
 
 def executable() -> str:

@@ -24,7 +24,7 @@ REGION = "eu-west-1"
 
 
 def block(language: str) -> str:
-    """The only block of code in this language in the section on callers."""
+    """Return the only block of code in this language in the section on callers."""
     section = (ROOT / "docs" / "api.md").read_text().partition("## Who may call")[2].partition("\n## ")[0]
     (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return code
@@ -46,7 +46,7 @@ def environment(url: str, keys: dict[str, str]) -> dict[str, str]:
 
 
 def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
-    """The page's command, told to print the status too."""
+    """Run the page's command. Return the status and the document."""
     result = subprocess.run(
         ["bash", "-euc", f"{block('sh').rstrip()} -sS -w '\\n%{{http_code}}' \"$@\"", "curl", *options],
         env=environment(url, keys),
@@ -60,13 +60,13 @@ def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
 
 
 def python(url: str, keys: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    """The page's program."""
+    """Run the page's program."""
     command = [sys.executable, "-c", block("python")]
     return subprocess.run(command, env=environment(url, keys), capture_output=True, text=True, timeout=60)
 
 
 def post(url: str, keys: dict[str, str], send_to: str | None = None, later: timedelta = timedelta()) -> int:
-    """Sign a request for `url`, send it there or elsewhere, now or `later`. The status."""
+    """Sign a request for `url`, send it there or elsewhere, now or `later`. Return the status."""
     request = AWSRequest(method="POST", url=url)
     signer: Any = SigV4Auth(Credentials(keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"]), "lambda", REGION)
     with pytest.MonkeyPatch.context() as patch:
@@ -75,8 +75,10 @@ def post(url: str, keys: dict[str, str], send_to: str | None = None, later: time
         signer.add_auth(request)
     headers: dict[str, str] = dict(cast("Any", request.headers))
     try:
-        with OPENER.open(urllib.request.Request(send_to or url, method="POST", headers=headers), timeout=30) as answer:
-            return answer.status
+        with OPENER.open(
+            urllib.request.Request(send_to or url, method="POST", headers=headers), timeout=30
+        ) as response:
+            return response.status
     except urllib.error.HTTPError as error:
         with error:
             return error.code

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server import any_free_port
+from local.ports import any_free_port
 from tests.local.machine import Machine
 
 
@@ -41,5 +41,7 @@ def deployed(machines: Callable[[], Machine]) -> Generator[Machine]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state folder of this process, empty."""
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path))
     return tmp_path

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -50,28 +50,28 @@ class Machine:
         return json.loads(self.run("outputs", "--json").stdout)
 
     def server(self) -> int:
-        """The server's process."""
+        """Return the server's process."""
         return json.loads((self.folder / "server.json").read_text())["pid"]
 
 
 def chosen(*regions: str, settings: tuple[str, ...] = ()) -> list[str]:
-    """Regions (by default the stack's own) and settings as options of `up`."""
+    """Return regions (by default the stack's own) and settings as options of `up`."""
     wanted = [f"regions={json.dumps(regions)}"] if regions else []
     return [option for setting in (*wanted, *settings) for option in ("-c", setting)]
 
 
 def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str, Any]]:
-    """Status and document."""
+    """Return status and document."""
     try:
-        with OPENER.open(urllib.request.Request(url + path, method=method), timeout=30) as answer:
-            return answer.status, json.load(answer)
+        with OPENER.open(urllib.request.Request(url + path, method=method), timeout=30) as response:
+            return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.load(error)
 
 
 class Clients:
-    """They mint from all URLs, all the time, until told to stop; each URL's answers in order."""
+    """Clients that mint from all URLs all the time, until `end`. What each got is kept in order."""
 
     def __init__(self, urls: dict[str, str], each: int = 2) -> None:
         self.minted: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -80,7 +80,7 @@ class Clients:
         self.stop = Event()
         self.pool = ThreadPoolExecutor(16)
         self.each = each
-        self.running: list[Any] = []
+        self.running: list[Future[None]] = []
         self.add(urls)
 
     def add(self, urls: dict[str, str]) -> None:
@@ -95,13 +95,13 @@ class Clients:
                 self.minted[region, number].append(document["integer"])
             elif status == 503:
                 self.retried += 1
-                time.sleep(0.1)  # what Retry-After asks for, shortened
+                time.sleep(0.1)  # shorter than Retry-After
             else:
                 self.failed[region].append((status, document))
                 return
 
     def end(self) -> list[int]:
-        """All integers, once everyone has stopped."""
+        """Stop all clients and return all integers."""
         self.stop.set()
         for run in self.running:
             run.result()
@@ -110,7 +110,7 @@ class Clients:
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Processes whose command line or environment names the folder: the server and its functions."""
+    """Return the processes whose command line or environment names the folder: the server and its functions."""
     found: list[int] = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -123,6 +123,6 @@ def processes_of(folder: Path) -> list[int]:
 
 
 def coordinators(folder: Path) -> list[int]:
-    """The coordinator function's processes."""
+    """Return the coordinator function's processes."""
     pattern = re.compile(rb"lambda-global-integers-\w+-coordinate-")
     return [pid for pid in processes_of(folder) if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes())]

@@ -45,7 +45,7 @@ def test_regions_come_and_go_under_traffic_and_no_integer_is_minted_twice(fresh:
     assert final["epoch"] >= 5
     for region in TWO:
         assert clients.minted[region, 0][-1] >= final["base"]
-    print(f"{len(integers)} integers, {clients.retried} answers of 503")
+    print(f"{len(integers)} integers, {clients.retried} responses with 503")
 
 
 def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: t
     raise AssertionError("the coordinator was always too fast")
 
 
-def test_a_table_made_anew_is_refused_until_a_floor_says_where_to_go_on(fresh: Machine) -> None:
+def test_a_recreated_table_is_refused_until_a_floor_says_where_to_go_on(fresh: Machine) -> None:
     assert fresh.up(*TWO).returncode == 0
     url = fresh.outputs()["urls"]["eu-west-1"]
     assert [mint(url)[1]["integer"] for _ in range(3)] == [2, 4, 6]

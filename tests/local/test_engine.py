@@ -1,55 +1,189 @@
-"""Runs of `python -m local` that end half-way, or meet: the next one goes on."""
+"""The engine, on a real server: what it keeps, replaces, takes over and removes, as Pulumi's would."""
 
 import json
-import os
-import signal
-import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
+import pulumi
+import pytest
+
+from components.configuration import args_of_stack
+from components.global_integers import GlobalIntegers
+from local.demo import mint
+from local.engine import Engine, deploy
+from local.paths import LocalError
+from local.program import Registration, main
 from local.resources import Aws
-from tests.local.machine import Machine, chosen, mint, processes_of
+from local.state import State
+from tests.local.machine import Machine
+from tests.local.machine import mint as ask
+
+HOME = "us-east-1"
+OTHER = "eu-west-1"
 
 
-def test_a_server_that_died_is_told_and_nothing_starts_over_silently(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    os.killpg(fresh.server(), signal.SIGKILL)
-    while processes_of(fresh.folder):
-        time.sleep(0.01)
+@dataclass
+class Stack:
+    """A stack of its own on the shared server."""
 
-    for command in ("up", "outputs", "demo"):
-        told = fresh.run(command)
-        assert told.returncode == 1
-        assert "has ended, and with it its tables" in told.stderr
-        assert "python -m local down" in told.stderr
-    assert fresh.run("down").returncode == 0
-    assert fresh.up("us-east-1").returncode == 0
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+    aws: Aws
+    name: str = field(default_factory=lambda: f"t{uuid4().hex[:8]}")
 
+    def deploy(
+        self, *regions: str, home: str = HOME, program: Callable[[], None] = main
+    ) -> tuple[dict[str, Any], Counter[str]]:
+        """Deploy. Return what was exported, and how often each event was reported."""
+        events: list[str] = []
+        settings = {"regions": json.dumps(regions), "authorization": "NONE", "protect": "false"}
+        config = {"aws:region": home, **{f"global-integers:{name}": value for name, value in settings.items()}}
+        exported = deploy(
+            "global-integers", self.name, config, self.aws, lambda event, _kind, _name: events.append(event), program
+        )
+        return exported, Counter(events)
 
-def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
-    with fresh.start("up", "--port", str(fresh.port)) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "created   Table" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        _, err = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert "the same command goes on from here" in err
-    assert fresh.up().returncode == 0
-    assert mint(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2
+    def table(self, name: str, region: str = HOME) -> str:
+        """Return the id of one of its tables, which another table of the same name wouldn't have."""
+        table = f"global-integers-{self.name}-{name}"
+        return self.aws.client("dynamodb", region).describe_table(TableName=table)["Table"].get("TableId", "")
 
 
-def test_what_a_killed_run_made_is_taken_over_and_minting_goes_on(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    url = fresh.outputs()["urls"]["us-east-1"]
-    assert mint(url)[1]["integer"] == 1
-    (fresh.folder / "dev.json").unlink()  # as if none of it had been written down
+@pytest.fixture
+def stack(aws: Aws, folder: Path) -> Stack:
+    return Stack(aws)
 
-    again = fresh.up("us-east-1")
 
-    assert again.returncode == 0, again.stderr
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 2
+def registration(kind: str, name: str, inputs: dict[str, Any]) -> Registration:
+    return Registration("urn", kind, name, True, inputs, False, frozenset(), (), ())
+
+
+def table(name: str, **changed: Any) -> Registration:
+    """A table's registration, as the program makes it."""
+    inputs: dict[str, Any] = {
+        "region": HOME,
+        "name": name,
+        "billingMode": "PAY_PER_REQUEST",
+        "hashKey": "receipt",
+        "attributes": [{"name": "receipt", "type": "S"}],
+        "streamEnabled": False,
+        "deletionProtectionEnabled": False,
+        "pointInTimeRecovery": {"enabled": True},
+        "ttl": {"enabled": True, "attributeName": "expires"},
+    }
+    return registration("aws:dynamodb/table:Table", name, {**inputs, **changed})
+
+
+def ignore(_event: str, _kind: str, _name: str) -> None:
+    """Report nothing."""
+
+
+def test_a_renamed_resource_stays_the_same_and_minting_goes_on(stack: Stack) -> None:
+    def renamed() -> None:
+        integers = GlobalIntegers("other", args_of_stack())
+        pulumi.export("urls", integers.urls)
+
+    before, _ = stack.deploy(HOME)
+    assert mint(before["urls"][HOME]) == 1
+    tables = [stack.table(name) for name in ("counters", "receipts", "layouts")]
+
+    after, events = stack.deploy(HOME, program=renamed)
+
+    assert set(events) == {"unchanged"}
+    assert [stack.table(name) for name in ("counters", "receipts", "layouts")] == tables
+    assert after["urls"] == before["urls"]
+    assert mint(after["urls"][HOME]) == 2
+    assert {made.name.split("-")[0] for made in State(stack.name).resources.values()} == {"other"}
+
+
+def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: Stack) -> None:
+    before, _ = stack.deploy(HOME, OTHER)
+    url = before["urls"][OTHER]
+    layouts = stack.table("layouts")
+    assert mint(url) == 2
+
+    with pytest.raises(LocalError, match="already has an item of this counter, but the layouts table has no register"):
+        stack.deploy(HOME, OTHER, home=OTHER)
+    assert mint(url) == 4
+
+    after, events = stack.deploy(HOME, OTHER)
+    assert after == before
+    assert stack.table("layouts") == layouts
+    assert mint(url) == 6
+    assert events["deleted"] == 3, "the coordinator's function, logs and table in the other region"
+    tables = stack.aws.client("dynamodb", OTHER).list_tables()["TableNames"]
+    assert f"global-integers-{stack.name}-layouts" not in tables
+
+
+def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:
+    def twice() -> None:
+        GlobalIntegers("one", args_of_stack())
+        GlobalIntegers("two", args_of_stack())
+
+    with pytest.raises(LocalError, match=r"two-.* and one-.* are the same resource"):
+        stack.deploy(HOME, program=twice)
+
+
+def test_what_could_not_be_created_is_not_in_the_state(aws: Aws, folder: Path) -> None:
+    state = State("dev")
+    name = f"t{uuid4().hex[:8]}"
+
+    with pytest.raises(LocalError, match=name):
+        Engine(aws, state, ignore).create(table(name, hashKey="nonesuch"))
+
+    assert state.resources == State("dev").resources == {}
+    Engine(aws, state, ignore).create(table(name))
+    assert [made.name for made in State("dev").resources.values()] == [name]
+
+
+def test_a_table_that_a_killed_run_had_half_made_is_completed(aws: Aws, folder: Path) -> None:
+    client = aws.client("dynamodb", HOME)
+    name = f"t{uuid4().hex[:8]}"
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "receipt", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "receipt", "AttributeType": "S"}],
+    )
+
+    Engine(aws, State("dev"), ignore).create(table(name))
+
+    ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    assert (ttl.get("TimeToLiveStatus"), ttl.get("AttributeName")) == ("ENABLED", "expires")
+    backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+    assert backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") == "ENABLED"
+
+
+def test_a_resource_that_cant_be_made_here_is_named(folder: Path) -> None:
+    engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
+
+    with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/kinds.py"):
+        engine.create(registration("aws:sqs/queue:Queue", "my-queue", {}))
+
+
+def test_a_role_that_a_killed_run_had_half_made_is_removed(stack: Stack) -> None:
+    stack.deploy(HOME, OTHER)
+    iam = stack.aws.client("iam", HOME)
+    role = f"global-integers-{stack.name}-mint-{OTHER}"
+    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
+    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
+
+    stack.deploy(HOME)
+
+    assert role not in {found["RoleName"] for found in iam.list_roles()["Roles"]}
+
+
+def test_what_a_killed_run_did_not_record_is_taken_over_and_minting_goes_on(stack: Stack, folder: Path) -> None:
+    before, _ = stack.deploy(HOME)
+    assert mint(before["urls"][HOME]) == 1
+    (folder / f"{stack.name}.json").unlink()  # as if none of it had been recorded
+
+    after, _ = stack.deploy(HOME)
+
+    assert after["urls"] == before["urls"]
+    assert mint(after["urls"][HOME]) == 2
 
 
 def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
@@ -64,46 +198,4 @@ def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
     again = fresh.up()
 
     assert again.returncode == 0, again.stderr
-    assert mint(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2
-
-
-def test_damaged_state_is_told(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    state, server = fresh.folder / "dev.json", fresh.folder / "server.json"
-    state.write_text(state.read_text()[:-20])
-    damaged = fresh.up("us-east-1")
-    assert damaged.returncode == 1
-    assert "dev.json is damaged" in damaged.stderr
-    assert "Traceback" not in damaged.stderr
-    state.unlink()
-    assert fresh.up("us-east-1").returncode == 0
-
-    whole = server.read_text()
-    server.write_text("{")
-    assert "server.json is damaged" in fresh.run("down").stderr
-    server.write_text(whole)
-
-
-def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    with (
-        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as one,
-        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as two,
-    ):
-        ended = [process.communicate(timeout=120) for process in (one, two)]
-
-    assert [one.returncode, two.returncode] == [0, 0], ended
-    assert fresh.outputs()["counters"]["integers"]["epoch"] == 2
-
-
-def test_a_role_that_a_killed_run_had_half_made_is_removed(fresh: Machine) -> None:
-    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
-    iam = Aws(f"http://127.0.0.1:{fresh.port}").client("iam", "us-east-1")
-    role = "global-integers-dev-mint-eu-west-1"
-    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
-    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
-
-    result = fresh.up("us-east-1")
-
-    assert result.returncode == 0, result.stderr
-    assert role not in {found["RoleName"] for found in iam.list_roles()["Roles"]}
+    assert ask(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2

@@ -20,8 +20,8 @@ OPEN = ("openCounters=true",)
 
 def call(method: str, url: str) -> tuple[int, dict[str, Any]]:
     try:
-        with OPENER.open(urllib.request.Request(url, method=method), timeout=60) as answer:
-            return answer.status, json.load(answer)
+        with OPENER.open(urllib.request.Request(url, method=method), timeout=60) as response:
+            return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.load(error)
@@ -58,10 +58,10 @@ def test_a_counter_is_created_in_every_region(urls: dict[str, str]) -> None:
 def test_two_creations_at_once_in_two_regions_make_one_counter(urls: dict[str, str]) -> None:
     for name in (f"race-{i}" for i in range(5)):
         with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(lambda url, name=name: call("PUT", url + name), [*urls.values()] * 2))
+            created = list(pool.map(lambda url, name=name: call("PUT", url + name), [*urls.values()] * 2))
 
-        assert sorted(status for status, _ in answers) == [200, 200, 200, 201]
-        assert all(document == answers[0][1] for _, document in answers)
+        assert sorted(status for status, _ in created) == [200, 200, 200, 201]
+        assert all(document == created[0][1] for _, document in created)
         assert sorted(call("POST", url + name)[1]["integer"] for url in urls.values()) == [1, 2]
 
 

@@ -13,6 +13,9 @@ from tests.local.machine import Machine, mint
 
 FUNCTION = "global-integers-dev-mint"
 
+Policy = dict[str, Any]
+Caller = Callable[[Policy | None], dict[str, str]]
+
 
 @pytest.fixture(scope="module")
 def signed(machines: Callable[[], Machine]) -> Generator[Machine]:
@@ -29,20 +32,20 @@ def url(signed: Machine) -> str:
 
 
 @pytest.fixture(scope="module")
-def policy(signed: Machine) -> dict[str, Any]:
-    """What the page tells callers to have, for this account and stack."""
-    told = block("json").replace("123456789012", "000000000000")
-    assert told.count("global-integers-production-mint") == 2
-    return json.loads(told.replace("global-integers-production-mint", FUNCTION))
+def policy(signed: Machine) -> Policy:
+    """The policy that the page gives callers, for this account and stack."""
+    text = block("json").replace("123456789012", "000000000000")
+    assert text.count("global-integers-production-mint") == 2
+    return json.loads(text.replace("global-integers-production-mint", FUNCTION))
 
 
 @pytest.fixture
-def caller(signed: Machine) -> Generator[Callable[..., dict[str, str]]]:
+def caller(signed: Machine) -> Generator[Caller]:
     """`caller(policy)`: a new user with this policy; the environment with its keys."""
     iam = Aws(f"http://127.0.0.1:{signed.port}").client("iam", "us-east-1")
     made: list[tuple[str, str]] = []
 
-    def make(policy: dict[str, Any] | None) -> dict[str, str]:
+    def make(policy: Policy | None) -> dict[str, str]:
         name = f"caller-{len(made)}"
         iam.create_user(UserName=name)
         if policy is not None:
@@ -60,8 +63,8 @@ def caller(signed: Machine) -> Generator[Callable[..., dict[str, str]]]:
 
 
 @pytest.fixture
-def role(signed: Machine, policy: dict[str, Any]) -> Generator[dict[str, str]]:
-    """Temporary keys, as of a function or a person that is signed on: of a new role with the page's policy."""
+def role(signed: Machine, policy: Policy) -> Generator[dict[str, str]]:
+    """Temporary keys of a new role with the page's policy, as a function or a signed-on person has them."""
     iam = Aws(f"http://127.0.0.1:{signed.port}").client("iam", "us-east-1")
     anyone = {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"}
     trust = {"Version": "2012-10-17", "Statement": [anyone]}
@@ -74,7 +77,7 @@ def role(signed: Machine, policy: dict[str, Any]) -> Generator[dict[str, str]]:
     iam.delete_role(RoleName="caller")
 
 
-def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, caller: Any, policy: Any) -> None:
+def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, caller: Caller, policy: Policy) -> None:
     keys = caller(policy)
     _, before = curl(url, keys)
 
@@ -83,7 +86,7 @@ def test_an_unsigned_call_is_refused_and_mints_nothing(url: str, caller: Any, po
     assert curl(url, keys)[1]["integer"] == before["integer"] + 3
 
 
-def test_an_allowed_user_mints_with_curl(url: str, caller: Any, policy: Any) -> None:
+def test_an_allowed_user_mints_with_curl(url: str, caller: Caller, policy: Policy) -> None:
     keys = caller(policy)
     status, first = curl(url, keys)
     assert status == 200
@@ -94,7 +97,7 @@ def test_an_allowed_user_mints_with_curl(url: str, caller: Any, policy: Any) -> 
     assert curl(f"{url}?count=3", keys, "-X", "POST", "-H", "Idempotency-Key: signed-1") == (200, block)
 
 
-def test_an_allowed_user_mints_in_python(url: str, caller: Any, policy: Any) -> None:
+def test_an_allowed_user_mints_in_python(url: str, caller: Caller, policy: Policy) -> None:
     result = python(url, caller(policy))
 
     assert result.returncode == 0, result.stderr
@@ -117,32 +120,32 @@ def test_the_policy_is_for_the_url_only(signed: Machine, role: dict[str, str]) -
         functions.invoke(FunctionName=FUNCTION)
 
 
-def test_the_policy_has_both_actions(policy: dict[str, Any]) -> None:
-    """AWS asks for both since October 2025. This server asks for the first only."""
+def test_the_policy_has_both_actions(policy: Policy) -> None:
+    """AWS requires both since October 2025. This server requires the first only."""
     assert [statement["Action"] for statement in policy["Statement"]] == [
         "lambda:InvokeFunctionUrl",
         "lambda:InvokeFunction",
     ]
 
 
-def test_a_caller_without_a_policy_is_refused(url: str, caller: Any) -> None:
+def test_a_caller_without_a_policy_is_refused(url: str, caller: Caller) -> None:
     assert curl(url, caller(None))[0] == 403
 
 
-def test_a_caller_of_another_function_is_refused(url: str, caller: Any, policy: Any) -> None:
+def test_a_caller_of_another_function_is_refused(url: str, caller: Caller, policy: Policy) -> None:
     other = json.loads(json.dumps(policy).replace(FUNCTION, f"{FUNCTION}-2"))
 
     assert curl(url, caller(other))[0] == 403
 
 
-def test_the_action_on_the_url_is_needed(url: str, caller: Any, policy: Any) -> None:
+def test_the_action_on_the_url_is_needed(url: str, caller: Caller, policy: Policy) -> None:
     without = [s for s in policy["Statement"] if s["Action"] != "lambda:InvokeFunctionUrl"]
 
     assert len(without) == 1
     assert curl(url, caller({**policy, "Statement": without}))[0] == 403
 
 
-def test_a_wrong_signature_is_refused(url: str, caller: Any, policy: Any) -> None:
+def test_a_wrong_signature_is_refused(url: str, caller: Caller, policy: Policy) -> None:
     keys = caller(policy)
 
     assert post(url, keys) == 200
@@ -160,7 +163,7 @@ def test_the_demo_says_what_it_needs(signed: Machine) -> None:
     assert "-c authorization=NONE" in shown.stderr
 
 
-def test_urls_are_opened_and_closed_again(signed: Machine, url: str, caller: Any, policy: Any) -> None:
+def test_urls_are_opened_and_closed_again(signed: Machine, url: str, caller: Caller, policy: Policy) -> None:
     opened = signed.up(settings=("authorization=NONE",))
     assert opened.returncode == 0, opened.stderr
     assert mint(url)[0] == 200

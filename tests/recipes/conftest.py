@@ -10,7 +10,7 @@ from typing import Any, cast
 import boto3
 import pytest
 
-from local.server import any_free_port
+from local.ports import any_free_port
 from tests.local.machine import Machine
 from tests.recipes.recipe_page import COUNTERS, Result
 

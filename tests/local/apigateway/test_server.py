@@ -1,4 +1,4 @@
-"""The door without a function, at a deployment on this machine: beside the other, and while regions come."""
+"""API Gateway at a deployment on this machine: beside the Function URLs, and while regions are added."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
     machine.run("down")
 
 
-def door(machine: Machine) -> tuple[int, int]:
+def process(machine: Machine) -> tuple[int, int]:
     """Its process and port."""
     record = json.loads((machine.folder / "gateway.json").read_text())
     return record["pid"], record["port"]
@@ -67,13 +67,13 @@ def test_an_unsigned_call_is_refused_where_callers_sign(machine: Machine) -> Non
 
 def test_the_process_comes_again_on_its_port_and_goes_when_it_is_switched_off(machine: Machine) -> None:
     assert machine.up(*TWO, settings=ON).returncode == 0
-    pid, port = door(machine)
+    pid, port = process(machine)
     assert machine.up(*TWO, settings=ON).returncode == 0
-    assert door(machine) == (pid, port), "a second run leaves it alone"
+    assert process(machine) == (pid, port), "a second run leaves it alone"
 
     os.kill(pid, signal.SIGKILL)
     assert machine.up(*TWO, settings=ON).returncode == 0
-    fresh, same = door(machine)
+    fresh, same = process(machine)
     assert (fresh != pid, same) == (True, port)
     assert mint(machine.outputs()["gatewayUrls"]["us-east-1"])[0] == 200
 
@@ -83,7 +83,7 @@ def test_the_process_comes_again_on_its_port_and_goes_when_it_is_switched_off(ma
     assert mint(machine.outputs()["urls"]["us-east-1"])[0] == 200
 
 
-def test_eight_clients_at_both_doors_while_a_region_comes_and_no_duplicate(machine: Machine) -> None:
+def test_eight_clients_at_both_urls_while_a_region_is_added_and_no_duplicate(machine: Machine) -> None:
     assert machine.up(*TWO, settings=ON).returncode == 0
     outputs = machine.outputs()
     both = {f"{region} {name}": url for name in ("urls", "gatewayUrls") for region, url in outputs[name].items()}
@@ -110,7 +110,7 @@ def test_eight_clients_at_both_doors_while_a_region_comes_and_no_duplicate(machi
 
 
 def test_down_ends_it(machine: Machine) -> None:
-    pid, _ = door(machine)
+    pid, _ = process(machine)
     machine.run("down")
 
     assert not runs(pid)

@@ -1,0 +1,114 @@
+"""What a REST API does with a request, as its OpenAPI document and API Gateway's extensions define it. No I/O.
+
+It knows what components/gateway_api.py uses: AWS integrations, request validation, gateway responses. It doesn't
+throttle, and of a signed request it only checks that there is a signature.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from .velocity import render
+
+Document = Mapping[str, Any]
+"""An OpenAPI document, or a part of it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of a caller."""
+
+    method: str
+    path: str
+    """Below the stage, encoded."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: str
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a caller gets."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an AWS service, which makes the request's response."""
+
+    integration: Document
+    parameters: Mapping[str, Mapping[str, str]]
+    """The request's, by place: `path`, `querystring`, `header`."""
+    body: str
+
+    @property
+    def target(self) -> tuple[str, str, str]:
+        """Region, service and action, from `arn:aws:apigateway:<region>:<service>:action/<action>`."""
+        _, _, _, region, service, action = self.integration["uri"].split(":")
+        return region, service, action.removeprefix("action/")
+
+    @property
+    def role(self) -> str:
+        """The ARN of the role that makes the call."""
+        return self.integration["credentials"]
+
+
+def call_of(api: Document, request: Request) -> Call | Response:
+    """Return the call that the request asks for, or the response of a request that is refused before."""
+    route = _route(api, request.path)
+    operation = api["paths"].get(route, {}).get(request.method.lower())
+    if operation is None:
+        return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
+    if "security" in operation and not request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256 "):
+        return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
+    required = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
+    if not all(request.query.get(name) for name in required):
+        return gateway_response(api, "BAD_REQUEST_PARAMETERS")
+    integration = operation["x-amazon-apigateway-integration"]
+    content_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    template = integration["requestTemplates"].get(content_type)
+    if template is None:
+        return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
+    in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
+    parameters = {"path": in_path, "querystring": request.query, "header": request.headers}
+    return Call(integration, parameters, render(template, parameters, request.body).text)
+
+
+def response_of(call: Call, status: int, body: str) -> Response:
+    """Return the response to the caller, from the service's."""
+    responses = call.integration["responses"]
+    chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
+    ((content_type, template),) = chosen["responseTemplates"].items()
+    rendered = render(template, call.parameters, body)
+    headers = _headers(chosen, "method.response.header.")
+    return Response(
+        int(rendered.status or chosen["statusCode"]),
+        {"Content-Type": content_type, **headers, **rendered.headers},
+        rendered.text,
+    )
+
+
+def gateway_response(api: Document, kind: str) -> Response:
+    """Return the response that API Gateway gives without an integration."""
+    response = api["x-amazon-apigateway-gateway-responses"][kind]
+    ((content_type, template),) = response["responseTemplates"].items()
+    headers = _headers(response, "gatewayresponse.header.")
+    return Response(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
+
+
+def _route(api: Document, path: str) -> str:
+    """Return the path as the document names it: a fixed one before one with a variable."""
+    if path in api["paths"] and "{" not in path:
+        return path
+    return "/{counter}" if path.count("/") == 1 and path != "/" else ""
+
+
+def _headers(response: Document, prefix: str) -> dict[str, str]:
+    """Return a response's fixed headers. In the document, each value is in single quotes."""
+    return {name.removeprefix(prefix): value.strip("'") for name, value in response["responseParameters"].items()}

@@ -1,0 +1,107 @@
+"""What each command of `python -m local` does."""
+
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from . import server
+from .apigateway.resources import GATEWAY
+from .configuration import configuration, project, stacks
+from .demo import next_commands, table
+from .engine import deploy
+from .outputs import as_text, select
+from .paths import LocalError, command, state_folder
+from .process import Service
+from .resources import Aws
+from .state import State
+
+GATEWAY_OF_VERSION_1 = Service("door", "local.door")
+
+
+def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
+    """Start the server unless it runs, deploy the stack to it, and print what was exported."""
+    config = configuration(stack, overrides)
+    started = _server(port)
+    counts: Counter[str] = Counter()
+
+    def report(event: str, kind: str, name: str) -> None:
+        counts[event] += 1
+        if event != "unchanged":
+            sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<12} {name}\n")  # one write: threads report
+
+    try:
+        exported = deploy(project()["name"], stack, config, Aws(started.endpoint), report)
+    except LocalError as error:
+        ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
+        raise LocalError(f"{error}{ended}") from error
+    print(f"{stack}: {', '.join(f'{count} {event}' for event, count in counts.items())}")
+    print(as_text(exported))
+    if exported["gatewayUrls"]:
+        print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
+
+
+def _server(port: int | None) -> server.Server:
+    """Return the server that runs, else start it."""
+    if server.recorded() is None:
+        started = server.start(port)
+        print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
+        if started.port != (port or server.USUAL_PORT):
+            print(server.taken(server.USUAL_PORT))
+        return started
+    started = server.running()
+    server.check_version()
+    if port not in (None, started.port):
+        raise LocalError(f"--port {port}: the server runs on port {started.port}; end it: {command('down')}")
+    print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
+    return started
+
+
+def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
+    """Print what the last deployment exported, or one value of it."""
+    exported = _exported(stack)
+    value = select(exported, path) if path else exported
+    if as_json or isinstance(value, list):
+        print(json.dumps(value, indent=2))
+    else:
+        print(as_text(value))
+
+
+def demo(stack: str) -> None:
+    """Mint in every region and print a table."""
+    exported = _exported(stack)
+    try:
+        print(f"\n{table(exported)}\n\n{next_commands(exported)}")
+    except OSError as error:
+        raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error
+
+
+def _exported(stack: str) -> dict[str, Any]:
+    """Return what the last deployment exported.
+
+    Raises:
+        LocalError: The server doesn't run, or the stack isn't deployed.
+    """
+    server.running()
+    exported = State(stack).outputs
+    if not exported:
+        raise LocalError(f"stack {stack} is not deployed here; deploy it: {command(f'up --stack {stack}')}")
+    return exported
+
+
+def down() -> None:
+    """End the server and remove what it left. Files of others in the state folder stay."""
+    recorded = server.recorded() is not None
+    GATEWAY.stop()
+    GATEWAY_OF_VERSION_1.stop()
+    ended = server.SERVICE.stop()
+    for name in ("tmp", "apis"):
+        shutil.rmtree(state_folder() / name, ignore_errors=True)
+    for name in stacks():
+        (state_folder() / f"{name}.json").unlink(missing_ok=True)
+    if recorded and not ended:
+        print("the server had ended already; what it left is removed")
+    else:
+        print("ended; everything minted here is forgotten" if ended else "nothing ran here")

@@ -1,0 +1,40 @@
+"""A resource's inputs as JSON, so that they can be compared with those of the last deployment."""
+
+import base64
+import io
+import zipfile
+from pathlib import Path
+from typing import Any, cast
+
+import pulumi
+
+from .paths import LocalError
+
+
+def as_json(value: Any) -> Any:
+    """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs.
+
+    Raises:
+        LocalError: An archive holds something else than files.
+    """
+    match value:
+        case pulumi.AssetArchive():
+            return base64.b64encode(_zipped(value)).decode()
+        case dict():
+            return {key: as_json(entry) for key, entry in cast("dict[str, Any]", value).items()}
+        case list():
+            return [as_json(entry) for entry in cast("list[Any]", value)]
+        case float() if value.is_integer():  # numbers travel as doubles
+            return int(value)
+        case _:
+            return value
+
+
+def _zipped(archive: pulumi.AssetArchive) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, asset in sorted(archive.assets.items()):
+            if not isinstance(asset, pulumi.FileAsset):
+                raise LocalError(f"{name}: only files can be in a function's archive here (local/inputs.py)")
+            zipped.writestr(zipfile.ZipInfo(name), Path(asset.path).read_bytes())
+    return target.getvalue()

@@ -1,0 +1,52 @@
+"""Ctrl-C ends a command at once, as a kill would.
+
+Whatever a killed run made is found by the next one, so there is nothing to undo, nothing to wait for, and a
+second Ctrl-C finds nothing to disturb.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+STATUS = 128 + signal.SIGINT
+"""The exit status, as shells report a command that SIGINT ended."""
+
+_critical: list[str] = []
+"""What runs now and mustn't be cut."""
+
+_interrupted: list[int] = []
+
+
+def end_on_ctrl_c() -> None:
+    """End this process at every Ctrl-C from now on, unless it was started to ignore it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _on_signal)
+
+
+@contextmanager
+def uninterrupted(what: str) -> Generator[None]:
+    """Let Ctrl-C wait for the end of the block, which must be short. Any thread may use it."""
+    _critical.append(what)
+    try:
+        yield
+    finally:
+        _critical.remove(what)
+        if _interrupted and not _critical:
+            _end()
+
+
+def _on_signal(number: int, _frame: object) -> None:
+    _interrupted.append(number)
+    if not _critical:
+        _end()
+
+
+def _end() -> NoReturn:
+    with suppress(OSError, RuntimeError, ValueError):  # a pipe without a reader; in the middle of a write; closed
+        sys.stdout.flush()
+    with suppress(OSError):
+        os.write(2, b"\ninterrupted; the same command goes on from here\n")
+    os._exit(STATUS)

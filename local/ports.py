@@ -1,0 +1,99 @@
+"""TCP ports of 127.0.0.1: which are free, and which process listens on one."""
+
+import re
+import shutil
+import socket
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+LISTEN = "0A"
+"""The state of a listening socket in /proc/net/tcp (Linux, net/tcp_states.h)."""
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on the port.
+
+    Raises:
+        PermissionError: This user may listen on no port as low as this one.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except PermissionError:
+            raise
+        except OSError:
+            return False
+    return True
+
+
+def any_free_port() -> int:
+    """Return a port on which nothing listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A process that listens on a port."""
+
+    pid: int
+    command: str
+    """Its command line."""
+    folder: Path | None
+    """Its working folder, if that is known. It may have been deleted since."""
+
+
+def listener(port: int) -> Listener | None:
+    """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
+    pid = _pid_by_proc(port) if (PROC / "net" / "tcp").exists() else _pid_by_lsof(port)
+    return Listener(pid, command_line(pid), _folder(pid)) if pid else None
+
+
+def command_line(pid: int) -> str:
+    """Return a process's command line, empty if there is no such process."""
+    try:
+        return (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        if (PROC / "self").exists():
+            return ""
+    return _output("ps", "-p", str(pid), "-o", "args=").strip()  # macOS
+
+
+def _pid_by_proc(port: int) -> int | None:
+    sockets: set[str] = set()
+    for table in (PROC / "net" / "tcp", PROC / "net" / "tcp6"):
+        for line in table.read_text().splitlines()[1:] if table.exists() else ():
+            _, local, _, state, *_ = fields = line.split()
+            if state == LISTEN and int(local.rpartition(":")[2], 16) == port:
+                sockets.add(f"socket:[{fields[9]}]")
+    for file in PROC.glob("[0-9]*/fd/*"):
+        try:
+            if str(file.readlink()) in sockets:
+                return int(file.parts[-3])
+        except OSError:  # ended meanwhile, or of another user
+            continue
+    return None
+
+
+def _pid_by_lsof(port: int) -> int | None:
+    pids = re.findall(r"^p(\d+)", _output("lsof", "-nP", f"-iTCP:{port}", "-sTCP:LISTEN", "-Fp"), re.MULTILINE)
+    return int(pids[0]) if pids else None
+
+
+def _folder(pid: int) -> Path | None:
+    try:
+        return Path(str((PROC / str(pid) / "cwd").readlink()).removesuffix(" (deleted)"))
+    except OSError:
+        found = re.findall(r"^n(.+)", _output("lsof", "-a", "-p", str(pid), "-d", "cwd", "-Fn"), re.MULTILINE)
+        return Path(found[0].removesuffix(" (deleted)")) if found else None
+
+
+def _output(*command: str) -> str:
+    """Return what a command prints, nothing if it isn't installed."""
+    if shutil.which(command[0]) is None:
+        return ""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,78 @@
+"""What a REST API does with a request, by the document that the program deploys."""
+
+import json
+from typing import Any
+
+import pytest
+
+from components.gateway_api import GatewaySpec, document
+from local.apigateway.api import Call, Request, Response, call_of, response_of
+
+TABLE = "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
+ROLE = "arn:aws:iam::000000000000:role/gateway"
+
+
+def api(*, signed: bool = False) -> dict[str, Any]:
+    return document(GatewaySpec("gateway", TABLE, ROLE, "integers", signed=signed))
+
+
+def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> Request:
+    path, _, query = path.partition("?")
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Request(method, path, {name: value for name, _, value in pairs}, named, body)
+
+
+@pytest.mark.parametrize(
+    ("path", "counter"), [("/", "integers"), ("/orders", "orders"), ("/counter?systemKey=invoices", "invoices")]
+)
+def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) -> None:
+    method = "GET" if "?" in path else "POST"
+    call = call_of(api(), request(method, path))
+
+    assert isinstance(call, Call)
+    assert call.target == ("eu-west-1", "dynamodb", "UpdateItem")
+    assert call.role == ROLE
+    assert json.loads(call.body)["Key"] == {"counter": {"S": counter}}
+
+
+@pytest.mark.parametrize(
+    ("refused", "status"),
+    [
+        (request("DELETE"), 404),
+        (request("POST", "/orders/7"), 404),
+        (request("GET", "/counter"), 400),
+        (request("GET", "/counter?systemKey="), 400),
+        (request(content_type="application/xml"), 415),
+    ],
+)
+def test_other_requests_are_refused_with_a_document(refused: Request, status: int) -> None:
+    response = call_of(api(), refused)
+
+    assert isinstance(response, Response)
+    assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
+    assert (response.status, json.loads(response.body)["status"]) == (status, status)
+
+
+def test_where_callers_sign_a_request_without_a_signature_is_refused() -> None:
+    unsigned = call_of(api(signed=True), request())
+    signed = call_of(api(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
+
+    assert isinstance(unsigned, Response)
+    assert unsigned.status == 403
+    assert isinstance(signed, Call)
+
+
+def test_the_services_response_becomes_the_callers() -> None:
+    call = call_of(api(), request("POST", "/orders"))
+    assert isinstance(call, Call)
+    attributes = {"issued": {"N": "7"}, "stride": {"N": "3"}, "epoch": {"N": "1"}}
+
+    minted = response_of(call, 200, json.dumps({"Attributes": attributes}))
+    unknown = response_of(call, 400, '{"__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}')
+    unavailable = response_of(call, 500, "")
+
+    assert (minted.status, json.loads(minted.body)["integer"]) == (200, 7)
+    assert (unknown.status, json.loads(unknown.body)["status"]) == (404, 404)
+    assert (unavailable.status, unavailable.headers["Retry-After"]) == (503, "1")
+    assert unavailable.headers["Content-Type"] == "application/problem+json"

@@ -1,0 +1,93 @@
+"""A stack's file, read as Pulumi reads it; a wrong one gets an error that says what is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from local.configuration import configuration
+from local.paths import LocalError
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a project with one setting that has a default."""
+    monkeypatch.setattr("local.configuration.ROOT", tmp_path)
+    (tmp_path / "Pulumi.yaml").write_text("name: x\nconfig:\n  lease:\n    default: 1\n  regions: {type: array}\n")
+    return tmp_path
+
+
+def test_values_are_text_and_those_of_the_run_win(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").write_text("config:\n  x:regions: [a, b]\n  protect: false\n  aws:region: c\n")
+
+    assert configuration("dev", ["aws:region=d", "memorySize=512"]) == {
+        "x:lease": "1",
+        "x:regions": json.dumps(["a", "b"]),
+        "x:protect": "false",
+        "aws:region": "d",
+        "x:memorySize": "512",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "config:\n", "config: {}\n", "encryptionsalt: v1\n", "# nothing\n"])
+def test_a_file_without_settings_leaves_the_defaults(project: Path, text: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text(text)
+
+    assert configuration("dev") == {"x:lease": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello", "Pulumi.dev.yaml must be a mapping, .* it is the value 'hello'"),
+        ("[1, 2]", "Pulumi.dev.yaml must be a mapping, .* it is a list"),
+        ("7", "Pulumi.dev.yaml must be a mapping, .* it is the value 7"),
+        ("config: [1]", "Pulumi.dev.yaml: config must be a mapping, .* it is a list"),
+        ("config: hello", "Pulumi.dev.yaml: config must be a mapping, .* it is the value 'hello'"),
+        ("config: 0", "Pulumi.dev.yaml: config must be a mapping, .* it is the value 0"),
+        ("config: {1: 2}", "Pulumi.dev.yaml: 1 is not the name of a setting"),
+        ("config: {null: 2}", "Pulumi.dev.yaml: None is not the name of a setting"),
+        ("config: {[a]: 2}", "not valid YAML"),
+        ("config: {a: {b}", "not valid YAML"),
+        ("config: {a: 2026-01-01}", "Pulumi.dev.yaml: a: .*date is not JSON serializable; put it in quotes"),
+        ("config: {a: &a [*a]}", "Pulumi.dev.yaml: a: Circular reference"),
+        ("config: \x07", "not valid YAML"),
+        ("config:\n  x:lease: 2\n  x:lease: 3\n", "x:lease is there twice"),
+        ("a: {b: 1, b: 2}", "b is there twice"),
+    ],
+)
+def test_a_file_that_is_no_mapping_of_settings_is_refused(project: Path, text: str, message: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text(text)
+
+    with pytest.raises(LocalError, match=message):
+        configuration("dev")
+
+
+def test_a_set_without_values_is_an_object_with_empty_ones(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").write_text("config: {a: {b}}")
+
+    assert configuration("dev")["x:a"] == '{"b": null}'
+
+
+def test_a_file_that_is_not_text_is_refused(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").write_bytes(b"config: \xff\xfe")
+
+    with pytest.raises(LocalError, match="not valid YAML"):
+        configuration("dev")
+
+
+def test_a_stack_without_a_file_is_refused_and_the_others_are_named(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").touch()
+    (project / "Pulumi.folder.yaml").mkdir()
+
+    for stack in ("nonesuch", "folder", ""):
+        with pytest.raises(LocalError, match=r"there is no Pulumi\..*yaml; known stacks are dev"):
+            configuration(stack)
+
+
+@pytest.mark.parametrize("override", ["regions", "=1", ""])
+def test_an_override_without_key_or_value_is_refused(project: Path, override: str) -> None:
+    (project / "Pulumi.dev.yaml").touch()
+
+    with pytest.raises(LocalError, match="not of the form key=value"):
+        configuration("dev", [override])

@@ -1,0 +1,77 @@
+"""The demo's table, of URLs that answer as the functions do."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from local.demo import mint, table
+from local.paths import LocalError
+
+
+class Minting(BaseHTTPRequestHandler):
+    """Mints 1, 3, 5 … at /1/ and 2, 4, 6 … at /2/; everything else needs a signature."""
+
+    minted: defaultdict[str, int]
+
+    def do_POST(self) -> None:
+        offset = self.path.strip("/")
+        if offset not in ("1", "2"):
+            self.send_error(403 if offset else 500)
+            return
+        body = json.dumps({"integer": int(offset) + 2 * self.minted[offset]}).encode()
+        self.minted[offset] += 1
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
+        """Log nothing."""
+
+
+@pytest.fixture
+def url() -> Generator[str]:
+    Minting.minted = defaultdict(int)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Minting) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_the_table_has_a_row_for_each_region(url: str) -> None:
+    layout = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
+    urls = {"us-east-1": f"{url}1/", "eu-west-1": f"{url}2/"}
+
+    shown = table({"regions": list(layout), "layout": layout, "urls": urls}).splitlines()
+
+    assert [row.split()[:3] for row in shown] == [
+        ["region", "offset", "stride"],
+        ["─" * 9, "─" * 6, "─" * 6],
+        ["us-east-1", "1", "2"],
+        ["eu-west-1", "2", "2"],
+    ]
+    assert [re.split("  +", row)[3] for row in shown[2:]] == ["1, 3, 5, 7, 9", "2, 4, 6, 8, 10"]
+    assert [row.split()[-1] for row in shown[2:]] == list(urls.values())
+
+
+def test_it_uses_no_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+
+    assert mint(f"{url}1/") == 1
+
+
+def test_urls_that_take_signed_requests_only_are_explained(url: str) -> None:
+    with pytest.raises(LocalError, match=r"signed requests only .*\n.*-m local up -c authorization=NONE"):
+        mint(url, "signed")
+
+
+def test_another_error_is_the_servers(url: str) -> None:
+    with pytest.raises(OSError, match="500"):
+        mint(url)

@@ -1,0 +1,132 @@
+"""Ctrl-C at any moment: no traceback, and the same command goes on afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local import server
+from local.interrupt import STATUS
+from local.paths import ROOT
+from local.ports import any_free_port, is_free
+from tests.local.machine import Machine, chosen, coordinators, mint, processes_of
+
+AFTER_SECONDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 1.7, 2.3, 3.0)
+"""At whichever point of a run these are: what is checked holds at every point."""
+
+
+def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1) -> int:
+    """Run a command with Ctrl-C after so many seconds. Return its exit status."""
+    with machine.start(*arguments) as process:
+        for _ in range(times):
+            try:
+                process.wait(after)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    moment = f"{arguments} after {after} s, status {process.returncode}:\n{out}\n{err}"
+    if process.returncode not in (0, STATUS):  # Python itself was starting, or ending
+        assert f"{ROOT}/local/" not in err, moment
+        return process.returncode
+    assert "Traceback" not in out + err, moment
+    assert "Task was destroyed" not in out + err, moment
+    assert "Exception ignored" not in out + err, moment
+    if process.returncode == STATUS:
+        assert err == "" or err.endswith("interrupted; the same command goes on from here\n"), moment
+    return process.returncode
+
+
+def test_up_goes_on_after_ctrl_c_at_any_moment(fresh: Machine) -> None:
+    statuses: list[int] = []
+    for n, after in enumerate(AFTER_SECONDS):
+        settings = chosen("us-east-1", "eu-west-1") if n % 2 else chosen("us-east-1")
+        port = [] if (fresh.folder / "server.json").exists() else ["--port", str(fresh.port)]
+        statuses.append(interrupted(fresh, after, "up", *port, *settings))
+
+    assert STATUS in statuses
+    assert fresh.up("us-east-1").returncode == 0
+    url = fresh.outputs()["urls"]["us-east-1"]
+    _, first = mint(url)
+    for after in (0.3, 1.0):
+        interrupted(fresh, after, "up", *chosen("us-east-1", "eu-west-1"))
+        assert mint(url)[1]["integer"] > first["integer"]
+    assert fresh.up("us-east-1", "eu-west-1").returncode == 0
+
+
+def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> None:
+    for after in (0.3, 0.45, 0.6, 0.8):
+        interrupted(fresh, after, "up", "--port", str(fresh.port))
+        down = fresh.run("down")
+        assert (down.returncode, down.stderr) == (0, "")
+        assert processes_of(fresh.folder) == []
+
+
+@pytest.mark.parametrize("arguments", [("outputs",), ("demo",), ("up",)])
+def test_a_second_ctrl_c_is_no_traceback_either(deployed: Machine, arguments: tuple[str, ...]) -> None:
+    for after in (0.05, 0.2, 0.5, 1.0):
+        interrupted(deployed, after, *arguments)
+        interrupted(deployed, after, *arguments, times=2)
+
+    assert deployed.run(*arguments).returncode == 0
+
+
+def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
+    machine = Machine(folder, any_free_port())
+    for after in (0.05, 0.3, 0.5, 0.6, 0.7, 0.8):
+        server.start(machine.port)
+        interrupted(machine, after, "down")
+        interrupted(machine, after, "down", times=2)
+
+        assert machine.run("down").returncode == 0
+        assert not (folder / "server.json").exists()
+        assert is_free(machine.port)
+
+
+def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
+    assert fresh.up("us-east-1").returncode == 0
+    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+    (coordinator,) = coordinators(fresh.folder)
+    os.kill(coordinator, signal.SIGSTOP)  # no `up` can end while the coordinator is stopped
+
+    with fresh.start("up", *chosen("us-east-1", "eu-west-1")) as process:
+        assert process.stdout is not None
+        assert next((line for line in process.stdout if "created   Table" in line), None)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    os.kill(coordinator, signal.SIGCONT)
+
+    assert process.returncode == STATUS
+    assert "the same command goes on from here" in err
+    again = fresh.up("us-east-1", "eu-west-1")
+    assert again.returncode == 0, again.stderr
+    outputs = fresh.outputs()
+    integers = [mint(outputs["urls"][region])[1]["integer"] for region in ("us-east-1", "eu-west-1")]
+    assert [n % 2 for n in integers] == [1, 0]
+    assert min(integers) >= outputs["counters"]["integers"]["base"] > 1
+
+
+def test_ctrl_c_waits_for_what_must_not_be_cut() -> None:
+    program = """
+import os, signal
+from local.interrupt import end_on_ctrl_c, uninterrupted
+end_on_ctrl_c()
+with uninterrupted("a step"):
+    os.kill(os.getpid(), signal.SIGINT)
+    print("done")
+print("never")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert (ended.returncode, ended.stdout) == (STATUS, "done\n")
+
+
+def test_a_command_that_ignores_ctrl_c_from_its_start_goes_on(folder: Path) -> None:
+    """As a script's command in the background (`… &`), which the terminal's Ctrl-C is not meant for."""
+    program = "import os, signal, local.interrupt as i; i.end_on_ctrl_c(); os.kill(os.getpid(), 2); print('ended')"
+    command = f"trap '' INT; exec {sys.executable} -c \"{program}\""
+    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert (ended.returncode, ended.stdout) == (0, "ended\n")

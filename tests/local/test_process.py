@@ -1,0 +1,62 @@
+"""Processes that outlive the command that started them."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from local.ports import command_line
+from local.process import Service
+
+SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
+FAMILY = """
+import subprocess, sys, time
+stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", stubborn])
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_it_is_found_again_and_ended(folder: Path) -> None:
+    service = Service("sleeper", "the-mark")
+    process = service.start(SLEEP, {}, 4321)
+
+    assert Service("sleeper", "the-mark").recorded() == (process.pid, 4321)
+    assert service.alive(process.pid)
+    assert os.getsid(process.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
+
+    assert service.stop()
+    assert not service.alive(process.pid)
+    assert service.recorded() is None
+    assert not service.stop()
+
+
+def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
+    service = Service("sleeper", "the-mark")
+    (folder / "sleeper.json").write_text(json.dumps({"pid": os.getpid(), "port": 1}))
+
+    assert "the-mark" not in command_line(os.getpid())
+    assert not service.alive(os.getpid())
+    assert not service.stop()
+    assert not (folder / "sleeper.json").exists()
+
+
+def test_what_it_started_ends_with_it(folder: Path) -> None:
+    service = Service("family", "subprocess")
+    service.start([sys.executable, "-c", FAMILY], {}, 1)
+    while not (text := service.log.read_text()).endswith("\n"):
+        assert service.recorded()
+
+    assert service.stop()
+
+    assert command_line(int(text)) == "", "the child ignores SIGTERM, and is killed"
+
+
+def test_the_end_of_its_log_is_shown(folder: Path) -> None:
+    service = Service("talker", "the-mark")
+    assert service.log_end() == "There is no log."
+    service.log.touch()
+    assert service.log_end() == f"{service.log} is empty."
+    service.log.write_text("".join(f"{n}\n" for n in range(100)))
+    assert service.log_end(2) == f"The end of {service.log}:\n  98\n  99"

@@ -1,0 +1,49 @@
+"""What is recorded of a deployment, on disk."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from local.paths import VERSION, LocalError
+from local.state import Made, State
+
+TABLE = Made("Table us-east-1 t", "Table", "t", {"region": "us-east-1"}, "t", {"arn": "a"})
+
+
+def test_the_next_run_reads_what_was_recorded(folder: Path) -> None:
+    state = State("dev")
+    state.put(TABLE)
+    state.finish({"urls": {}})
+
+    again = State("dev")
+    assert (again.resources, again.outputs) == ({TABLE.key: TABLE}, {"urls": {}})
+    again.remove(TABLE.key)
+    assert State("dev").resources == {}
+    assert State("other").resources == {}
+
+
+def test_a_state_of_an_older_version_is_refused(folder: Path) -> None:
+    (folder / "dev.json").write_text('{"outputs": {}, "resources": []}')  # as version 1 wrote it
+
+    with pytest.raises(LocalError, match=rf"of version 1 .* this is version {VERSION}, .*-m local down, then "):
+        State("dev")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 2, "outputs": {}, "resources": [{', '{"version": 2}'])
+def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
+    (folder / "dev.json").write_text(text)
+
+    with pytest.raises(LocalError, match=r"dev\.json is damaged .*; delete it and deploy again"):
+        State("dev")
+
+
+def test_a_write_that_fails_leaves_the_last_state(folder: Path) -> None:
+    state = State("dev")
+    state.put(TABLE)
+
+    with pytest.raises(TypeError):
+        state.finish({"not": object()})
+
+    assert json.loads((folder / "dev.json").read_text())["outputs"] == {}
+    assert State("dev").resources == {TABLE.key: TABLE}
