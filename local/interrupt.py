@@ -15,7 +15,7 @@ STATUS = 128 + signal.SIGINT
 """The exit status, as shells report a command that SIGINT ended."""
 
 _critical: list[str] = []
-"""What runs now and mustn't be cut."""
+"""Steps that run now and must not be interrupted."""
 
 _interrupted: list[int] = []
 
