@@ -123,6 +123,7 @@ def together(bench: Bench, endpoint: str, rounds: int, seconds: float) -> dict[s
 
 @contextmanager
 def stub() -> Generator[str]:
+    """Run the stub, and give its endpoint."""
     port = any_free_port()
     command = [sys.executable, "-m", "bench.stub", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -136,6 +137,7 @@ def stub() -> Generator[str]:
 
 @contextmanager
 def ministack(folder: Path) -> Generator[str]:
+    """Run the local AWS server with its state in `folder`, and give its endpoint."""
     os.environ["GLOBAL_INTEGERS_LOCAL"] = str(folder)
     try:
         yield start(any_free_port()).endpoint
@@ -162,6 +164,7 @@ def prepare(endpoint: str) -> None:
 
 
 def main() -> None:
+    """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--endpoint", help="of DynamoDB's API, instead of ministack; tables bench-… are made there")
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: 9)")
@@ -185,6 +188,7 @@ def main() -> None:
 
 @contextmanager
 def given(endpoint: str) -> Generator[str]:
+    """Give the endpoint that the user named."""
     yield endpoint
 
 

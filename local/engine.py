@@ -170,10 +170,12 @@ def deploy(
 def _user_error(error: BaseException) -> BaseException:
     """Return the error that is meant for the user: our own or the program's, wherever it is in the chain."""
     found: BaseException | None = error
-    while found is not None:
+    seen: list[BaseException] = []  # a chain may lead back: Pulumi raises an error again where it was handled
+    while found is not None and found not in seen:
         if isinstance(found, LocalError):
             return found
         if isinstance(found, pulumi.RunError):
             return LocalError(str(found))
+        seen.append(found)
         found = found.__cause__ or found.__context__
     return error

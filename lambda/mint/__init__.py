@@ -11,6 +11,7 @@ always         typing                                            4.7   2.8
                socket                                            2.4   1.3
                re                                                1.6   1.4   loaded by Lambda's own runtime
                json                                              1.4   2.6   loaded by Lambda's own runtime
+               other modules                                       2     3
                mint, aws and integers                             14    15   compiled, since an archive has no byte code
 with https     ssl                                               4.3   3.4   aws/service.py, during initialisation
                the certificates that it trusts                  20.6   5.9   aws/service.py, during initialisation

@@ -40,8 +40,11 @@ class Aws:
         """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:
-                # 900 s: the coordinator may take as long as a function may run.
-                config = Config(read_timeout=900, retries={"total_max_attempts": 1}, proxies={})
+                # 900 s: the coordinator may take as long as a function may run, and is asked once. Other calls are
+                # repeated: the server answers 500 now and then where several threads ask at once.
+                attempts = 1 if service == "lambda" else 4
+                retries: Any = {"mode": "standard", "total_max_attempts": attempts}
+                config = Config(read_timeout=900, retries=retries, proxies={})
                 self._clients[service, region] = self._session.client(
                     service, region_name=region, endpoint_url=self.endpoint, config=config
                 )

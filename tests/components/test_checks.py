@@ -20,7 +20,7 @@ def lines(given: dict[str, str], *, stack: str = "test") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("regions", "told"),
+    ("regions", "expected"),
     [
         ([], ["regions: ", "empty", "at least one", 'in Pulumi.test.yaml, global-integers:regions: ["us-east-1']),
         (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
@@ -36,11 +36,11 @@ def lines(given: dict[str, str], *, stack: str = "test") -> list[str]:
     ],
     ids=["none", "twice", "mistyped", "unheard of", "partitions", "no list", "an object", "numbers"],
 )
-def test_wrong_regions_are_refused(regions: object, told: list[str]) -> None:
+def test_wrong_regions_are_refused(regions: object, expected: list[str]) -> None:
     found = lines(config(regions=regions))
 
     assert len(found) == 1, found
-    assert [part for part in told if part not in found[0]] == [], found
+    assert [part for part in expected if part not in found[0]] == [], found
 
 
 def test_regions_must_be_set() -> None:
@@ -65,7 +65,7 @@ def test_a_counter_whose_name_breaks_the_rule_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counters", "told"),
+    ("counters", "expected"),
     [
         ([], ["empty", "at least one"]),
         (["orders", "a", "orders"], ["'orders'", "listed 2 times", "once"]),
@@ -74,11 +74,11 @@ def test_a_counter_whose_name_breaks_the_rule_is_refused(name: str) -> None:
     ],
     ids=["none", "twice", "no list", "numbers"],
 )
-def test_wrong_lists_of_counters_are_refused(counters: object, told: list[str]) -> None:
+def test_wrong_lists_of_counters_are_refused(counters: object, expected: list[str]) -> None:
     (line,) = lines(config(HOME, counters=counters))
 
     assert line.startswith("counters: ")
-    assert [part for part in told if part not in line] == [], line
+    assert [part for part in expected if part not in line] == [], line
 
 
 @pytest.mark.parametrize(
@@ -111,18 +111,18 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(key: str, value: str, all
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "expected"),
     [
         ("memorysize", "did you mean 'memorySize'?"),
         ("region", "did you mean 'regions'?"),
         ("xyz", "memorySize, openCounters, protect"),
     ],
 )
-def test_a_setting_that_does_not_exist_is_refused(key: str, told: str) -> None:
+def test_a_setting_that_does_not_exist_is_refused(key: str, expected: str) -> None:
     (line,) = lines(config(HOME, **{key: "1"}))
 
     assert line.startswith(f"{key}: there is no such setting")
-    assert told in line
+    assert expected in line
 
 
 def test_the_home_region_must_be_set() -> None:
@@ -156,8 +156,8 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         memorysize=1,
     )
 
-    told = [line.split(":")[0] for line in lines(given)]
-    assert sorted(told) == sorted(
+    expected = [line.split(":")[0] for line in lines(given)]
+    assert sorted(expected) == sorted(
         [
             *("aws", "regions", "regions", "counters", "counters", "authorization", "memorySize"),
             *("logRetentionDays", "reservedConcurrency", "protect", "memorysize"),

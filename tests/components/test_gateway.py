@@ -1,4 +1,4 @@
-"""The second door: API Gateway straight to DynamoDB, where a stack wants it."""
+"""API Gateway straight to DynamoDB, where a stack asks for it."""
 
 import json
 from typing import Any

@@ -1,6 +1,7 @@
 """What a user of `python -m local` sees."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -162,3 +163,17 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
     )
 
     assert result.stderr == ""
+
+
+def test_up_ends_where_its_reader_stops_early_and_goes_on_when_run_again(fresh: Machine) -> None:
+    for regions in (("us-east-1",), ("us-east-1", "eu-west-1"), ("eu-west-1", "us-east-1")):  # `… | head -1`
+        port = [] if (fresh.folder / "server.json").exists() else ["--port", str(fresh.port)]
+        with fresh.start("up", *port, *chosen(*regions)) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("local AWS server")
+            process.stdout.close()
+            assert process.wait(timeout=60) == 128 + signal.SIGPIPE
+            assert process.stderr is not None
+            assert "Traceback" not in process.stderr.read()
+
+    assert fresh.up("us-east-1", "eu-west-1").returncode == 0

@@ -8,6 +8,8 @@ from coordinate.model import Item, Next
 from simulation.checked import CheckedWorld
 from simulation.interleavings import AFTER, explore
 
+pytestmark = pytest.mark.slow
+
 
 def check_end(world: CheckedWorld) -> None:
     register = world.register

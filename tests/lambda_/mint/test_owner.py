@@ -3,10 +3,12 @@
 from typing import Any
 
 from coordinate.model import MAX_PAST
-from coordinate.store import forgotten
+from coordinate.operations import RecordLayouts
+from coordinate.store import Store, forgotten
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integers.layouts import Layout
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.laying_out import delete_item, deploy, item
 
@@ -126,15 +128,11 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 
 
 def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
-    from coordinate.model import Layout as Told
-    from coordinate.operations import RecordLayouts
-    from coordinate.store import Store
-
     deploy(*TWO)
     deploy(*THREE)
     store = Store(HOME, stack.layouts, stack.counters)
 
-    assert store.carry_out(RecordLayouts(HOME, "integers", (Told(1, 1, TWO),))) is False
+    assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, TWO),))) is False
     assert owner(ask, 10**9)["epoch"] == 2
 
 
