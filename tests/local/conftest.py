@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from local import process
 from local.ports import any_free_port
 from tests.local.machine import Machine
 
@@ -19,7 +20,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[],
 
     yield make
     for machine in made:
-        machine.run("down")
+        machine.end()
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def fresh(machines: Callable[[], Machine]) -> Generator[Machine]:
     """A machine on which nothing runs yet."""
     machine = machines()
     yield machine
-    machine.run("down")
+    machine.end()
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +38,13 @@ def deployed(machines: Callable[[], Machine]) -> Generator[Machine]:
     result = machine.up()
     assert result.returncode == 0, result.stderr
     yield machine
-    machine.run("down")
+    machine.end()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     """The state folder of this process, empty."""
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path))
-    return tmp_path
+    yield tmp_path
+    for child in process._children:
+        child.poll()  # a process that `python -m local down` ended: Python would warn of it

@@ -46,6 +46,11 @@ class Machine:
         port = [] if (self.folder / "server.json").exists() else ["--port", str(self.port)]
         return self.run("up", *port, *chosen(*regions, settings=settings))
 
+    def end(self) -> None:
+        """End what runs, if anything does."""
+        if (self.folder / "server.json").exists():
+            self.run("down")
+
     def outputs(self) -> dict[str, Any]:
         return json.loads(self.run("outputs", "--json").stdout)
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from types import SimpleNamespace
 from typing import Any
 
 from local.resources import Aws
@@ -88,13 +89,13 @@ def test_a_recreated_table_is_refused_until_a_floor_says_where_to_go_on(fresh: M
     refused = fresh.up(*TWO)
     assert refused.returncode == 1
     assert "eu-west-1 has no item of this counter" in refused.stderr
-    assert "floors.integers" in refused.stderr
+    assert "`floors: {integers: <integer>}`" in refused.stderr
     assert mint(url)[0] == 404
 
     recovered = fresh.up(*TWO, settings=('floors={"integers": 1000}',))
     assert recovered.returncode == 0, recovered.stderr
     assert mint(url)[1]["integer"] > 1000
-    stack = type("Stack", (), {"aws": aws, "counters": "global-integers-dev-counters"})
+    stack = SimpleNamespace(aws=aws, counters="global-integers-dev-counters")
     found = item(stack, "eu-west-1")
     assert found is not None
     assert found.epoch == 2

@@ -104,7 +104,7 @@ def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: S
     layouts = stack.table("layouts")
     assert mint(url) == 2
 
-    with pytest.raises(LocalError, match="layouts table has no register"):
+    with pytest.raises(LocalError, match="the home region can't be moved; set it back"):
         stack.deploy(HOME, OTHER, home=OTHER)
     assert mint(url) == 4
 
@@ -122,7 +122,7 @@ def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:
         GlobalIntegers("one", args_of_stack())
         GlobalIntegers("two", args_of_stack())
 
-    with pytest.raises(LocalError, match=r"two-.* and one-.* are the same resource"):
+    with pytest.raises(LocalError, match=r"(one|two)-\S+ and (one|two)-\S+ are the same resource: aws:"):
         stack.deploy(HOME, program=twice)
 
 

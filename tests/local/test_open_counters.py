@@ -33,7 +33,7 @@ def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
     result = machine.up(*TWO, settings=OPEN)
     assert result.returncode == 0, result.stderr
     yield machine
-    machine.run("down")
+    machine.end()
 
 
 @pytest.fixture

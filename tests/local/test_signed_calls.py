@@ -23,7 +23,7 @@ def signed(machines: Callable[[], Machine]) -> Generator[Machine]:
     result = machine.up(settings=("authorization=AWS_IAM",))
     assert result.returncode == 0, result.stderr
     yield machine
-    machine.run("down")
+    machine.end()
 
 
 @pytest.fixture(scope="module")
