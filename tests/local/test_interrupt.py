@@ -14,6 +14,8 @@ from local.paths import ROOT
 from local.ports import any_free_port, is_free
 from tests.local.machine import Machine, chosen, coordinators, mint, processes_of
 
+pytestmark = pytest.mark.server
+
 AFTER_SECONDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 1.7, 2.3, 3.0)
 """At whichever point of a run these are: what is checked holds at every point."""
 

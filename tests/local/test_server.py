@@ -18,6 +18,8 @@ from local.paths import VERSION, LocalError
 from local.ports import any_free_port, is_free
 from tests.local.machine import Machine, mint, processes_of
 
+pytestmark = pytest.mark.server
+
 
 def test_a_server_that_died_is_reported_and_nothing_starts_over_silently(fresh: Machine) -> None:
     fresh.up("us-east-1")
