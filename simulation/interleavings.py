@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 class State(NamedTuple):
     """All that decides what may happen next.
 
-    The layouts that are recorded for questions about owners are left out: nothing goes by them.
+    The layouts that are recorded for questions about owners are left out: no decision depends on them.
     """
 
     register: Register | None

@@ -41,7 +41,7 @@ class Schedule:
         self.tenant = self.random.random() < 0.3
 
     def run(self) -> CheckedWorld:
-        """Run all deployments, then let every coordinator come to its end.
+        """Run all deployments, then let every coordinator finish.
 
         Raises:
             AssertionError: an integer was minted twice, a coordinator refused without a reason, or the last

@@ -83,7 +83,10 @@ class RecordLayouts:
 
 @dataclass(frozen=True, slots=True)
 class PlaceItem:
-    """Put a closed item, which can't mint. Condition: there is no item, or one that `instead_of` is opening."""
+    """Put a closed item, which can't mint.
+
+    Condition: there is no item. If `instead_of` is given: there is one that this token is opening.
+    """
 
     region: str
     counter: str

@@ -50,14 +50,12 @@ class Tables:
 
     def put(self, records: Records) -> None:
         """Make every table, and put these records in place of what is there."""
-        for region in REGIONS:
-            self.make_table(region)
-        for name, region, table in [
-            *((region, region, self._stack.counters) for region in REGIONS),
-            ("layouts", HOME, self._stack.layouts),
-        ]:
+        for name, found in self.records().items():
+            region, table = (HOME, self._stack.layouts) if name == "layouts" else (name, self._stack.counters)
+            if found is None:
+                make_table(self._stack.aws, region, table)
             client, wanted = self._client(region), records[name] or {}
-            for key in (self._records(region, table) or {}).keys() - wanted.keys():
+            for key in (found or {}).keys() - wanted.keys():
                 client.delete_item(TableName=table, Key={"counter": {"S": key}})
             for record in wanted.values():
                 client.put_item(TableName=table, Item=record)

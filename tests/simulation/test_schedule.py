@@ -1,4 +1,4 @@
-"""Random schedules: coordinators that race, crash and come late, six layouts, minting all the while."""
+"""Random schedules: coordinators that race, crash and are late, up to six layouts, and minting all the time."""
 
 import secrets
 

@@ -36,7 +36,7 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
 
 
 @pytest.mark.parametrize("event", [{}, {"counters": ["x"]}, {"anything": 1}])
-def test_an_event_that_asks_for_nothing_is_told_both_forms(event: dict[str, Any]) -> None:
+def test_the_refusal_of_an_event_that_asks_for_nothing_shows_both_forms(event: dict[str, Any]) -> None:
     with pytest.raises(Refused, match=r'send \{"create": \["invoices"\]\}.* sends \{"regions"'):
         request_of(event)
 
