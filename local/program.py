@@ -102,7 +102,7 @@ def run_program(
     outcome = Outcome()
 
     def run() -> None:
-        with _event_loop() as loop:
+        with _event_loop() as loop, _finished(loop):
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(stand_in, project=project, stack=stack, preview=preview, monitor=monitor)
@@ -194,19 +194,27 @@ class _Monitor(mocks.MockMonitor):
 
 @contextmanager
 def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
-    """Give this thread an event loop. At the end, wait for what still runs on it; at Ctrl-C, cancel it."""
+    """Give this thread an event loop for as long as the block runs."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
         yield loop
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+@contextmanager
+def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
+    """At the end of the block, wait for what still runs on the loop; at Ctrl-C, cancel it."""
+    try:
+        yield
     except KeyboardInterrupt:
         for task in asyncio.all_tasks(loop):
             task.cancel()
         raise
     finally:
         loop.run_until_complete(_finish())
-        asyncio.set_event_loop(None)
-        loop.close()
 
 
 async def _finish() -> None:
