@@ -36,12 +36,12 @@ def costs() -> dict[str, Cost]:
 
 def table(costs: Mapping[str, Cost]) -> str:
     """Return a table. Its last column is the cost of each further region since the row above."""
-    lines = ["regions  resources  seconds  ms a region more"]
+    lines = ["regions  resources  seconds  ms per extra region"]
     before: tuple[int, float] | None = None
     for count, cost in costs.items():
         seconds = cost["seconds"]
         more = f"{(seconds - before[1]) / (int(count) - before[0]) * 1000:.0f}" if before else ""
-        lines.append(f"{count:>7}  {cost['resources']:>9.0f}  {seconds:>7.2f}  {more:>16}".rstrip())
+        lines.append(f"{count:>7}  {cost['resources']:>9.0f}  {seconds:>7.2f}  {more:>19}".rstrip())
         before = int(count), seconds
     return "\n".join(lines)
 
