@@ -5,7 +5,7 @@ STACK ?= dev
 
 .PHONY: help demo up outputs down check test coverage packages bench lint types fix lock clean
 
-# What there is to do.
+# List these commands.
 help:
 	@awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{split($$1,name,":"); printf "  make %-8s %s\n", name[1], text}' Makefile
 
@@ -18,7 +18,7 @@ demo: .venv/local
 up: .venv/local
 	@$(BIN)/python -m local up --stack $(STACK)
 
-# Print what the deployment gave out.
+# Print the outputs of the deployment.
 outputs: .venv/local
 	@$(BIN)/python -m local outputs --stack $(STACK)
 
@@ -30,7 +30,7 @@ down: .venv/local
 check: lint types
 	$(BIN)/python -m pytest -n2 -m "not server and not slow"
 
-# Install what some tests run, lint, types and all tests.
+# Lint, types and all tests, after installing the programs that some tests need.
 test: packages lint types
 	$(BIN)/python -m pytest
 
@@ -56,7 +56,7 @@ lint: .venv/dev
 types: .venv/dev
 	$(BIN)/basedpyright
 
-# Apply lint's automatic fixes.
+# Apply lint's automatic fixes and format the code.
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -76,7 +76,7 @@ lock: .venv/dev
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
 	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
 
-# Remove what was installed and left behind here.
+# End the deployment on this machine and remove everything that was installed or generated here.
 clean:
 	@if test -e .venv/local; then $(BIN)/python -m local down; fi
 	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis

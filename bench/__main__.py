@@ -166,7 +166,7 @@ def prepare(endpoint: str) -> None:
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--endpoint", help="of DynamoDB's API, instead of ministack; tables bench-… are made there")
+    parser.add_argument("--endpoint", help="of DynamoDB's API instead of ministack; tables bench-… are recreated there")
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: 9)")
     parser.add_argument("--requests", type=int, default=1000, help="a round and subject at the stub (default: 1000)")
     parser.add_argument("--seconds", type=float, default=3, help="a round and subject at DynamoDB (default: 3)")

@@ -1,4 +1,4 @@
-"""How long a change of layout takes, with real latencies between regions: `python -m bench.settle`.
+"""Measure how long a change of layout takes, with simulated latencies between regions: `python -m bench.settle`.
 
 The coordinator's own code (the protocol, and the threads that run it) works on tables in memory. They
 answer after 150 ms if the call leaves the home region, and after 5 ms if it doesn't. Signing and parsing

@@ -20,7 +20,7 @@ ATTRIBUTES = tuple(field.name for field in fields(GlobalIntegersArgs))
 
 
 class Checks:
-    """Returns each setting, sound or with a line in `errors`."""
+    """Checks each setting and returns its value. Each error adds a line to `errors`."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Checks:
         return str(home)
 
     def regions(self, home: str) -> tuple[str, ...]:
-        """Return the regions: of AWS, different, and of one partition with the home region."""
+        """Return the regions. They must be different AWS regions, in the home region's partition."""
         regions = self._strings("regions", None, ["us-east-1", "eu-west-1"])
         for region in dict.fromkeys(regions):
             self._check_region("regions", region)
@@ -153,7 +153,7 @@ class Checks:
             )
 
     def unknown_keys(self) -> None:
-        """Check that all that was asked for exists."""
+        """Check that every key is a setting."""
         known = sorted(map(self._key, ATTRIBUTES))
         for name in self._values:
             if name not in ATTRIBUTES:

@@ -17,11 +17,11 @@ LISTS = frozenset({"regions", "counters", "cors_origins"})
 OBJECTS = frozenset({"floors"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
 STRINGS = frozenset({"authorization"})
-ELSEWHERE = frozenset({"home", "prefix"})
+NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
 """`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
 
 RESEMBLES = 0.75
-"""Similarity of a namespace from which on it is taken for a misspelt one."""
+"""A namespace that is at least this similar to the project's is reported as misspelt (0 to 1)."""
 
 
 def args_of_stack() -> GlobalIntegersArgs:
@@ -34,7 +34,7 @@ def args_of_stack() -> GlobalIntegersArgs:
     config = pulumi.Config(project)
     values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
     for name in ATTRIBUTES:
-        if name not in ELSEWHERE:
+        if name not in NOT_IN_PROJECT_NAMESPACE:
             values[name] = _decoded(name, config.get(_camel(name)))
 
     def key(name: str) -> str:
@@ -44,7 +44,7 @@ def args_of_stack() -> GlobalIntegersArgs:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
         return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
 
-    known = {_camel(name) for name in ATTRIBUTES if name not in ELSEWHERE}
+    known = {_camel(name) for name in ATTRIBUTES if name not in NOT_IN_PROJECT_NAMESPACE}
     errors = [*_unknown_keys(project, known), *_misspelt_namespaces(project)]
     settings_of(values, f"{project}-{stack}", key=key, example=example, errors=errors)
     return GlobalIntegersArgs(**values, prefix=f"{project}-{stack}")

@@ -26,7 +26,7 @@ class CoordinatorArgs:
     counters: Sequence[str]
     floors: Mapping[str, int]
     tables: Sequence[aws.dynamodb.Table]
-    """The counter tables in the order of the regions. They exist before the coordinator runs."""
+    """The counters tables in the order of the regions. They exist before the coordinator runs."""
     log_retention_days: int
     protect: bool
 
@@ -34,7 +34,7 @@ class CoordinatorArgs:
 class Coordinator(pulumi.ComponentResource):
     """The layouts table, the coordinator, and its run at every deployment that asks for something else.
 
-    Outputs: `settled`, what the coordinator reported once every counter stands as asked; `function_name`.
+    Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
 
     settled: pulumi.Output[dict[str, Any]]
@@ -78,7 +78,7 @@ class Coordinator(pulumi.ComponentResource):
 
 
 def _request(args: CoordinatorArgs, labels: Sequence[str]) -> str:
-    """Return what the coordinator is asked for. The tables' labels are in it, so that a recreated one is checked."""
+    """Return the coordinator's event. It has the tables' stream labels, so that a recreated table changes it."""
     return json.dumps(
         {
             "regions": list(args.regions),
@@ -91,9 +91,9 @@ def _request(args: CoordinatorArgs, labels: Sequence[str]) -> str:
 
 
 def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:
-    """Return just these actions on just these tables.
+    """Return statements that allow only the coordinator's calls, on its tables only.
 
-    The counter table is named in any region: a region that leaves the layout must still be fenced when the
+    The counters table is named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]

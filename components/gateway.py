@@ -30,7 +30,7 @@ class GatewayArgs:
     burst: int
     """Requests at once above that rate."""
     table: aws.dynamodb.Table
-    """The region's counter table."""
+    """The region's counters table."""
 
 
 class Gateway(pulumi.ComponentResource):

@@ -34,7 +34,7 @@ def request_template(table: str, counter: str) -> str:
     """Return the template of the request to DynamoDB.
 
     Args:
-        table: the counter table's name.
+        table: the counters table's name.
         counter: the Velocity expression of the requested counter.
     """
     request = {

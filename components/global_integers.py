@@ -22,7 +22,7 @@ class GlobalIntegers(pulumi.ComponentResource):
     layout: pulumi.Output[dict[str, dict[str, int]]]
     """Region → its `offset` and `stride`."""
     urls: dict[str, pulumi.Output[str]]
-    """Region → its Function URL, which ends with `/`. Given out once the layout stands, so whoever has one can mint."""
+    """Region → its Function URL, which ends with `/`. Known once the layout is opened, so every URL can mint."""
     gateway_urls: dict[str, pulumi.Output[str]]
     """Region → its API Gateway URL, which ends with `/`."""
     counters: pulumi.Output[dict[str, Any]]
@@ -76,8 +76,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
-        self.urls = {region: _once(coordinator, counter.url) for region, counter in regional.items()}
-        self.gateway_urls = {region: _once(coordinator, gateway.url) for region, gateway in gateways.items()}
+        self.urls = {region: _after_settling(coordinator, counter.url) for region, counter in regional.items()}
+        self.gateway_urls = {region: _after_settling(coordinator, gateway.url) for region, gateway in gateways.items()}
         self.counters = coordinator.settled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
@@ -135,6 +135,6 @@ class GlobalIntegers(pulumi.ComponentResource):
         return pulumi.ResourceOptions(parent=self, aliases=[old])
 
 
-def _once(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
+def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
     """Return the URL once the layout stands."""
     return pulumi.Output.all(url, coordinator.settled).apply(lambda both: str(both[0]))

@@ -31,7 +31,7 @@ class PythonFunctionArgs:
     log_retention_days: int
     log_level: str
     reserved_concurrency: int = 0
-    """0 is no cap."""
+    """0 is no limit."""
 
 
 class PythonFunction(pulumi.ComponentResource):
@@ -66,7 +66,7 @@ class PythonFunction(pulumi.ComponentResource):
             f"{name}-policy",
             role=role.name,
             name="own",
-            policy=pulumi.Output.all(logs.arn, args.statements).apply(_own),
+            policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs),
             opts=child,
         )
         self.function = aws.lambda_.Function(
@@ -96,7 +96,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.register_outputs({"name": self.name, "arn": self.arn})
 
 
-def _own(resolved: list[Any]) -> str:
+def _policy_with_logs(resolved: list[Any]) -> str:
     logs_arn, statements = resolved
     # Of all streams of the group: Lambda names them.
     own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")

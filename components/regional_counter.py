@@ -30,7 +30,7 @@ class RegionalCounterArgs:
     """MB."""
     log_retention_days: int
     reserved_concurrency: int
-    """0 is no cap."""
+    """0 is no limit."""
     idempotency_hours: int
     lease: int
     cors_origins: Sequence[str]
@@ -146,7 +146,7 @@ def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
-    """Return just these actions on just these tables, and the coordinator only where callers may create counters."""
+    """Return statements that allow only this function's calls; to the coordinator only with `open_counters`."""
     scan = ["dynamodb:Scan"] if open_counters else []
     minting = [
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),

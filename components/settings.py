@@ -1,4 +1,4 @@
-"""Sound settings: what a deployment is asked for, checked all at once, with the defaults filled in."""
+"""The settings of a deployment: checked all at once, with the defaults filled in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ class SettingsError(pulumi.RunError):
 
 @dataclass(frozen=True)
 class Settings:
-    """A deployment's settings. Only `settings_of` makes them, so they are always sound."""
+    """A deployment's settings. Only `settings_of` creates them, so they are always valid."""
 
     home: str
     """The region of the layouts table and the coordinator."""
@@ -53,7 +53,7 @@ def settings_of(
     example: Callable[[str, object], str] = lambda name, value: f"{name}={value!r}",
     errors: Sequence[str] = (),
 ) -> Settings:
-    """Return sound settings.
+    """Return the settings, checked and with the defaults filled in.
 
     Args:
         args: what is asked for, as the dataclass or as a dict of its attributes (integers may be whole floats, as

@@ -13,7 +13,7 @@ STANDING_KEY = "/standing"
 
 
 def layouts_key(counter: str) -> str:
-    """Return the key of a counter's layouts in a region's counter table."""
+    """Return the key of a counter's layouts in a region's counters table."""
     return f"{counter}/layouts"
 
 

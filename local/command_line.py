@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return 0 on success, 1 after an error (which is printed)."""
     options = _parser().parse_args(arguments)
     try:
-        with _alone():
+        with _one_at_a_time():
             _run(options)
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -75,7 +75,7 @@ def _port(text: str) -> int:
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def _one_at_a_time() -> Generator[None]:
     """Run one command at a time: a second one waits, and says so."""
     state_folder().mkdir(parents=True, exist_ok=True)
     with (state_folder() / "lock").open("w") as lock:

@@ -48,5 +48,5 @@ def _end() -> NoReturn:
     with suppress(OSError, RuntimeError, ValueError):  # a pipe without a reader; in the middle of a write; closed
         sys.stdout.flush()
     with suppress(OSError):
-        os.write(2, b"\ninterrupted; the same command goes on from here\n")
+        os.write(2, b"\ninterrupted; run the same command again to continue\n")
     os._exit(STATUS)

@@ -1,4 +1,4 @@
-"""One coordinator that is stopped between any two operations: to let it race, be late or crash."""
+"""A coordinator that can be stopped between any two operations, so that it can race, be late or crash."""
 
 from collections.abc import Callable
 from typing import Any

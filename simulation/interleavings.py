@@ -21,7 +21,7 @@ Answers = tuple[tuple[Any, ...], ...]
 
 
 class Run:
-    """A coordinator between two batches. Runs that go on alike are equal, whatever they have been answered."""
+    """A coordinator between two batches. Runs that go on in the same way are equal, whatever answers they got."""
 
     def __init__(self, name: str, answers: Answers) -> None:
         self.name = name

@@ -1,10 +1,10 @@
 """Where a suspended generator stands, as a value that can be compared and hashed.
 
 `interleavings.py` visits every state that coordinators can reach together. Many histories lead to the same
-state, and it must be visited once only. A coordinator is a suspended generator (`settle`), which Python can
-neither copy nor compare. Two things could stand for it: all that it has been answered so far, which is
-exact, but keeps apart what has become the same and makes the search hundreds of times larger; or what
-decides how it goes on. This module reads the latter from the generator's frame.
+state, and it must be visited only once. A coordinator is a suspended generator (`settle`), which Python can
+neither copy nor compare. All answers that it has got so far would identify it exactly. But different answers
+often lead to the same position, so the search would be hundreds of times larger. This module instead reads
+from the generator's frame what decides how it goes on.
 
 Two runs that are suspended at the same instruction, with the same local variables, in every generator of
 the chain of `yield from`, go on alike: they yield the same and, sent the same, return the same. For any
@@ -14,9 +14,9 @@ generator that is true if
   do no I/O and read no global that changes;
 - `repr` shows all of a local variable. Here they are numbers, strings, and frozen dataclasses, tuples, lists
   and dictionaries of such. (An object whose `repr` has its address only makes more states, never fewer.)
-- nothing else that differs lies on the frame's stack of values. There lie an iterator of a `for` loop that
-  is suspended within its body, whose place the loop's own variable tells (a region, which never comes twice),
-  and functions about to be called (`all`).
+- the frame's value stack holds nothing else that differs. It holds functions about to be called (`all`), and
+  the iterator of a `for` loop that is suspended within its body. The loop's variable tells the iterator's
+  position, because it is a region, and no region comes twice.
 
 tests/simulation/test_snapshot.py holds `settle` to that: it compares how runs with equal snapshots and
 different histories go on.

@@ -48,7 +48,7 @@ class NoTable(Refused):
 
 @dataclass(slots=True)
 class Table:
-    """One region's counter table, as far as one counter is concerned."""
+    """One region's counters table, as far as one counter is concerned."""
 
     item: Item | None = None
     issued_in: dict[int, int] = field(default_factory=dict[int, int])

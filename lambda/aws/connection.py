@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .endpoint import Endpoint
-from .failure import NoAnswer, Unsent
+from .failure import NoResponse, Unsent
 from .response import Incoming, Response, read
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Connection:
         """Send a request and read the whole response within `timeout` seconds.
 
         Raises:
-            NoAnswer: the response is lost, late, incomplete or not HTTP.
+            NoResponse: the response is lost, late, incomplete or not HTTP.
             ValueError: a header is not one line of ASCII.
         """
         lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()]]
@@ -94,7 +94,7 @@ class Connection:
                 self._socket = open_socket
             return response
         except OSError as error:
-            raise NoAnswer(f"{self._authority}: {error}") from error
+            raise NoResponse(f"{self._authority}: {error}") from error
         finally:
             if self._socket is None:
                 open_socket.close()

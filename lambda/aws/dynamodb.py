@@ -28,7 +28,7 @@ class DynamoDB:
             request: its request in DynamoDB's own JSON.
 
         Raises:
-            NoAnswer: the last attempt got no valid response.
+            NoResponse: the last attempt got no valid response.
             ServiceError: DynamoDB refused the call or failed.
         """
         headers = {

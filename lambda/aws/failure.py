@@ -15,11 +15,11 @@ THROTTLED = frozenset(
 """Codes of throttled calls, which were not carried out (DynamoDB guide, "Error handling"; Lambda API, "Invoke")."""
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """There is no valid response. The call may have been carried out or not."""
 
 
-class Unsent(NoAnswer):
+class Unsent(NoResponse):
     """The call was not sent, since there was no connection or no time left. It was not carried out."""
 
 

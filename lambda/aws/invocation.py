@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .failure import NoAnswer, ServiceError
+from .failure import NoResponse, ServiceError
 from .service import Service
 from .signature import encoded
 
@@ -51,7 +51,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
         )
     except ServiceError as error:
         raise (NotReached if error.transient else NotAllowed)(str(error)) from error
-    except NoAnswer as error:
+    except NoResponse as error:
         raise NotReached(str(error)) from error
     finally:
         service.close()

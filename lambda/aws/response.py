@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
-from .failure import NoAnswer
+from .failure import NoResponse
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 8 * 1024 * 1024
@@ -40,7 +40,7 @@ class Incoming:
         """Return the bytes before `mark`, and drop `mark`.
 
         Raises:
-            NoAnswer: `mark` doesn't come within `limit` bytes.
+            NoResponse: `mark` doesn't come within `limit` bytes.
         """
         while (end := self._held.find(mark)) < 0:
             if len(self._held) > limit:
@@ -53,7 +53,7 @@ class Incoming:
         """Return the next `count` bytes.
 
         Raises:
-            NoAnswer: the connection ends before.
+            NoResponse: the connection ends before.
         """
         while len(self._held) < count:
             self._more()
@@ -75,7 +75,7 @@ def read(incoming: Incoming) -> Response:
     """Read one response and no byte more. Errors of `receive` are passed on.
 
     Raises:
-        NoAnswer: the response is incomplete or not understood.
+        NoResponse: the response is incomplete or not understood.
     """
     first, *lines = incoming.until(b"\r\n\r\n", MAX_HEAD).decode("latin-1").split("\r\n")
     status = STATUS_LINE.fullmatch(first) or _broken(f"not a status line: {first[:80]!r}")
@@ -119,4 +119,4 @@ def _allowed(length: int) -> int:
 
 
 def _broken(what: str) -> NoReturn:
-    raise NoAnswer(f"invalid response: {what}")
+    raise NoResponse(f"invalid response: {what}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from . import deadline
 from .connection import Connection
 from .endpoint import endpoint_of
-from .failure import NoAnswer, ServiceError, Unsent
+from .failure import NoResponse, ServiceError, Unsent
 from .response import Response
 from .signature import Credentials, signed
 
@@ -66,14 +66,14 @@ class Service:
                 was certainly not carried out.
 
         Raises:
-            NoAnswer: the last attempt got no valid response.
+            NoResponse: the last attempt got no valid response.
             ServiceError: in the last attempt, the service refused the call or failed.
         """
         attempt = 1
         while True:
             try:
                 return self._attempt(path, headers, body, timeout)
-            except (NoAnswer, ServiceError) as failure:
+            except (NoResponse, ServiceError) as failure:
                 pause = _jitter(attempt)
                 if attempt == ATTEMPTS or not _retry_can_help(failure, idempotent) or pause >= deadline.left():
                     raise
@@ -136,7 +136,7 @@ def _time_left() -> float:
     return left
 
 
-def _retry_can_help(failure: NoAnswer | ServiceError, idempotent: bool) -> bool:
+def _retry_can_help(failure: NoResponse | ServiceError, idempotent: bool) -> bool:
     """Return whether a retry can help and is allowed."""
     if isinstance(failure, ServiceError):
         return failure.throttled or (failure.transient and idempotent)
@@ -152,13 +152,13 @@ def _jitter(attempt: int) -> float:
 def _document(response: Response) -> Any:
     checksum = response.headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(zlib.crc32(response.body)):
-        raise NoAnswer("corrupt response: the checksum differs")
+        raise NoResponse("corrupt response: the checksum differs")
     try:
         return json.loads(response.body)
     except ValueError:
         if response.status >= 300:  # an intermediary's response: the status is enough
             return None
-        raise NoAnswer("corrupt response: not JSON") from None
+        raise NoResponse("corrupt response: not JSON") from None
 
 
 def _error(response: Response, document: Any) -> ServiceError:

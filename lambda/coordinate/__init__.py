@@ -1,1 +1,1 @@
-"""The coordinator: the only writer of layouts. Runs at deploy time, never on the request path."""
+"""The coordinator: the only writer of layouts. Runs at deployments and to create a counter, never to mint."""

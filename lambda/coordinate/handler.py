@@ -17,7 +17,7 @@ from .run import settle_all
 from .store import Store
 
 RESERVE = 60_000
-"""No further counter is begun in the last so many milliseconds before the function's time-out."""
+"""Milliseconds before the function's timeout in which no further counter is begun."""
 
 
 class CoordinatorError(Exception):

@@ -57,7 +57,7 @@ class ReadItem:
 
 @dataclass(frozen=True, slots=True)
 class RenewItem:
-    """Replace the item of the epoch `over` by one of a later epoch, and keep what was issued in the former.
+    """Replace the item of the epoch `over` with one of a later epoch, and keep the last integer issued in `over`.
 
     The new item is neither fenced nor being opened. Condition: the item is of the epoch `over`, and it isn't
     being opened.
@@ -85,7 +85,7 @@ class RecordLayouts:
 class PlaceItem:
     """Put a closed item, which can't mint.
 
-    Condition: there is no item. If `instead_of` is given: there is one that this token is opening.
+    Condition: there is no item. If `instead_of` is given, it is instead: the run with that token is opening the item.
     """
 
     region: str

@@ -71,7 +71,7 @@ def settle(
 
 
 def _create(counter: str, wish: Wish, token: str) -> Steps:
-    """Step 1: create the counter's register, unless a region's item shows that it had one."""
+    """Create the counter's register, unless a region's item shows that it had one."""
     standing: tuple[str, ...] | None = yield from _one(ReadStanding())
     if standing is None:
         raise nothing_deployed(counter)
@@ -87,7 +87,7 @@ def _create(counter: str, wish: Wish, token: str) -> Steps:
 
 
 def _open(register: Register, token: str) -> Steps:
-    """Step 2: write this epoch's item in every region, then mark the register as opened.
+    """Write this epoch's item in every region, then mark the register as opened.
 
     An item of an earlier epoch is renewed with one write. If there is none, a late coordinator of a past
     epoch may be about to put its own into the same new or recreated table. So an item is first placed
@@ -130,7 +130,7 @@ def _open(register: Register, token: str) -> Steps:
 def _check_items(
     register: Register, *, may_be_lost: bool
 ) -> Generator[Sequence[Operation], Sequence[Any], list[Item | None] | None]:
-    """Step 3: return every region's item, all of this epoch; None if the register has changed in the meantime."""
+    """Check and return every region's item. Return None if the register has changed in the meantime."""
     items = yield [ReadItem(region, register.counter) for region in register.regions]
     for region, item in zip(register.regions, items, strict=True):
         refusal = _wrong_item(register, region, item, may_be_lost=may_be_lost)
@@ -141,7 +141,7 @@ def _check_items(
 
 
 def _decide(register: Register, following: Next) -> Steps:
-    """Step 4: write the next layout into the register. All its regions must answer first."""
+    """Write the next layout into the register. All its regions must answer first."""
     items = yield [ReadItem(region, register.counter) for region in following.regions]
     for region, item in zip(following.regions, items, strict=True):
         if item is not None and item.epoch > register.epoch:
@@ -154,7 +154,7 @@ def _decide(register: Register, following: Next) -> Steps:
 
 
 def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
-    """Step 5: fence every region of this epoch, then begin the next epoch above all that they can mint."""
+    """Fence every region of this epoch, then begin the next epoch above all ceilings."""
     following = register.next
     assert following is not None  # noqa: S101 (the caller has seen it)
     if wish.floor > max(register.base, following.floor):  # so an operator can continue although a table is lost

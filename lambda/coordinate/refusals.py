@@ -17,7 +17,7 @@ def lost(register: Register, region: str, item: Item | None) -> Refused:
     begun = "" if register.next is None else f" {BEGUN}"
     return Refused(
         f"{register.counter}: {region} has {found} of this counter, but the layout is in epoch {register.epoch}: the "
-        "region's counter table was lost or restored from a backup. Set a floor above every integer that it may have "
+        "region's counters table was lost or restored from a backup. Set a floor above every integer that it may have "
         f"minted, at least {least}, as `floors: {{{register.counter}: <integer>}}` in the stack's "
         f"settings, and deploy again; docs/runbook.md says how to find one. {STOPPED}{begun}"
     )

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 RETRY_SECONDS = 60
-"""How long `AccessDenied` is retried: until then, a new role may not be known everywhere."""
+"""Seconds for which `AccessDenied` and transient errors are retried. AWS needs some time to make a new role known."""
 
-LOST = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
+LOST_RACE = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
 """Another write was faster, so the protocol reads again (DynamoDB guide, "Transaction conflict handling")."""
 
 TRANSIENT = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
@@ -110,7 +110,7 @@ class Store:
                 return self._update(
                     client,
                     counter,
-                    # DynamoDB reads the right side before it sets anything: what was issued in the past epoch.
+                    # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
                     f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, {issued_in(over)} = issued "
                     f"REMOVE {', '.join(removed)}",
                     "epoch = :over AND attribute_not_exists(opening)",
@@ -231,7 +231,7 @@ def _held(write: Callable[[], object]) -> bool:
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code")
         reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-        if code in LOST or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
+        if code in LOST_RACE or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
             return False
         raise
     return True
@@ -254,6 +254,6 @@ def _retried(region: str, call: Callable[[], Any]) -> Any:
             time.sleep(pause)
         except BotoCoreError as error:
             raise Refused(
-                f"{region}: can't be reached: {error}. Every region must answer while its layout changes. "
+                f"{region}: can't be reached: {error}. Every region must answer while the layout changes. "
                 "Deploy again when it does: the next run continues where this one stopped."
             ) from error

@@ -11,7 +11,7 @@ from .table import CounterTable
 
 log = logging.getLogger(__name__)
 
-KILLED = ("Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.")
+RUNTIME_ERRORS = ("Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.")
 """Beginnings of Lambda's errorType when a function was killed or timed out. Otherwise the function raised an error."""
 
 TIMEOUT = 25
@@ -30,7 +30,7 @@ def create(counter: str) -> Response:
         result = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
-        if not failed.kind or failed.kind.startswith(KILLED):
+        if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise _no_response() from None
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused: {failed}"[:280]) from None
     except NotAllowed as refused:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def table() -> CounterTable:
-    """Return the region's counter table."""
+    """Return the region's counters table."""
     return CounterTable(os.environ["COUNTERS_TABLE"], _dynamodb())
 
 

@@ -1,10 +1,10 @@
-"""The region's counter table. One write mints."""
+"""The region's counters table. One write mints."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws.dynamodb import DynamoDB
-from aws.failure import NoAnswer, ServiceError
+from aws.failure import NoResponse, ServiceError
 
 if TYPE_CHECKING:
     from integers.layouts import Layout
@@ -216,5 +216,5 @@ def call_table(call: Callable[[], Any]) -> Any:
         if error.transient or error.code == "ResourceNotFoundException":
             raise Unavailable(str(error)) from error
         raise
-    except NoAnswer as error:
+    except NoResponse as error:
         raise Unavailable(str(error)) from error

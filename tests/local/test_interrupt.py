@@ -37,7 +37,7 @@ def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1)
     assert "Task was destroyed" not in out + err, moment
     assert "Exception ignored" not in out + err, moment
     if process.returncode == STATUS:
-        assert err == "" or err.endswith("interrupted; the same command goes on from here\n"), moment
+        assert err == "" or err.endswith("interrupted; run the same command again to continue\n"), moment
     return process.returncode
 
 
@@ -101,7 +101,7 @@ def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
     os.kill(coordinator, signal.SIGCONT)
 
     assert process.returncode == STATUS
-    assert "the same command goes on from here" in err
+    assert "run the same command again to continue" in err
     again = fresh.up("us-east-1", "eu-west-1")
     assert again.returncode == 0, again.stderr
     outputs = fresh.outputs()

@@ -106,7 +106,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         case [name, ""]:
             raise Problem(
                 HTTPStatus.NOT_FOUND,
-                f"nothing follows the last slash; the counter is at /{name[:63]}, an integer's owner at "
+                f"the path ends with a slash; the counter is at /{name[:63]}, an integer's owner at "
                 f"/{name[:63]}/{{integer}}",
             )
         case [name, integer]:

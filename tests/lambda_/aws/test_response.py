@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from aws.failure import NoAnswer
+from aws.failure import NoResponse
 from aws.response import MAX_BODY, MAX_HEAD, Incoming, Response, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +45,7 @@ def test_headers_and_status() -> None:
 @pytest.mark.parametrize("whole", [PLAIN, CHUNKED])
 def test_an_incomplete_response_is_an_error(whole: bytes) -> None:
     for end in range(len(whole)):
-        with pytest.raises(NoAnswer):
+        with pytest.raises(NoResponse):
             parsed(whole[:end])
 
 
@@ -81,7 +81,7 @@ def test_the_connection_cannot_be_used_again(last: bytes) -> None:
     ],
 )
 def test_an_unclear_response_is_an_error(broken: bytes) -> None:
-    with pytest.raises(NoAnswer, match="invalid response"):
+    with pytest.raises(NoResponse, match="invalid response"):
         parsed(broken[: MAX_HEAD + 10], broken[MAX_HEAD + 10 :])
 
 
@@ -92,6 +92,6 @@ def test_an_unclear_response_is_an_error(broken: bytes) -> None:
 def test_any_bytes_are_a_response_or_an_error(anything: bytes) -> None:
     try:
         parsed(anything)
-    except NoAnswer:
+    except NoResponse:
         return
     assert anything.startswith(b"HTTP/1.")

@@ -10,7 +10,7 @@ from typing import Any
 import aws.service
 import pytest
 from aws.dynamodb import DynamoDB
-from aws.failure import NoAnswer, ServiceError, Unsent
+from aws.failure import NoResponse, ServiceError, Unsent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.table import ConditionFailed, Unavailable, call_table
@@ -146,7 +146,7 @@ def test_a_call_that_is_not_idempotent_is_retried_only_if_it_was_not_carried_out
     with FaultyServer(turn) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws.service.Service("lambda")
-        with pytest.raises((NoAnswer, ServiceError)):
+        with pytest.raises((NoResponse, ServiceError)):
             service.post("/", {}, b"{}", timeout=0.3, idempotent=False)
         service.close()
 
@@ -180,6 +180,6 @@ def test_a_response_with_a_flipped_bit_is_an_error(monkeypatch: pytest.MonkeyPat
     flipped[at] ^= 1 << bit
     with FaultyServer(answers(bytes(flipped))) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises(NoAnswer, match="corrupt"):
+        with pytest.raises(NoResponse, match="corrupt"):
             dynamodb.call("UpdateItem", {})
         dynamodb.close()

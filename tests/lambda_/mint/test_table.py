@@ -1,4 +1,4 @@
-"""The one write that mints, and the reads of the counter table."""
+"""The one write that mints, and the reads of the counters table."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
