@@ -1,19 +1,16 @@
 """The protocol's operations on DynamoDB. Each is one call to one region."""
 
-import random
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from integers.records import STANDING_KEY, issued_in, layouts_attribute, layouts_key, regions_attribute, regions_of
 
 from .encoding import item_of, item_values, register_attributes, register_of
-from .model import MAX_PAST, Refused, Register
+from .model import MAX_PAST, Register
 from .operations import (
     CreateRegister,
     FenceItem,
@@ -27,18 +24,10 @@ from .operations import (
     RenewItem,
     ReplaceRegister,
 )
+from .retries import held, retried
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
-
-RETRY_SECONDS = 60
-"""Seconds for which `AccessDenied` and transient errors are retried. AWS needs some time to make a new role known."""
-
-LOST_RACE = frozenset({"ConditionalCheckFailedException", "TransactionConflictException"})
-"""Another write was faster, so the protocol reads again (DynamoDB guide, "Transaction conflict handling")."""
-
-TRANSIENT = frozenset({"TransactionConflictException", "ThrottlingError", "ProvisionedThroughputExceeded"})
-"""Transient errors of a call, or of a part of a transaction, that botocore doesn't retry."""
 
 TRANSPORT = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
@@ -62,7 +51,7 @@ class Store:
             Refused: the region can't be reached, or DynamoDB refused the call.
         """
         region = getattr(operation, "region", self.home)
-        return _retried(region, lambda: self._call(operation, self._client(region)))
+        return retried(region, lambda: self._call(operation, self._client(region)))
 
     def registered(self) -> list[Register]:
         """Return all registers, read consistently.
@@ -70,7 +59,7 @@ class Store:
         Raises:
             Refused: as `carry_out`.
         """
-        return _retried(self.home, lambda: self._scan(self._client(self.home)))
+        return retried(self.home, lambda: self._scan(self._client(self.home)))
 
     def _scan(self, client: "DynamoDBClient") -> list[Register]:
         pages = client.get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
@@ -84,7 +73,7 @@ class Store:
             Refused: as `carry_out`.
         """
         item = {"counter": {"S": STANDING_KEY}, "regions": regions_attribute(regions)}
-        _retried(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
+        retried(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
 
     def _call(self, operation: Operation, client: "DynamoDBClient") -> Any:
         match operation:
@@ -176,7 +165,7 @@ class Store:
             "ExpressionAttributeValues": {f":{key}": value for key, value in before.items()},
         }
         if standing is None:
-            return _held(lambda: client.put_item(**put))
+            return held(lambda: client.put_item(**put))
         return self._put_while_standing(client, put, standing)
 
     def _put_while_standing(self, client: "DynamoDBClient", put: dict[str, Any], standing: tuple[str, ...]) -> bool:
@@ -187,7 +176,7 @@ class Store:
             "ExpressionAttributeValues": {":regions": regions_attribute(standing)},
         }
         both: Any = [{"ConditionCheck": check}, {"Put": put}]
-        return _held(lambda: client.transact_write_items(TransactItems=both))
+        return held(lambda: client.transact_write_items(TransactItems=both))
 
     def _put(
         self, client: "DynamoDBClient", counter: str, item: Mapping[str, Any], condition: str, values: Mapping[str, Any]
@@ -197,12 +186,12 @@ class Store:
             request["ExpressionAttributeNames"] = {"#counter": "counter"}
         if values:
             request["ExpressionAttributeValues"] = values
-        return _held(lambda: client.put_item(TableName=self._counters, **request))
+        return held(lambda: client.put_item(TableName=self._counters, **request))
 
     def _update(
         self, client: "DynamoDBClient", counter: str, update: str, condition: str, values: Mapping[str, Any]
     ) -> bool:
-        return _held(
+        return held(
             lambda: client.update_item(
                 TableName=self._counters,
                 Key={"counter": {"S": counter}},
@@ -223,37 +212,3 @@ def forgotten(over: int, epoch: int) -> range:
 
 def _get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
     return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
-
-
-def _held(write: Callable[[], object]) -> bool:
-    try:
-        write()
-    except ClientError as error:
-        code = error.response.get("Error", {}).get("Code")
-        reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-        if code in LOST_RACE or reasons & {"ConditionalCheckFailed", "TransactionConflict"}:
-            return False
-        raise
-    return True
-
-
-def _retried(region: str, call: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + RETRY_SECONDS
-    while True:
-        try:
-            return call()
-        except ClientError as error:
-            codes = {error.response.get("Error", {}).get("Code")}
-            codes |= {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-            pause = 2.0 if "AccessDeniedException" in codes else random.uniform(0, 0.2) if codes & TRANSIENT else None  # noqa: S311
-            if pause is None or time.monotonic() > deadline:
-                raise Refused(
-                    f"{region}: DynamoDB refused a call: {error}. Deploy again when that is solved: "
-                    "the next run continues where this one stopped."
-                ) from error
-            time.sleep(pause)
-        except BotoCoreError as error:
-            raise Refused(
-                f"{region}: can't be reached: {error}. Every region must answer while the layout changes. "
-                "Deploy again when it does: the next run continues where this one stopped."
-            ) from error

@@ -150,7 +150,7 @@ def test_a_region_that_cant_be_reached_stops_the_change_and_the_layout_stands(
 
 
 def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coordinate.store.RETRY_SECONDS", 0)
+    monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
 
     with pytest.raises(CoordinatorError, match="DynamoDB refused"):
