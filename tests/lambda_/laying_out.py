@@ -1,7 +1,7 @@
 """Calls of the coordinator as a deployment makes them, and a look at what came of it."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import coordinate.handler
 from coordinate.encoding import item_of, item_values, register_attributes, register_of
@@ -32,35 +32,51 @@ def create(*counters: str) -> dict[str, Any]:
     return coordinate.handler.handler({"create": list(counters)}, CONTEXT)
 
 
-def item(stack: Any, region: str, counter: str = "integers") -> Item | None:
+class Tables(Protocol):
+    """Where the counters tables are."""
+
+    @property
+    def aws(self) -> Aws: ...
+    @property
+    def counters(self) -> str: ...
+
+
+class AllTables(Tables, Protocol):
+    """Where the layouts table is, too."""
+
+    @property
+    def layouts(self) -> str: ...
+
+
+def item(stack: Tables, region: str, counter: str = "integers") -> Item | None:
     client = stack.aws.client("dynamodb", region)
     found = client.get_item(TableName=stack.counters, Key={"counter": {"S": counter}}).get("Item")
     return item_of(found) if found else None
 
 
-def items(stack: Any, *regions: str, counter: str = "integers") -> list[Item | None]:
+def items(stack: Tables, *regions: str, counter: str = "integers") -> list[Item | None]:
     return [item(stack, region, counter) for region in regions or REGIONS]
 
 
-def put_item(stack: Any, region: str, new: Item, counter: str = "integers") -> None:
+def put_item(stack: Tables, region: str, new: Item, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", region).put_item(
         TableName=stack.counters, Item={"counter": {"S": counter}, **item_values(new)}
     )
 
 
-def delete_item(stack: Any, region: str, counter: str = "integers") -> None:
+def delete_item(stack: Tables, region: str, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", region).delete_item(TableName=stack.counters, Key={"counter": {"S": counter}})
 
 
-def register(stack: Any, counter: str = "integers") -> Register | None:
+def register(stack: AllTables, counter: str = "integers") -> Register | None:
     client = stack.aws.client("dynamodb", HOME)
     found = client.get_item(TableName=stack.layouts, Key={"counter": {"S": counter}}).get("Item")
     return register_of(found) if found else None
 
 
-def put_register(stack: Any, new: Register) -> None:
+def put_register(stack: AllTables, new: Register) -> None:
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=register_attributes(new))
 
 
-def delete_register(stack: Any, counter: str = "integers") -> None:
+def delete_register(stack: AllTables, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})

@@ -3,8 +3,7 @@
 import os
 import signal
 import time
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from local.resources import Aws
 from tests.lambda_.laying_out import item
@@ -15,6 +14,13 @@ THREE = (*TWO, "ap-southeast-2")
 FOUR = (*THREE, "us-west-2")
 TENANTS = 40
 """Counters besides: they make a change take long enough to be cut."""
+
+
+class Deployed(NamedTuple):
+    """Where the counters tables of the deployment are."""
+
+    aws: Aws
+    counters: str
 
 
 def test_regions_come_and_go_under_traffic_and_no_integer_is_minted_twice(fresh: Machine) -> None:
@@ -95,7 +101,6 @@ def test_a_recreated_table_is_refused_until_a_floor_says_where_to_go_on(fresh: M
     recovered = fresh.up(*TWO, settings=('floors={"integers": 1000}',))
     assert recovered.returncode == 0, recovered.stderr
     assert mint(url)[1]["integer"] > 1000
-    stack = SimpleNamespace(aws=aws, counters="global-integers-dev-counters")
-    found = item(stack, "eu-west-1")
+    found = item(Deployed(aws, "global-integers-dev-counters"), "eu-west-1")
     assert found is not None
     assert found.epoch == 2

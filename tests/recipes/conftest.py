@@ -12,7 +12,7 @@ import pytest
 
 from local.ports import any_free_port
 from tests.local.machine import Machine
-from tests.recipes.recipe_page import COUNTERS, Result
+from tests.recipes.recipe_page import COUNTERS, Client, Result, Run, Start, Table
 
 REGION = "eu-west-1"
 INTERPRETERS = {
@@ -37,7 +37,7 @@ def url(machine: Machine) -> str:
 
 
 @pytest.fixture(scope="session")
-def aws(machine: Machine) -> Callable[[str], Any]:
+def aws(machine: Machine) -> Client:
     """`aws(service)`: a client of the local server."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
     made = cast("Callable[..., Any]", session.client)
@@ -45,7 +45,7 @@ def aws(machine: Machine) -> Callable[[str], Any]:
 
 
 @pytest.fixture
-def start(machine: Machine, url: str, tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
+def start(machine: Machine, url: str, tmp_path: Path) -> Start:
     """`start("sh", code)`: as a user would, with the local server for AWS."""
     aws = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{machine.port}",
@@ -71,7 +71,7 @@ def start(machine: Machine, url: str, tmp_path: Path) -> Callable[..., "subproce
 
 
 @pytest.fixture
-def run(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Result]:
+def run(start: Start) -> Run:
     """`run("sh", code)`: to its end."""
 
     def run(language: str, code: str, **given: Any) -> Result:
@@ -83,7 +83,7 @@ def run(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def table(aws: Any) -> Generator[Callable[[str], Callable[[], list[dict[str, Any]]]]]:
+def table(aws: Client) -> Generator[Table]:
     """`table(name)` makes one with the key `id`, a number; what it returns reads its items."""
     dynamodb = aws("dynamodb")
     made: list[str] = []

@@ -2,7 +2,8 @@
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from local.paths import ROOT
 
@@ -11,6 +12,18 @@ STRIDE = 3
 """Of the deployment that the recipes are run against."""
 
 Result = subprocess.CompletedProcess[str]
+
+Start = Callable[..., "subprocess.Popen[str]"]
+"""`start("sh", code)` starts a block."""
+
+Run = Callable[..., Result]
+"""`run("sh", code)` runs a block to its end."""
+
+Client = Callable[[str], Any]
+"""`aws("dynamodb")` is boto3's client of a service; the stubs know only some of them."""
+
+Table = Callable[[str], Callable[[], list[dict[str, Any]]]]
+"""`table(name)` creates a table and returns what reads its items."""
 
 
 def blocks(title: str, page: str = "docs/recipes.md") -> Sequence[tuple[str, str]]:

@@ -9,19 +9,22 @@ import subprocess
 import time
 from collections.abc import Callable, Generator
 from threading import Event
-from typing import Any
 
 import pytest
 
 from tests.local.machine import Machine, mint
-from tests.recipes.recipe_page import STRIDE, blocks
+from tests.recipes.recipe_page import STRIDE, Client, Start, Table, blocks
 from tests.recipes.relay import Call, Relay, relay_to
 
 RECIPE = "An idempotent SQS consumer"
 
 
+Consume = Callable[[], "subprocess.Popen[str]"]
+"""Starts the recipe's consumer."""
+
+
 @pytest.fixture
-def queue(aws: Any) -> Generator[str]:
+def queue(aws: Client) -> Generator[str]:
     """A queue whose messages come again after a second, with one message in it."""
     sqs = aws("sqs")
     url = sqs.create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "1"})["QueueUrl"]
@@ -37,7 +40,7 @@ def relay(machine: Machine) -> Generator[Relay]:
 
 
 @pytest.fixture
-def consume(start: Any, relay: Relay, url: str, machine: Machine) -> Callable[[], Any]:
+def consume(start: Start, relay: Relay, url: str, machine: Machine) -> Consume:
     """Start the page's consumer, with the relay between it and the server."""
     ((language, code),) = blocks(RECIPE)
     through = f"http://127.0.0.1:{relay.port}"
@@ -51,7 +54,13 @@ def consume(start: Any, relay: Relay, url: str, machine: Machine) -> Callable[[]
     ids=["minted-unanswered", "put-undeleted"],
 )
 def test_a_consumer_is_killed_and_the_message_comes_again(
-    cut: Callable[[Call], bool], consume: Any, relay: Relay, queue: str, aws: Any, table: Any, url: str
+    cut: Callable[[Call], bool],
+    consume: Consume,
+    relay: Relay,
+    queue: str,
+    aws: Client,
+    table: Table,
+    url: str,
 ) -> None:
     invoices = table("invoices")
     before = mint(url, "invoices")[1]["integer"]
@@ -77,7 +86,7 @@ def test_a_consumer_is_killed_and_the_message_comes_again(
 
 
 def test_a_message_is_delivered_again_while_a_slow_consumer_has_it(
-    consume: Any, relay: Relay, queue: str, aws: Any, table: Any, url: str
+    consume: Consume, relay: Relay, queue: str, aws: Client, table: Table, url: str
 ) -> None:
     invoices = table("invoices")
     before = mint(url, "invoices")[1]["integer"]
@@ -105,7 +114,7 @@ def test_a_message_is_delivered_again_while_a_slow_consumer_has_it(
     assert invoices() == [{"id": {"N": str(before + STRIDE)}, "order": {"S": "a book"}}]
 
 
-def until_empty(consume: Callable[[], "subprocess.Popen[str]"], aws: Any, queue: str) -> None:
+def until_empty(consume: Consume, aws: Client, queue: str) -> None:
     """Consumers, one after the other as a supervisor starts them, until no message is left, visible or not."""
     numbers = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     deadline = time.monotonic() + 60

@@ -6,13 +6,12 @@ import subprocess
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from local.paths import ROOT
 from tests.recipes.old_shop import INSERT, OldWriters, Shop, program
-from tests.recipes.recipe_page import STRIDE, blocks
+from tests.recipes.recipe_page import STRIDE, Run, blocks
 
 pytestmark = pytest.mark.needs("mariadb")
 TITLE = "Moving a MySQL sequence over"
@@ -56,7 +55,7 @@ Move = Callable[[str], str]
 
 
 @pytest.fixture
-def move(run: Any, home: Path) -> Move:
+def move(run: Run, home: Path) -> Move:
     """`move("deploy")`: one step of the page, as a user carries it out. Returns what it printed."""
     choose, pulumi, deploy, end, insert, verify = (code for _, code in blocks(TITLE))
     assert settings(pulumi) == {"counters[0]": "integers", "counters[1]": "orders", "floors.orders": "$floor"}

@@ -3,16 +3,15 @@
 import re
 import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.local.machine import Machine, mint
-from tests.recipes.recipe_page import STRIDE, blocks
+from tests.recipes.recipe_page import STRIDE, Client, Run, Table, blocks
 from tests.recipes.relay import Call, relay_to
 
 
-def test_a_shell_loop_gives_the_same_when_it_is_run_again(run: Any) -> None:
+def test_a_shell_loop_gives_the_same_when_it_is_run_again(run: Run) -> None:
     loop, _ = blocks("A shell loop")
 
     first, again = run(*loop), run(*loop)
@@ -23,7 +22,7 @@ def test_a_shell_loop_gives_the_same_when_it_is_run_again(run: Any) -> None:
     assert integers == [integers[0], integers[0] + STRIDE, integers[0] + 2 * STRIDE]
 
 
-def test_a_shell_loop_that_lost_an_answer_goes_on_when_it_is_run_again(run: Any, machine: Machine, url: str) -> None:
+def test_a_shell_loop_that_lost_an_answer_goes_on_when_it_is_run_again(run: Run, machine: Machine, url: str) -> None:
     loop, _ = blocks("A shell loop")
     loop = (loop[0], loop[1].replace("import-", "other-import-"))
     before = mint(url)[1]["integer"]
@@ -42,7 +41,7 @@ def test_a_shell_loop_that_lost_an_answer_goes_on_when_it_is_run_again(run: Any,
     assert again.stdout.splitlines() == [f"ticket {n} has the integer {before + n * STRIDE}" for n in (1, 2, 3)]
 
 
-def test_a_shell_loop_waits_for_a_change_of_layout_to_finish(run: Any, machine: Machine, url: str, aws: Any) -> None:
+def test_a_shell_loop_waits_for_a_change_of_layout_to_finish(run: Run, machine: Machine, url: str, aws: Client) -> None:
     language, loop = blocks("A shell loop")[0]
     key = {"TableName": "global-integers-dev-counters", "Key": {"counter": {"S": "integers"}}}
     before = mint(url)[1]["integer"]
@@ -68,7 +67,7 @@ def test_a_shell_loop_waits_for_a_change_of_layout_to_finish(run: Any, machine: 
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_shell_loop_stops_where_it_gets_no_integer(number: int, run: Any, url: str, people: Any) -> None:
+def test_a_shell_loop_stops_where_it_gets_no_integer(number: int, run: Run, url: str, people: list[str]) -> None:
     result = run(*blocks("A shell loop")[number], URL=url + "nothing")
 
     assert result.returncode != 0
@@ -76,7 +75,7 @@ def test_a_shell_loop_stops_where_it_gets_no_integer(number: int, run: Any, url:
     assert result.stdout == ""
 
 
-def test_the_lines_of_a_file_are_numbered_a_write_each_thousand(run: Any, url: str, people: Any) -> None:
+def test_the_lines_of_a_file_are_numbered_a_write_each_thousand(run: Run, url: str, people: list[str]) -> None:
     _, loop = blocks("A shell loop")
     before = mint(url)[1]["integer"]
 
@@ -113,7 +112,7 @@ def test_a_mistyped_number_is_told(tmp_path: Path) -> None:
 KEY = "An auto-increment primary key for a DynamoDB table"
 
 
-def test_a_primary_key_that_is_taken_is_left_alone_and_the_next_is_used(run: Any, aws: Any, table: Any) -> None:
+def test_a_primary_key_that_is_taken_is_left_alone_and_the_next_is_used(run: Run, aws: Client, table: Table) -> None:
     (code,) = blocks(KEY)
     orders = table("orders")
 
@@ -131,7 +130,7 @@ def test_a_primary_key_that_is_taken_is_left_alone_and_the_next_is_used(run: Any
     assert len(orders()) == 5
 
 
-def test_a_run_of_primary_keys_that_are_taken_is_told(run: Any, aws: Any, table: Any, url: str) -> None:
+def test_a_run_of_primary_keys_that_are_taken_is_told(run: Run, aws: Client, table: Table, url: str) -> None:
     (code,) = blocks(KEY)
     orders = table("orders")
     last = mint(url, "orders")[1]["integer"]
@@ -146,7 +145,7 @@ def test_a_run_of_primary_keys_that_are_taken_is_told(run: Any, aws: Any, table:
 
 
 def test_an_order_whose_put_was_carried_out_but_not_answered_has_one_key(
-    run: Any, machine: Machine, table: Any
+    run: Run, machine: Machine, table: Table
 ) -> None:
     (code,) = blocks(KEY)
     orders = table("orders")

@@ -12,7 +12,7 @@ import pytest
 
 from local.paths import ROOT
 from tests.local.machine import Machine
-from tests.recipes.recipe_page import COUNTERS, STRIDE, Result, blocks
+from tests.recipes.recipe_page import COUNTERS, STRIDE, Client, Result, blocks
 
 SET_UP, PREPARE = (code for _, code in blocks("On one machine"))
 
@@ -37,7 +37,7 @@ def as_a_new_user(machine: Machine, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def nothing_left(aws: Any) -> Generator[None]:
+def nothing_left(aws: Client) -> Generator[None]:
     """Remove what the set-up creates."""
     yield
     for table in ("orders", "invoices"):
@@ -45,7 +45,7 @@ def nothing_left(aws: Any) -> Generator[None]:
     aws("sqs").delete_queue(QueueUrl=aws("sqs").get_queue_url(QueueName="orders")["QueueUrl"])
 
 
-def test_after_the_set_up_the_recipes_in_python_run(as_a_new_user: Any, aws: Any, nothing_left: None) -> None:
+def test_after_the_set_up_the_recipes_in_python_run(as_a_new_user: Any, aws: Client, nothing_left: None) -> None:
     recipes = ("An auto-increment primary key for a DynamoDB table", "An idempotent SQS consumer")
     programs = [PREPARE, *(blocks(title)[0][1] for title in recipes)]
     result = as_a_new_user("\n".join([SET_UP, *(f".venv/bin/python - <<'END'\n{code}END" for code in programs)]))
