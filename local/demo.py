@@ -26,6 +26,7 @@ def mint(url: str, counter: str = "") -> int:
         with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         raise LocalError(

@@ -103,7 +103,7 @@ def test_a_path_may_begin_with_several_slashes_but_not_end_with_one(url: str) ->
     assert json.loads(send("POST", url + "//integers")[2])["counter"] == "integers"
 
     status, _, body = send("POST", url + "/integers/")
-    assert (status, "last slash" in json.loads(body)["detail"]) == (404, True)
+    assert (status, "ends with a slash" in json.loads(body)["detail"]) == (404, True)
 
 
 def test_two_keys_in_one_request_are_refused_by_name(url: str) -> None:
