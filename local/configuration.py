@@ -38,7 +38,10 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
         for key, entry in described["config"].items()
         if "default" in entry
     }
-    for key, value in _settings(path).items():
+    settings = _settings(path)
+    for key, value in settings.items():
+        if _full(key, name) != key and _full(key, name) in settings:
+            raise LocalError(f"{path.name}: {key} and {_full(key, name)} are the same setting; keep one of them")
         values[_full(key, name)] = _text(f"{path.name}: {key}", value)
     for override in overrides:
         key, equals, value = override.partition("=")
@@ -79,10 +82,11 @@ class _Loader(yaml.SafeLoader):
     """Refuses a repeated key, as Pulumi does."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"{key} is there twice", node.start_mark)
+        seen: list[Any] = []
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value} is there twice", key.start_mark)
+            seen.append(key.value)
         return super().construct_mapping(node, deep)
 
 

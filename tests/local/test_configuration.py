@@ -54,6 +54,8 @@ def test_a_file_without_settings_leaves_the_defaults(project: Path, text: str) -
         ("config: \x07", "not valid YAML"),
         ("config:\n  x:lease: 2\n  x:lease: 3\n", "x:lease is there twice"),
         ("a: {b: 1, b: 2}", "b is there twice"),
+        ("config:\n  x:lease: 2\n  x:lease: 3\n", "line 3, column 3"),
+        ("config: {lease: 2, x:lease: 3}", "lease and x:lease are the same setting"),
     ],
 )
 def test_a_file_that_is_no_mapping_of_settings_is_refused(project: Path, text: str, message: str) -> None:

@@ -22,7 +22,7 @@ def as_a_new_user(machine: Machine, tmp_path: Path) -> Any:
     """`as_a_new_user(script)`: in bash, without AWS in the environment, with the pages' server."""
 
     def run(script: str) -> Result:
-        script = script.replace(".venv/bin/python", sys.executable).replace(":4566", f":{machine.port}")
+        script = script.replace(".venv/bin/python", sys.executable)
         environment = {name: value for name, value in machine.environment.items() if not name.startswith("AWS_")}
         return subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],

@@ -109,7 +109,7 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
     elif "," in key:
         raise Problem(
             HTTPStatus.BAD_REQUEST,
-            'the Idempotency-Key is given more than once; send it once (a key with a comma must be quoted: "a,b")',
+            'the Idempotency-Key is given more than once or contains a comma; send one, and quote a comma: "a,b"',
         )
     elif key.startswith('"'):
         raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not a quoted string of RFC 8941")
