@@ -43,8 +43,11 @@ class Checks:
                 f"{self._example('home', 'us-east-1')}"
             )
             return ""
+        if not isinstance(home, str):
+            self._wrong("home", home, "is not a string")
+            return ""
         self._check_region("home", home)
-        return str(home)
+        return home
 
     def regions(self, home: str) -> tuple[str, ...]:
         """Return the regions. They must be different AWS regions, in the home region's partition."""
@@ -81,7 +84,10 @@ class Checks:
             self._wrong("floors", value, f"is not an object of counters and integers: {how}")
             return {}
         floors: dict[str, int] = {}
-        for counter, floor in cast("Mapping[str, Any]", value).items():
+        for counter, floor in cast("Mapping[Any, Any]", value).items():
+            if not isinstance(counter, str):
+                self._wrong("floors", counter, "is not a counter's name")
+                continue
             self._check_counter("floors", counter)
             number = _whole(floor)
             if number is not None and 1 <= number <= MAX_FLOOR:

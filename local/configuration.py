@@ -11,6 +11,9 @@ from .paths import ROOT, LocalError
 
 EXAMPLE = "`global-integers:lease: 1`"
 
+RESERVED = frozenset({"server", "gateway", "door"})
+"""Stacks can't be called so: the records of processes have these names in the state folder."""
+
 
 def project() -> dict[str, Any]:
     """Return `Pulumi.yaml`."""
@@ -30,6 +33,8 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     """
     described = project()
     name = described["name"]
+    if stack in RESERVED:
+        raise LocalError(f"--stack {stack}: a process is recorded under this name here; choose another")
     path = ROOT / f"Pulumi.{stack}.yaml"
     if not path.is_file():
         raise LocalError(f"--stack {stack}: there is no {path.name}; known stacks are {', '.join(stacks())}")

@@ -69,7 +69,7 @@ class Service:
             return int(record["pid"]), int(record["port"])
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise LocalError(
                 f"{self.record} is damaged ({error}), so the {self.name}'s process is not known. End it by hand if it "
                 f"runs ({self.mark} is in its command line), delete that file, then: {command('down')}"

@@ -34,6 +34,9 @@ def request_of(event: Mapping[str, Any]) -> Request:
     """
     _check_keys(event)
     if "create" in event:
+        beside = [key for key in KEYS if key != "create" and key in event]
+        if beside:
+            raise Refused(f"create: the event also has {', '.join(beside)}, which only a deployment can ask for.")
         return Request(_counters(event, "create"))
     if "regions" not in event:
         raise Refused(

@@ -43,6 +43,8 @@ def test_a_dict_with_whole_floats_is_as_good_as_the_dataclass() -> None:
         ({"memory_size": float("inf")}, "memory_size: inf is not an integer; 128 to 10240 are allowed"),
         ({"protect": "yes"}, "protect: 'yes' is neither true nor false"),
         ({"prefix": 7}, "prefix: 7 is not a string"),
+        ({"home": ["us-east-1"]}, "home: ['us-east-1'] is not a string"),
+        ({"floors": {5: 5}}, "floors: 5 is not a counter's name"),
         ({"prefix": "my.shop"}, "prefix: 'my.shop' may hold letters, digits, - and _ only"),
         ({"regions": []}, "regions: the list is empty; at least one is needed: regions=['us-east-1', 'eu-west-1']"),
         ({"floors": [1]}, "floors: [1] is not an object of counters and integers: floors={'integers': 5000000}"),

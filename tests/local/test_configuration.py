@@ -65,6 +65,14 @@ def test_a_file_that_is_no_mapping_of_settings_is_refused(project: Path, text: s
         configuration("dev")
 
 
+@pytest.mark.parametrize("stack", ["server", "gateway"])
+def test_a_stack_that_is_called_like_a_process_is_refused(project: Path, stack: str) -> None:
+    (project / f"Pulumi.{stack}.yaml").touch()
+
+    with pytest.raises(LocalError, match=f"--stack {stack}: .* choose another"):
+        configuration(stack)
+
+
 def test_a_set_without_values_is_an_object_with_empty_ones(project: Path) -> None:
     (project / "Pulumi.dev.yaml").write_text("config: {a: {b}}")
 

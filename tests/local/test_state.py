@@ -30,6 +30,14 @@ def test_a_state_of_an_older_version_is_refused(folder: Path) -> None:
         State("dev")
 
 
+def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
+    State("two").put(TABLE)
+    (folder / "two.json").rename(folder / "dev.json")
+
+    with pytest.raises(LocalError, match=r"dev\.json is the state of the stack two; put that of dev back"):
+        State("dev")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 2, "outputs": {}, "resources": [{', '{"version": 2}'])
 def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
     (folder / "dev.json").write_text(text)

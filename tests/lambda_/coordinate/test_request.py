@@ -44,6 +44,14 @@ def test_the_refusal_of_an_event_that_asks_for_nothing_shows_both_forms(event: d
 @pytest.mark.parametrize(
     ("event", "message"),
     [
+        (
+            {"create": ["x"], "floors": {"x": 77}},
+            "create: the event also has floors, which only a deployment can ask for.",
+        ),
+        (
+            {"create": ["x"], "regions": ["a"]},
+            "create: the event also has regions, which only a deployment can ask for.",
+        ),
         ({"create": []}, "create: [] is not a list of names."),
         ({"create": "x"}, "create: 'x' is not a list of names."),
         ({"create": ["Bad"]}, "create: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
