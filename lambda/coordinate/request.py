@@ -36,7 +36,7 @@ def request_of(event: Mapping[str, Any]) -> Request:
     if "create" in event:
         beside = [key for key in KEYS if key != "create" and key in event]
         if beside:
-            raise Refused(f"create: the event also has {', '.join(beside)}, which only a deployment can ask for.")
+            raise Refused(f"create: only a deployment can send {' and '.join(beside)}.")
         return Request(_counters(event, "create"))
     if "regions" not in event:
         raise Refused(

@@ -46,11 +46,11 @@ def test_the_refusal_of_an_event_that_asks_for_nothing_shows_both_forms(event: d
     [
         (
             {"create": ["x"], "floors": {"x": 77}},
-            "create: the event also has floors, which only a deployment can ask for.",
+            "create: only a deployment can send floors.",
         ),
         (
             {"create": ["x"], "regions": ["a"]},
-            "create: the event also has regions, which only a deployment can ask for.",
+            "create: only a deployment can send regions.",
         ),
         ({"create": []}, "create: [] is not a list of names."),
         ({"create": "x"}, "create: 'x' is not a list of names."),
