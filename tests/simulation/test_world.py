@@ -84,6 +84,7 @@ def test_every_answer_and_every_record_is_the_same(stack: Stack) -> None:
     same()
 
 
+@pytest.mark.slow
 def test_the_steps_meet_every_condition_both_ways() -> None:
     seen: set[tuple[str, bool]] = set()
 
