@@ -160,11 +160,8 @@ class Checks:
 
     def unknown_keys(self) -> None:
         """Check that every key is a setting."""
-        known = sorted(map(self._key, ATTRIBUTES))
-        for name in self._values:
-            if name not in ATTRIBUTES:
-                hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
-                self.errors.append(f"{name}: there is no such setting{hint}")
+        known = list(map(self._key, ATTRIBUTES))
+        self.errors += [unknown_setting(name, known) for name in self._values if name not in ATTRIBUTES]
 
     def _strings(
         self, name: str, default: tuple[str, ...] | None, example: Sequence[str], *, may_be_empty: bool = False
@@ -192,7 +189,7 @@ class Checks:
 
     def _check_region(self, name: str, region: str) -> None:
         if region not in partitions():
-            hint = did_you_mean(region, partitions())
+            hint = _did_you_mean(region, partitions())
             self._wrong(name, region, f"is not an AWS region{hint or '; see aws account list-regions'}")
 
     def _check_repeats(self, name: str, values: tuple[str, ...]) -> None:
@@ -201,7 +198,14 @@ class Checks:
                 self._wrong(name, value, f"is listed {values.count(value)} times; each may be listed once")
 
 
-def did_you_mean(value: str, known: Iterable[str]) -> str:
+def unknown_setting(name: str, known: Iterable[str]) -> str:
+    """Return what is wrong with a setting that doesn't exist."""
+    known = sorted(known)
+    hint = _did_you_mean(name, known) or f"; known are {', '.join(known)}"
+    return f"{name}: there is no such setting{hint}"
+
+
+def _did_you_mean(value: str, known: Iterable[str]) -> str:
     """Return a hint at the known word that `value` resembles, empty if there is none."""
     close = get_close_matches(str(value), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

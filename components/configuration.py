@@ -9,7 +9,7 @@ from typing import Any, cast
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from .checks import ATTRIBUTES, did_you_mean
+from .checks import ATTRIBUTES, unknown_setting
 from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
 
@@ -32,10 +32,9 @@ def args_of_stack() -> GlobalIntegersArgs:
     """
     project, stack = pulumi.get_project(), pulumi.get_stack()
     config = pulumi.Config(project)
+    own = [name for name in ATTRIBUTES if name not in NOT_IN_PROJECT_NAMESPACE]
     values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
-    for name in ATTRIBUTES:
-        if name not in NOT_IN_PROJECT_NAMESPACE:
-            values[name] = _decoded(name, config.get(_camel(name)))
+    values |= {name: _decoded(name, config.get(_camel(name))) for name in own}
 
     def key(name: str) -> str:
         return {"home": "aws:region", "prefix": "<project>-<stack>"}.get(name) or _camel(name)
@@ -44,8 +43,7 @@ def args_of_stack() -> GlobalIntegersArgs:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
         return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
 
-    known = {_camel(name) for name in ATTRIBUTES if name not in NOT_IN_PROJECT_NAMESPACE}
-    errors = [*_unknown_keys(project, known), *_misspelt_namespaces(project)]
+    errors = [*_unknown_keys(project, set(map(_camel, own))), *_misspelt_namespaces(project)]
     settings_of(values, f"{project}-{stack}", key=key, example=example, errors=errors)
     return GlobalIntegersArgs(**values, prefix=f"{project}-{stack}")
 
@@ -75,8 +73,7 @@ def _parsed(text: str) -> Any:
 def _unknown_keys(project: str, known: set[str]) -> Iterable[str]:
     keys = {key.removeprefix(f"{project}:") for key in _configured() if key.startswith(f"{project}:")}
     for key in sorted(keys - known):
-        hint = did_you_mean(key, known) or f"; known are {', '.join(sorted(known))}"
-        yield f"{key}: there is no such setting{hint}"
+        yield unknown_setting(key, known)
 
 
 def _misspelt_namespaces(project: str) -> Iterable[str]:
