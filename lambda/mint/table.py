@@ -154,29 +154,13 @@ class CounterTable:
         record = self._get(layouts_key(counter))
         return layouts_of(record["layouts"]) if record else ()
 
-    def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Return up to `limit` counters, in no order, and the key after which the list continues, if it does.
+    def scan(self, **request: Any) -> dict[str, Any]:
+        """Return one page of a scan, in DynamoDB's own JSON.
 
         Raises:
             Unavailable: the table is unavailable.
         """
-        from integers.records import counter_of
-
-        names: list[str] = []
-        while True:
-            request: dict[str, Any] = {
-                "TableName": self._name,
-                "ProjectionExpression": "#counter",
-                "ExpressionAttributeNames": {"#counter": "counter"},
-                "Limit": limit - len(names),
-            }
-            if after is not None:
-                request["ExclusiveStartKey"] = {"counter": {"S": after}}
-            page = call_table(lambda request=request: self._dynamodb.call("Scan", request))
-            names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
-            after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
-            if after is None or len(names) == limit:
-                return names, after
+        return call_table(lambda: self._dynamodb.call("Scan", {"TableName": self._name, **request}))
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
