@@ -45,7 +45,7 @@ def _mint_new(request: Mint) -> Block:
 
 
 def _mint_with_retries(counter: str, count: int | None) -> Block:
-    """Mint; if the counter is fenced, wait and retry. In a region that leaves, a fence is never lifted again."""
+    """Mint; if the counter is fenced, wait and retry. In a region that leaves, a fence stays."""
     try:
         return _mint_once(counter, count)
     except CeilingReached as reached:
