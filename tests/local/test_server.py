@@ -99,7 +99,7 @@ def test_a_server_of_an_older_version_is_refused_and_down_ends_all_of_it(folder:
     record.write_text(json.dumps({"pid": started.pid, "port": started.port}))  # as version 1 wrote it
     machine = Machine(folder, started.port)
     program = [sys.executable, "-c", "input()", "local.door"]
-    door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True)
+    door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, cwd=folder)
     (folder / "door.json").write_text(json.dumps({"pid": door.pid, "port": 1}))
 
     refused = machine.run("up")
