@@ -165,8 +165,8 @@ class _Mocks(mocks.Mocks):
         id_, outputs = self._provider.create(self.present.registration)
         return id_, dict(outputs)
 
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
-        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), None
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), []
 
 
 class _CallFailed(grpc.RpcError):

@@ -25,6 +25,8 @@ class Rule:
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or raise the service's error if it no longer exists."""
         rule = aws.client("events", made.inputs["region"]).describe_rule(Name=made.id)
+        if rule.get("State") != made.inputs.get("state", "ENABLED"):
+            return {**made.outputs, "scheduleExpression": ""}  # it runs on no schedule
         return {**made.outputs, "scheduleExpression": rule.get("ScheduleExpression", "")}
 
     def delete(self, aws: Aws, made: Made) -> None:
