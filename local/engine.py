@@ -1,6 +1,7 @@
 """Applies the program as `pulumi up` would: every resource that it registers is made in the local server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -81,19 +82,17 @@ class Engine:
         key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
         self._see(key, resource)
         before = self._state.resources.get(key)
-        try:
+        with _errors_of(resource.name, resource.type):
             before = self._refreshed(kind, before) if before else None
             registered = resource.inputs
             if before is not None:
                 registered = with_kept(registered, before.inputs, resource.ignore_changes)
             wanted = Made(key, resource.type, resource.name, as_json(registered), "", {}, resource.protect)
-            if before is not None and before.inputs == wanted.inputs:
+            if before is not None and before.inputs == wanted.inputs and not before.updating:
                 self._state.put(replace(wanted, id=before.id, outputs=before.outputs))
                 self._report("unchanged", resource.type, resource.name)
                 return before.id, {**registered, **before.outputs}
             result = self._apply(kind, wanted, before)
-        except (ClientError, BotoCoreError) as error:
-            raise LocalError(f"{resource.name} ({resource.type}): {error}") from error
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
         if before is not None and result.replaces:
             self._state.replace(made)
@@ -128,6 +127,8 @@ class Engine:
         if wanted.type == INVOCATION:
             with reported(self._aws, inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
+        if before is not None:
+            self._state.put(replace(before, updating=True))
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
@@ -143,8 +144,9 @@ class Engine:
         Raises:
             LocalError: one of them is protected or of an unknown type, and nothing was deleted; or the server refuses.
         """
-        unseen = [made for made in reversed(self._state.resources.values()) if made.key not in self._seen]
+        unseen = [made for made in reversed(list(self._state.resources.values())) if made.key not in self._seen]
         refuse_unknown(unseen)
+        unseen = [made for made in unseen if self._still_there(made)]
         refuse_protected(unseen)
         for made in unseen:
             self._delete(made)
@@ -152,12 +154,25 @@ class Engine:
             if not made.replaced:
                 self._report("deleted", made.type, made.name)
 
+    def _still_there(self, made: Made) -> bool:
+        with _errors_of(made.name, made.type):
+            return self._refreshed(KINDS[made.type], made) is not None
+
     def _delete(self, made: Made) -> None:
         try:
             KINDS[made.type].delete(self._aws, made)
         except (ClientError, BotoCoreError) as error:
             if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+@contextmanager
+def _errors_of(name: str, kind: str) -> Generator[None]:
+    """Name the resource in an error of the server or of the connection to it."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise LocalError(f"{name} ({kind}): {error}") from error
 
 
 def _code(error: ClientError) -> str:

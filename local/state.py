@@ -30,6 +30,8 @@ class Made:
     outputs: dict[str, Any]
     protect: bool = False
     """Whether it was registered as protected: then it isn't deleted."""
+    updating: bool = False
+    """Whether an update has begun and not succeeded: it may be as before, as wanted then, or in between."""
 
     @property
     def replaced(self) -> bool:

@@ -44,18 +44,18 @@ def role(name: str, **changed: Any) -> Registration:
     return registration("aws:iam/role:Role", name, {**inputs, **changed})
 
 
-def function(name: str, code: str, variables: dict[str, str], region: str = HOME, **changed: Any) -> Registration:
-    """Return a function with a module `code` that has `handler`."""
+def function(name: str, source: str, variables: dict[str, str], region: str = HOME, **changed: Any) -> Registration:
+    """Return a function whose only module has `handler`."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as zipped:
-        zipped.writestr("code.py", code)
+        zipped.writestr("answer.py", source)
     inputs: dict[str, Any] = {
         "region": region,
         "name": name,
         "role": f"arn:aws:iam::000000000000:role/{name}",
         "runtime": "python3.14",
         "architectures": ["arm64"],
-        "handler": "code.handler",
+        "handler": "answer.handler",
         "memorySize": 128,
         "timeout": 10,
         "reservedConcurrentExecutions": -1,

@@ -1,5 +1,6 @@
 """Functions, and who may call them."""
 
+import base64
 import json
 from collections import Counter
 from pathlib import Path
@@ -7,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from local.paths import LocalError
 from local.resources import Aws
 from tests.local.registrations import HOME, function, invoked, registration, role, up
 
@@ -29,6 +31,17 @@ def test_a_functions_environment_and_limits_are_changed_in_place(aws: Aws, name:
     now = aws.client("lambda", HOME).get_function_configuration(FunctionName=name)
     assert (now.get("Timeout"), now.get("MemorySize")) == (30, 256)
     assert up(aws, role(name), changed)[1] == Counter(unchanged=2)
+
+
+def test_an_update_that_failed_half_way_is_undone_by_the_settings_from_before(aws: Aws, name: str) -> None:
+    before = function(name, CODE, {"SAYS": "one"})
+    up(aws, role(name), before)
+    with pytest.raises(LocalError, match=name):
+        up(aws, role(name), function(name, CODE, {"SAYS": "two"}, code=base64.b64encode(b"no archive").decode()))
+
+    assert up(aws, role(name), before)[1] == Counter(unchanged=1, updated=1)
+    assert invoked(aws, name) == "one"
+    assert up(aws, role(name), before)[1] == Counter(unchanged=2)
 
 
 def test_a_permission_names_the_rule_that_may_call(aws: Aws, name: str) -> None:
