@@ -143,6 +143,13 @@ def test_a_resource_that_cant_be_made_here_is_named(folder: Path) -> None:
         engine.create(registration("aws:sqs/queue:Queue", "my-queue", {}))
 
 
+def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
+    engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
+
+    with pytest.raises(LocalError, match=r"aws:ec2/getAmi:getAmi: .*local/kinds.py"):
+        engine.call("aws:ec2/getAmi:getAmi", {})
+
+
 def test_a_role_that_a_killed_run_had_half_made_is_removed(stack: Stack) -> None:
     stack.deploy(HOME, OTHER)
     iam = stack.aws.client("iam", HOME)
