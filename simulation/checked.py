@@ -17,10 +17,6 @@ class Unasked(AssertionError):
     """A layout was begun that the last accepted deployment didn't ask for."""
 
 
-class FalseOwner(AssertionError):
-    """A region said something about an integer that isn't so."""
-
-
 @dataclass
 class CheckedWorld(World):
     """A World that remembers every integer it has minted, and where.
@@ -35,6 +31,8 @@ class CheckedWorld(World):
     """How many integers of restored tables were minted before or after."""
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
+    forgotten: dict[str, int] = field(default_factory=dict[str, int])
+    """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     clock: int = 0
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
@@ -149,3 +147,4 @@ class CheckedWorld(World):
                 if how == "restored":
                     self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
                     self.restored[name] = self.clock
+                    self.forgotten[name] = max((kept.epoch for kept in self.layouts.registers.values()), default=0)

@@ -35,8 +35,8 @@ Step = tuple[str, tuple[Any, ...]]
 
 
 def _wish(regions: tuple[str, ...]) -> Any:
-    wish = {"regions": regions, "leaving": [], "counters": ["c"], "floors": {}, "window": 10, "headroom": 2}
-    return wish_of(json.dumps({**wish, "watchMinutes": 5, "home": "h", "first": "h", "tables": {}}))
+    text = '"leaving":[],"counters":["c"],"floors":{},"window":10,"headroom":2,"watchMinutes":5,"home":"h","first":"h"'
+    return wish_of(f'{{"regions":{json.dumps(regions)},{text}}}')
 
 
 _RECORD = Record("home 1", 2, 1, 1_000, _wish(ORDERS[0]))
@@ -170,6 +170,7 @@ _COUNTERS = st.builds(
     layouts=st.sampled_from([(), *LAYOUTS]),
 ).filter(lambda counter: counter.item is not None and all(epoch < counter.item.epoch for epoch in counter.issued_in))
 
+_NOTHING: dict[str, Any] = {}
 _HELD = st.fixed_dictionaries({COUNTER: _COUNTERS})
 
 WORLDS = st.builds(
@@ -179,16 +180,19 @@ WORLDS = st.builds(
         Layouts,
         id=st.just("layouts 1"),
         record=st.none() | _mostly_first(RECORDS),
-        registers=st.just({}) | st.fixed_dictionaries({COUNTER: _REGISTERS | st.just(VERSION_1)}),
+        registers=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _REGISTERS | st.just(VERSION_1)}),
     ),
     mirror=st.builds(
         Mirror,
         id=st.just("mirror 1"),
         record=st.none() | _mostly_first(RECORD_COPIES),
-        copies=st.just({}) | st.fixed_dictionaries({COUNTER: _mostly_first(COPIES)}),
+        copies=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _mostly_first(COPIES)}),
     ),
     tables=st.fixed_dictionaries(
-        {region: st.builds(Table, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just({})) for region in REGIONS}
+        {
+            region: st.builds(Table, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just(_NOTHING).map(dict))
+            for region in REGIONS
+        }
     ),
 )
 """What there may be at the start, so that few steps reach much."""

@@ -23,7 +23,7 @@ class Tables:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self._store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
-        self._minting = {region: CounterTable(stack.counters, DynamoDB(region)) for region in REGIONS}
+        self._dynamodb = {region: DynamoDB(region) for region in REGIONS}
         self._names = {
             **{region: (region, stack.counters) for region in REGIONS},
             "layouts": (HOME, stack.layouts),
@@ -38,13 +38,13 @@ class Tables:
 
     def mint(self, region: str) -> int | None:
         try:
-            return self._minting[region].mint(COUNTER).first
+            return self._cold(region).mint(COUNTER).first
         except (UnknownCounter, CeilingReached, Unavailable):
             return None
 
     def mint_block(self, region: str, count: int) -> list[int]:
         try:
-            return self._minting[region].mint_block(COUNTER, count).integers()
+            return self._cold(region).mint_block(COUNTER, count).integers()
         except (UnknownCounter, CeilingReached, Unavailable):
             return []
 
@@ -69,7 +69,6 @@ class Tables:
 
     def put(self, records: Records) -> None:
         """Make every table, and put these records in place of what is there."""
-        self._minting = {region: CounterTable(self._stack.counters, DynamoDB(region)) for region in REGIONS}
         for name, found in self.records().items():
             region, table = self._names[name]
             if found is None:
@@ -79,6 +78,10 @@ class Tables:
                 client.delete_item(TableName=table, Key={"counter": {"S": key}})
             for record in wanted.values():
                 client.put_item(TableName=table, Item=record)
+
+    def _cold(self, region: str) -> CounterTable:
+        """Return the table as a cold function has it: a warm one notices the states that `put` restores."""
+        return CounterTable(self._stack.counters, self._dynamodb[region])
 
     def _records(self, name: str) -> dict[str, Any] | None:
         region, table = self._names[name]

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from integers.records import RECORD_KEY, issued_in, layouts_attribute, layouts_key
 from simulation.world import CONDITIONS, Table, World
 from tests.lambda_.fixtures import Stack
-from tests.simulation.operations import COUNTER, REGIONS, STEPS, WORLDS, WRITES, Step
+from tests.simulation.operations import REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.simulation.tables import Records, Tables
 
 EXAMPLES = 80
@@ -102,7 +102,9 @@ def test_the_steps_meet_every_condition_both_ways() -> None:
                 seen.add((type(arguments[0]).__name__, found))
 
     meet()
-    assert seen == {(name, held) for name in ("mint", "mint_block", *(kind.__name__ for kind in WRITES)) for held in (True, False)}
+    assert seen == {
+        (name, held) for name in ("mint", "mint_block", *(kind.__name__ for kind in WRITES)) for held in (True, False)
+    }
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
