@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.operations import Operation, WriteCopy, WriteRecord, WriteRegister
+from coordinate.operations import (
+    DescribeTable,
+    Operation,
+    ReadItem,
+    ScanItems,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
+)
 
 from .world import Layouts, Mirror, World
 
@@ -84,10 +93,12 @@ class CheckedWorld(World):
                 self._back_up("layouts")
             case WriteCopy():
                 self._back_up("mirror")
-            case _ if region is not None:
+            case WriteRecordCopy():
+                self._back_up("mirror")
+            case _ if region is not None and not isinstance(operation, ReadItem | ScanItems | DescribeTable):
                 self._back_up(region)
             case _:
-                self._back_up("mirror")
+                pass
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record
