@@ -35,7 +35,7 @@ class Checks(ValueChecks):
             )
             return ""
         if not isinstance(home, str):
-            self._wrong("home", home, "is not a string")
+            self.wrong("home", home, "is not a string")
             return ""
         self._check_regions("home", [home])
         return home
@@ -56,7 +56,7 @@ class Checks(ValueChecks):
         for region in dict.fromkeys(leaving):
             if region in regions:
                 listed = self._key("regions")
-                self._wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
+                self.wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
         self._check_partition("leaving", leaving, home)
         return leaving
 
@@ -68,7 +68,7 @@ class Checks(ValueChecks):
             for region in dict.fromkeys(listed):
                 if region in WITHOUT_FUNCTION_URLS and region not in allowed:
                     how = self._example("allow_url_regions", [*allowed, region])
-                    self._wrong(
+                    self.wrong(
                         name,
                         region,
                         'has no Lambda Function URLs (Lambda guide, "Creating and managing Lambda function URLs"); '
@@ -89,12 +89,12 @@ class Checks(ValueChecks):
             return {}
         if not isinstance(value, Mapping):
             how = self._example("floors", {"integers": 5_000_000})
-            self._wrong("floors", value, f"is not an object of counters and integers: {how}")
+            self.wrong("floors", value, f"is not an object of counters and integers: {how}")
             return {}
         floors: dict[str, int] = {}
         for counter, floor in cast("Mapping[Any, Any]", value).items():
             if not isinstance(counter, str):
-                self._wrong("floors", counter, "is not a counter's name")
+                self.wrong("floors", counter, "is not a counter's name")
                 continue
             if counter != OTHER_COUNTERS:
                 self._check_counter("floors", counter)
@@ -113,7 +113,7 @@ class Checks(ValueChecks):
         origins = self.strings("cors_origins", (), ["https://shop.example"], may_be_empty=True)
         for origin in dict.fromkeys(origins):
             if not ORIGIN.fullmatch(origin):
-                self._wrong("cors_origins", origin, "is not an origin like https://shop.example, nor *")
+                self.wrong("cors_origins", origin, "is not an origin like https://shop.example, nor *")
         return origins
 
     def prefix(self, names: ResourceNames, regions: Iterable[str], *, gateway: bool) -> None:
@@ -124,10 +124,10 @@ class Checks(ValueChecks):
         )
         if not PREFIX.fullmatch(names.prefix):
             allowed = "may hold letters, digits, - and _ only, as a Lambda function's name"
-            self._wrong("prefix", names.prefix, allowed + instead)
+            self.wrong("prefix", names.prefix, allowed + instead)
         room = names.room(regions, gateway=gateway)
         if len(names.prefix) > room:
-            self._wrong(
+            self.wrong(
                 "prefix",
                 names.prefix,
                 f"has {len(names.prefix)} characters; with these regions at most {room} are possible, since IAM limits "
@@ -141,13 +141,13 @@ class Checks(ValueChecks):
 
     def _check_counter(self, name: str, counter: str) -> None:
         if not COUNTER_NAME.fullmatch(counter):
-            self._wrong(name, counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
+            self.wrong(name, counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
 
     def _check_regions(self, name: str, regions: Sequence[str]) -> None:
         for region in dict.fromkeys(regions):
             if region not in partitions():
                 hint = did_you_mean(region, partitions())
-                self._wrong(name, region, f"is not an AWS region{hint or '; see aws account list-regions'}")
+                self.wrong(name, region, f"is not an AWS region{hint or '; see aws account list-regions'}")
 
     def _check_partition(self, name: str, regions: Sequence[str], home: str) -> None:
         found = {partitions().get(region) for region in (*regions, home)} - {None}

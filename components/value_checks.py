@@ -18,20 +18,20 @@ class ValueChecks:
         self._values = values
         self._key = key
         self._example = example
-        self.errors = list(errors)
+        self.errors: list[str] = list(errors)
 
     def one_of(self, name: str, allowed: tuple[str, ...], *, default: str) -> str:
         """Return one of the allowed words."""
         value = self.text(name, default=default)
         if value not in allowed:
-            self._wrong(name, value, f"is none of {' or '.join(allowed)}")
+            self.wrong(name, value, f"is none of {' or '.join(allowed)}")
         return value
 
     def text(self, name: str, *, default: str) -> str:
         """Return a string."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, str):
-            self._wrong(name, value, "is not a string")
+            self.wrong(name, value, "is not a string")
         return default if value is None else str(value)
 
     def integer(self, name: str, low: int, high: int, *, default: int, only: tuple[int, ...] = ()) -> int:
@@ -42,19 +42,19 @@ class ValueChecks:
         number = whole(value)
         if number is None:
             allowed = f"one of {', '.join(map(str, only))} is" if only else f"{low} to {high} are"
-            self._wrong(name, value, f"is not an integer; {allowed} allowed")
+            self.wrong(name, value, f"is not an integer; {allowed} allowed")
             return default
         if only and number not in only:
-            self._wrong(name, number, f"is not allowed; one of {', '.join(map(str, only))} is")
+            self.wrong(name, number, f"is not allowed; one of {', '.join(map(str, only))} is")
         elif not low <= number <= high:
-            self._wrong(name, number, f"is out of range; {low} to {high} are allowed")
+            self.wrong(name, number, f"is out of range; {low} to {high} are allowed")
         return number
 
     def boolean(self, name: str, *, default: bool) -> bool:
         """Return true or false."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, bool):
-            self._wrong(name, value, "is neither true nor false")
+            self.wrong(name, value, "is neither true nor false")
         return default if value is None else bool(value)
 
     def strings(
@@ -69,17 +69,18 @@ class ValueChecks:
             self.errors.append(f"{self._key(name)}: not set; at least one is needed: {how}")
             return ()
         if not isinstance(value, list | tuple) or not all(isinstance(s, str) for s in cast("Sequence[Any]", value)):
-            self._wrong(name, cast("object", value), f"is not a list of strings: {how}")
+            self.wrong(name, cast("object", value), f"is not a list of strings: {how}")
             return ()
         if not value and not may_be_empty:
             self.errors.append(f"{self._key(name)}: the list is empty; at least one is needed: {how}")
         strings = tuple(cast("Sequence[str]", value))
         for string in dict.fromkeys(strings):
             if strings.count(string) > 1:
-                self._wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
+                self.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
         return strings
 
-    def _wrong(self, name: str, value: object, allowed: str) -> None:
+    def wrong(self, name: str, value: object, allowed: str) -> None:
+        """Add that the value of a setting is wrong, with what is allowed."""
         self.errors.append(f"{self._key(name)}: {value!r} {allowed}")
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from .layouts import Layout
 
+RECORD_KEY = "/deployment"
+"""The key of the record in the layouts table that has what the last deployment asked for."""
+
 STANDING_KEY = "/standing"
 """The key of the record in the layouts table that has the regions of the last deployment."""
 
