@@ -24,7 +24,8 @@ def changes(wish: Mapping[str, Any], record: Record | None) -> str:
 def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
     before = record.wish
     if not record.settled:
-        again = "is carried on" if before == wish else "is replaced by this one"
+        same = all(before.get(key) == wish[key] for key in wish)
+        again = "is carried on" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
     yield from _epochs(wish, record)
     regions = [*wish["regions"], *wish["leaving"]]
