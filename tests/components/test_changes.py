@@ -47,10 +47,11 @@ def test_nothing_is_said_where_nothing_changes() -> None:
             "integers: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1",
         ),
         ({"counters": ["integers", "orders"]}, "new counters: orders"),
+        ({"counters": ["orders"]}, "new counters: orders; no longer in the settings, but still minting: integers"),
         ({"floors": {"*": 7, "integers": 5000}}, "floors: * 7, integers 5,000"),
         ({"window": 1000, "watchMinutes": 1}, "window: 100,000,000 → 1,000; watch minutes: 5 → 1"),
     ],
-    ids=["leaving", "joining", "reorder", "lost table", "new counter", "floors", "numbers"],
+    ids=["leaving", "joining", "reorder", "lost table", "new counter", "another counter", "floors", "numbers"],
 )
 def test_a_change_is_said_in_one_line(asked: dict[str, Any], expected: str) -> None:
     assert words(**asked) == expected
