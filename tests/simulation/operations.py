@@ -49,7 +49,7 @@ RECORDS = [
     replace(_RECORD, asked=1_001),
     replace(_RECORD, wish=_wish(ORDERS[1])),
     replace(_RECORD, settled=True),
-    replace(_RECORD, report="{\"counters\":{}}"),
+    replace(_RECORD, report='{"counters":{}}'),
     replace(_RECORD, restored=True),
 ]
 """Each differs from the first in one field, and so do the others below."""
