@@ -30,8 +30,8 @@ def deployed(world: CheckedWorld, *regions: str, leaving: tuple[str, ...] = ()) 
     Coordinator(run(deployment, f"deployment {follows + 1}", lambda: now(world))).finish(world.carry_out)
 
 
-def watched(world: CheckedWorld, token: str = "watch") -> None:
-    Coordinator(run(None, token, lambda: now(world))).finish(world.carry_out)
+def watched(world: CheckedWorld, name: str = "watch") -> None:
+    Coordinator(run(None, name, lambda: now(world))).finish(world.carry_out)
 
 
 def now(world: CheckedWorld) -> int:
