@@ -96,15 +96,8 @@ def _read(layouts: aws.dynamodb.Table, region: str, parent: pulumi.Resource) -> 
 
 def _missing(error: Exception) -> None:
     """Accept that there is no record: the provider then finds nothing, and no call to AWS has failed."""
-    text = str(error)
-    if "operation error" not in text:
-        return
-    if "ResourceNotFoundException" in text:
-        raise pulumi.RunError(
-            "the layouts table no longer exists. Run `pulumi up --refresh`: it creates the table again, and the "
-            f"coordinator restores it from its copy. ({text})"
-        )
-    raise pulumi.RunError(f"the record of the last deployment can't be read: {text}")
+    if "operation error" in str(error):
+        raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
 def _check_that_regions_leave(wish: Mapping[str, Any], record: Record | None) -> None:
