@@ -98,7 +98,6 @@ class Coordinator(pulumi.ComponentResource):
                     home=home,
                     first=function.role.description.apply(lambda text: first_home(text, args.home)),
                     tables={region: counter.table for region, counter in args.regional.items()},
-                    region=args.home,
                     protect=args.protect,
                 ),
                 self,
