@@ -102,11 +102,11 @@ def _check_that_regions_leave(wish: Mapping[str, Any], record: Record | None) ->
     gone = dropped(wish, record)
     if gone:
         raise SettingsError(
-            f"regions: {', '.join(gone)} mints, and its tables are protected, so it must leave first. "
+            f"regions: {', '.join(gone)}: tables are protected here, so a region can't be removed before it has left. "
             "Set these two and deploy:\n"
             f"  leaving: {json.dumps([*wish['leaving'], *gone])}\n"
             f"  regions: {json.dumps(wish['regions'])}\n"
-            f"Then remove it from leaving and deploy again."
+            f"Then remove {', '.join(gone)} from leaving and deploy again."
         )
 
 
