@@ -51,7 +51,7 @@ def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
     """Let these regions refuse the coordinator's connections. They mint all the same."""
 
     def client(service: str, region_name: str, config: Any) -> Any:
-        away = {"endpoint_url": NOWHERE} if region_name in regions else {}
-        return boto3.client("dynamodb", region_name=region_name, config=config, **away)
+        endpoint = NOWHERE if region_name in regions else None
+        return boto3.client("dynamodb", region_name=region_name, config=config, endpoint_url=endpoint)
 
     patch.setattr("coordinate.tables.boto3", SimpleNamespace(client=client))
