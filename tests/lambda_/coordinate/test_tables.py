@@ -138,7 +138,7 @@ def test_what_was_not_there_must_still_not_be_there() -> None:
 
 
 def test_every_attribute_must_still_be_the_old_one_and_a_new_one_must_be_missing() -> None:
-    old = {"counter": {"S": "c"}, "epoch": {"N": "1"}, "past": {"L": []}}
+    old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}, "past": {"L": []}}
 
     assert replacement("t", old, NEW, NOT_COMPARED) == {
         "TableName": "t",
