@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from coordinate.lease import Lease
 from coordinate.operations import Operation
 from coordinate.store import Store
 
@@ -39,6 +40,15 @@ def recorded(patch: pytest.MonkeyPatch) -> list[Operation]:
     operations: list[Operation] = []
     _before_each(operations.append, patch)
     return operations
+
+
+def keep_the_lease(patch: pytest.MonkeyPatch) -> None:
+    """Let no run give its lease back, as if it were killed before."""
+
+    def give_back(_: Lease) -> None:
+        pass
+
+    patch.setattr(Lease, "give_back", give_back)
 
 
 def short_of_time(counters: int) -> Callable[[], int]:

@@ -9,7 +9,7 @@ from coordinate.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegi
 from coordinate.store import Store
 
 from integers.lattice import MAX_INTEGER
-from tests.lambda_.coordinate.stopped import Crash, crash_before, recorded, short_of_time
+from tests.lambda_.coordinate.stopped import Crash, crash_before, keep_the_lease, recorded, short_of_time
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import (
     HOME,
@@ -80,7 +80,7 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     deploy()
     with pytest.MonkeyPatch.context() as patch:
         crash_before(ScanRegisters, patch)
-        patch.setattr("coordinate.lease.Lease.give_back", lambda _: None)  # it was killed
+        keep_the_lease(patch)
         with pytest.raises(Crash):
             watch()
 
@@ -140,7 +140,7 @@ def test_a_counter_that_no_register_knows_is_reported_and_not_begun_again(
 def test_records_and_leases_are_no_counters(stack: Stack) -> None:
     deploy()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coordinate.lease.Lease.give_back", lambda _: None)
+        keep_the_lease(patch)
         watch()
     store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 

@@ -34,8 +34,8 @@ def change(world: World, region: str, counter: str, **changes: Any) -> None:
     kept.item = replace(kept.item, **changes)
 
 
-def look(world: World, **settings: Any) -> Survey:
-    asked = record("a", "b", **{"counters": [*world.layouts.registers], **settings})
+def look(world: World, counters: list[str] | None = None) -> Survey:
+    asked = record("a", "b", counters=counters or [*world.layouts.registers])
     return Coordinator(survey(asked, NOW)).finish(world.carry_out)
 
 

@@ -55,7 +55,7 @@ def test_with_all_regions_there_a_new_epoch_begins_with_a_limit(version_1: Stack
         assert found.base > max(before[counter])
         assert all(i is not None and i.ceiling <= found.limit for i in items(version_1, counter=counter))
         assert not {*mint(ask, *REGIONS, counter=counter)} & {*before[counter]}
-    assert [(layout.epoch, layout.base) for layout in found.layouts] == [(1, 1), (2, found.base)]
+        assert [(layout.epoch, layout.base) for layout in found.layouts] == [(1, 1), (2, found.base)]
 
 
 def test_regions_may_change_at_the_same_time(version_1: Stack, ask: Ask) -> None:
