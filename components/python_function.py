@@ -32,6 +32,8 @@ class PythonFunctionArgs:
     log_level: str
     reserved_concurrency: int = 0
     """0 is no limit."""
+    role_description: pulumi.Input[str] | None = None
+    """What the role's description is when it is created. Pulumi's state keeps it, also where the role is replaced."""
 
 
 class PythonFunction(pulumi.ComponentResource):
@@ -43,6 +45,7 @@ class PythonFunction(pulumi.ComponentResource):
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
     function: aws.lambda_.Function
+    role: aws.iam.Role
     policy: aws.iam.RolePolicy
 
     def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -56,15 +59,16 @@ class PythonFunction(pulumi.ComponentResource):
             retention_in_days=args.log_retention_days,
             opts=child,
         )
-        role = aws.iam.Role(
+        self.role = aws.iam.Role(
             f"{name}-role",
             name=args.role_name,
             assume_role_policy=trusting("lambda.amazonaws.com"),
-            opts=child,
+            description=args.role_description,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=["description"]),
         )
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
-            role=role.name,
+            role=self.role.name,
             name="own",
             policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs),
             opts=child,
@@ -73,7 +77,7 @@ class PythonFunction(pulumi.ComponentResource):
             f"{name}-function",
             name=args.name,
             region=args.region,
-            role=role.arn,
+            role=self.role.arn,
             runtime=RUNTIME,
             architectures=["arm64"],
             handler=args.handler,

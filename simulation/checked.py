@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.operations import Operation, WriteCopy, WriteRecord, WriteRegister
+from coordinate.operations import (
+    DescribeTable,
+    Operation,
+    ReadItem,
+    ScanItems,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
+)
 
 from .world import Layouts, Mirror, World
 
@@ -15,10 +24,6 @@ class Duplicate(AssertionError):
 
 class Unasked(AssertionError):
     """A layout was begun that the last accepted deployment didn't ask for."""
-
-
-class FalseOwner(AssertionError):
-    """A region said something about an integer that isn't so."""
 
 
 @dataclass
@@ -35,6 +40,8 @@ class CheckedWorld(World):
     """How many integers of restored tables were minted before or after."""
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
+    forgotten: dict[str, int] = field(default_factory=dict[str, int])
+    """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     clock: int = 0
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
@@ -86,10 +93,12 @@ class CheckedWorld(World):
                 self._back_up("layouts")
             case WriteCopy():
                 self._back_up("mirror")
-            case _ if region is not None:
+            case WriteRecordCopy():
+                self._back_up("mirror")
+            case _ if region is not None and not isinstance(operation, ReadItem | ScanItems | DescribeTable):
                 self._back_up(region)
             case _:
-                self._back_up("mirror")
+                pass
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record
@@ -149,3 +158,4 @@ class CheckedWorld(World):
                 if how == "restored":
                     self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
                     self.restored[name] = self.clock
+                    self.forgotten[name] = max((kept.epoch for kept in self.layouts.registers.values()), default=0)

@@ -111,6 +111,24 @@ def test_a_restored_record_is_not_the_one_that_stood_last(stands: World) -> None
     assert (found.number, found.wish.regions) == (3, ("a", "b"))
 
 
+def test_a_deployment_that_recreated_the_layouts_table_is_not_outdated(stands: World) -> None:
+    stands.layouts = Layouts("layouts 2")
+    asked = deployment("a", follows=0, home="the new label")
+
+    found = accepted(stands, asked)
+    assert found is not None
+    assert (found.number, found.wish, found.restored) == (4, asked.wish, True)
+    outdated = deployment("b", follows=0, home="the new label")
+    assert "another deployment has since asked for a" in refusal(stands, outdated)
+
+
+def test_a_deployment_of_the_table_before_is_outdated_still(stands: World) -> None:
+    stands.layouts = Layouts("layouts 2")
+    accepted(stands, None)
+
+    assert "another deployment has since asked" in refusal(stands, deployment("a", follows=2))
+
+
 @pytest.mark.parametrize("asked", [None, deployment("a"), deployment("a", floors={"c": 5})])
 @pytest.mark.parametrize("left", ["a record", "a register", "a copy", "the record's copy"])
 def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deployment | None) -> None:

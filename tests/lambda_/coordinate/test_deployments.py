@@ -17,11 +17,8 @@ from tests.lambda_.laying_out import (
     create,
     deploy,
     deployment,
-    item,
     items,
-    put_record,
     record,
-    register,
     send,
     watch,
 )
