@@ -156,7 +156,7 @@ def _first(
     floor = wish.floor(counter)
     if (found or past or not (yield from _whole(record))) and not floor:
         raise lost_register(counter, list(found))
-    bounds = yield from _fence(counter, found, 0, wish.headroom)
+    bounds = yield from _fence(counter, found, 0, wish.headroom, later=True)
     ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
@@ -264,7 +264,7 @@ def _advance(register: Register, record: Record, items: steps.Items, now: int, *
         if beyond_floor and isinstance(item, Item) and region not in taking_part and item.epoch >= register.epoch
     }
     present = {region: items[region] for region in {**taking_part, **unknown}}
-    bounds = yield from _fence(register.counter, present, register.epoch, record.wish.headroom)
+    bounds = yield from _fence(register.counter, present, register.epoch, record.wish.headroom, later=beyond_floor)
     names = tuple(taking_part)
     described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
@@ -280,9 +280,11 @@ def _advance(register: Register, record: Record, items: steps.Items, now: int, *
 
 
 def _fence(
-    counter: str, items: steps.Items, epoch: int, headroom: int
+    counter: str, items: steps.Items, epoch: int, headroom: int, *, later: bool
 ) -> Generator[Sequence[Operation], Sequence[Any], dict[str, int]]:
-    """Fence items, and return the ceilings of those that are. An item of a later epoch is fenced in that one.
+    """Fence items, and return the ceilings of those that are.
+
+    With `later`, an item of a later epoch is fenced in that one. Without, it is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. So what a late run may
     still be about to give finds another epoch, or no token.
@@ -291,7 +293,7 @@ def _fence(
     for _ in range(ATTEMPTS):
         writes: dict[str, Operation] = {}
         for region, item in items.items():
-            if not isinstance(item, Item) or region in ceilings:
+            if not isinstance(item, Item) or region in ceilings or (item.epoch > epoch and not later):
                 continue
             if item.opening is not None or item.epoch < epoch:
                 writes[region] = _closing(region, counter, item, max(item.epoch, epoch))
