@@ -1,0 +1,141 @@
+"""`make chaos`: mint from all regions and both doors while everything fails that can, and look for duplicates."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from random import Random
+from threading import Event, Thread
+
+from .book import Book
+from .clients import CLIENTS, Client, Failed, minting
+from .events import COUNTERS, REGIONS, Events, NotHealed, kill_functions
+from .faults import Faults
+from .proxy import Proxy
+from .report import report
+from .stack import running_stack, wait_until
+
+INTEGERS = 100_000
+SINGLE = 5
+"""At least one integer in so many is minted one by one."""
+
+LONGEST = 3600
+"""Seconds after which a run ends, whatever was minted."""
+
+EVENTS = (
+    "regions",
+    "lost_table",
+    "restored_table",
+    "cut_off",
+    "killed_deployment",
+    "lost_layouts",
+    "unreachable",
+    "restored_layouts",
+    "schedule",
+)
+FAULTS = ("cuts", "throttles", "delays", "kills")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    without = set(filter(None, options.without.split(",")))
+    seed = options.seed if options.seed is not None else Random().randrange(10**6)
+    print(f"seed {seed}; {options.integers:,} integers; without: {', '.join(sorted(without)) or 'nothing'}", flush=True)
+    faults = Faults(Random(seed))
+    for name in {"cuts", "throttles", "delays"} & without:
+        setattr(faults, name, 0)
+    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    proxy = Proxy(faults, dynamodb)
+    book, stop, random = Book(), Event(), Random(seed + 1)
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {book.integers:>9,} integers  {text}", flush=True)
+
+    problems: list[str] = []
+    with proxy.listening(), running_stack(proxy, dynamodb) as stack:
+        events = Events(stack, book, random, say)
+        events.deploy(regions=list(REGIONS[:3]), lease=1)
+        say(f"deployed: {', '.join(events.wish['regions'])}")
+        clients = [Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop) for n in range(CLIENTS)]
+        killer = Thread(target=kill_functions, args=(stack, Random(seed), stop), daemon=True)
+        with minting(clients, stop):
+            if "kills" not in without:
+                killer.start()
+            try:
+                _let_happen(events, [name for name in EVENTS if name not in without], options.integers, began)
+            except NotHealed as failure:
+                problems.append(f"not healed: {failure}")
+        faults.off()
+        if not problems:
+            problems += _settled(events, "schedule" in without)
+        failed, runs = events.failed, events.runs
+    lines, duplicates = report(book, proxy, failed, runs, time.monotonic() - began)
+    if book.integers < options.integers:
+        problems.append(f"fewer than {options.integers:,} integers were minted")
+    if book.single < options.integers // SINGLE:
+        problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
+    print(*lines, *problems, f"duplicates: {duplicates:,}", sep="\n")
+    return 1 if duplicates or problems or book.contradictions else 0
+
+
+def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
+    """Let every event happen, in rounds of another order each, until enough was minted."""
+    random = events.random
+
+    def enough() -> bool:
+        return events.book.integers >= integers and events.book.single >= integers // SINGLE
+
+    while True:
+        for name in random.sample(names, len(names)):
+            getattr(events, name)()
+            time.sleep(random.uniform(0, 1))
+        if not names:
+            wait_until(enough, LONGEST)
+        if enough() or time.monotonic() - began > LONGEST:
+            return
+
+
+def _settled(events: Events, without_schedule: bool) -> list[str]:
+    """Return which doors don't mint, now that nothing fails any more."""
+    try:
+        events.deploy()
+        if not without_schedule:
+            events.watch()
+    except NotHealed as failure:
+        return [f"not healed: {failure}"]
+    client = Client(Book(), COUNTERS, lambda: (), Random(0), Event())
+
+    def mints(url: str, counter: str) -> bool:
+        try:
+            return bool(client.mint(url, counter, None, {}))
+        except Failed:
+            return False
+
+    return [
+        f"not healed: {region} doesn't mint {counter} by {kind}"
+        for region, kind, url in events.stack.doors
+        for counter in COUNTERS
+        if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
+    ]
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, help="of all choices (default: another one each time)")
+    parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least so many (default: %(default)s)")
+    parser.add_argument(
+        "--without",
+        default="",
+        metavar="NAME,…",
+        help=f"leave out faults and events: {', '.join((*FAULTS, *EVENTS))}",
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
