@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -41,8 +40,7 @@ FAULTS = ("cuts", "throttles", "delays", "kills")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
     options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    without = set(filter(None, options.without.split(",")))
+    without = {*options.without.split(",")} - {""}
     seed = options.seed if options.seed is not None else Random().randrange(10**6)
     print(f"seed {seed}; {options.integers:,} integers; without: {', '.join(sorted(without)) or 'nothing'}", flush=True)
     faults = Faults(Random(seed))

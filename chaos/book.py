@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
@@ -44,6 +45,11 @@ class Restoration:
     region: str
     began: float
     ended: float = float("inf")
+
+    @property
+    def open(self) -> bool:
+        """Whether no run has seen to it yet."""
+        return self.ended == float("inf")
 
     def has(self, write: Write) -> bool:
         """Return whether the write may have been made to the restored table in that time."""
@@ -109,11 +115,7 @@ class Book:
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)
-        return [
-            Duplicate(*name, tuple(mints))
-            for name, mints in holders.items()
-            if len(mints) > 1 + excepted[name]
-        ]
+        return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1 + excepted[name]]
 
     def gaps(self) -> Gaps:
         """Return the gaps of all counters."""
@@ -123,10 +125,6 @@ class Book:
         sizes = [
             following - integer - 1
             for integers in handed_out.values()
-            for integer, following in _pairs(sorted({0, *integers}))
+            for integer, following in pairwise(sorted({0, *integers}))
         ]
         return Gaps(max(sizes, default=0), sum(sizes))
-
-
-def _pairs(integers: Sequence[int]) -> Iterable[tuple[int, int]]:
-    return zip(integers, integers[1:], strict=False)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from .book import Book, Mint
 
-CLIENTS = 14
+CLIENTS = 10
 TIMEOUT = 5.0
 """Seconds that a client waits for an answer."""
 
@@ -127,7 +127,7 @@ class Client:
             raise Failed("no connection") from None
         self._connections[address.netloc] = connection
         if response.status != 200:
-            raise Failed(str(response.status))
+            raise Failed(f"status {response.status}")
         document: dict[str, Any] = json.loads(body)
         return tuple(document["integers"]) if count is not None else (document["integer"],)
 

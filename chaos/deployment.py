@@ -1,6 +1,7 @@
 """`python -m chaos.deployment <endpoint> <stack> key=value…` deploys the program and prints its outputs as JSON.
 
-It is a process of its own, so that it can be killed at any moment. `CHAOS_DYNAMODB` is the endpoint of another DynamoDB.
+It is a process of its own, so that it can be killed at any moment. `CHAOS_DYNAMODB` is the endpoint of another
+DynamoDB.
 """
 
 import json

@@ -19,11 +19,16 @@ FEWEST = 3
 COUNTERS = ("integers", "orders")
 SETTINGS = {"counters": list(COUNTERS), "apiGateway": True}
 LEASES = (1, 20)
+"""A change makes the functions start afresh, so it happens at every third change of regions."""
+
 ATTEMPTS = 8
 """Deployments or runs of the coordinator until something must have healed."""
 
 KILL_EVERY = 1.0
 """Seconds between two kills of a function's process, on average."""
+
+STARTED = 4.0
+"""Seconds after which a function's process has certainly started."""
 
 
 class NotHealed(Exception):
@@ -74,13 +79,13 @@ class Events:
             except RunFailed as failure:
                 self.failed[what] += 1
                 said = str(failure)
+                self.say(f"{what} failed: {said[:200]}")
                 time.sleep(0.2)
                 continue
             self.runs += 1
             for restoration in self.book.restorations:
-                if restoration.ended == float("inf") and restoration.began <= began:
-                    if restoration.region not in pending:
-                        restoration.ended = time.monotonic()
+                if restoration.open and restoration.began <= began and restoration.region not in pending:
+                    restoration.ended = time.monotonic()
             if not pending - self.stack.proxy.faults.unreachable:
                 return
             said = f"pending: {', '.join(sorted(pending))}"
@@ -89,10 +94,8 @@ class Events:
 
     def _pending(self, reply: dict[str, Any]) -> set[str]:
         """Return the regions that the coordinator couldn't see to, from its reply or a deployment's outputs."""
-        pending = set(reply.get("pending") or ())
-        for counter in (reply.get("counters") or {}).values():
-            pending.update(counter.get("pending") or ())
-        return pending
+        counters: dict[str, dict[str, Any]] = reply.get("counters") or {}
+        return {region for part in (reply, *counters.values()) for region in part.get("pending") or ()}
 
     def _other_regions(self, keep: Sequence[str] = ()) -> list[str]:
         """Return other regions than now, or the same ones in another order. `keep` stay."""
@@ -115,7 +118,8 @@ class Events:
 
     def regions(self) -> None:
         """Regions come and go, and the lease changes."""
-        self.deploy(regions=self._other_regions(), lease=self.random.choice(LEASES))
+        lease = {"lease": self.random.choice(LEASES)} if self.random.random() < 0.3 else {}
+        self.deploy(regions=self._other_regions(), **lease)
         self.say(f"regions: {', '.join(self.wish['regions'])}")
 
     def killed_deployment(self) -> None:
@@ -216,10 +220,18 @@ class Events:
 
 
 def kill_functions(stack: Stack, random: Random, stop: Event) -> None:
-    """Kill a function's process now and then, until `stop`: a minting one, less often the coordinator's."""
+    """Kill a function's process now and then, until `stop`: a minting one, less often the coordinator's.
+
+    Only processes that have started: where one ends while it starts, ministack ends all processes of that function,
+    those that are starting too, and so on.
+    """
+    seen: dict[int, float] = {}
     while not stop.wait(random.expovariate(1 / KILL_EVERY)):
-        name = NAMES.coordinate_function if random.random() < 0.1 else NAMES.mint_function
-        processes = stack.functions(name)
-        if processes:
-            stack.kill(random.choice(processes))
+        minting, coordinating = (stack.functions(name) for name in (NAMES.mint_function, NAMES.coordinate_function))
+        now = time.monotonic()
+        seen = {process: seen.get(process, now) for process in (*minting, *coordinating)}
+        chosen = coordinating if random.random() < 0.1 else minting
+        started = [process for process in chosen if now - seen[process] > STARTED]
+        if started:
+            stack.kill(random.choice(started))
             stack.proxy.injected["functions killed"] += 1

@@ -47,8 +47,7 @@ async def read_message(reader: asyncio.StreamReader) -> Message:
 def refusal(error: str) -> Message:
     """Return DynamoDB's response that refuses a call with this error."""
     body = b'{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"injected by chaos"}' % error.encode()
-    head = (
-        b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
-        % len(body)
+    head = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(
+        body
     )
     return Message(head, body)

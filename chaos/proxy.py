@@ -62,18 +62,15 @@ class Proxy:
 
     async def _serve(self, caller: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         """Serve one connection."""
+        upstream = _Upstream()
         with suppress(OSError, EOFError, asyncio.CancelledError):
-            async with _Upstream() as upstream:
-                while True:
-                    answer = await self._answer(await read_message(caller), caller, upstream)
-                    if answer is None:
-                        break
-                    back.write(answer.head + answer.body)
-                    await back.drain()
-                    if answer.last:
-                        break
-        with suppress(OSError, RuntimeError, asyncio.CancelledError):
-            back.close()
+            while answer := await self._answer(await read_message(caller), caller, upstream):
+                back.write(answer.head + answer.body)
+                await back.drain()
+                if answer.last:
+                    break
+        upstream.close()
+        back.close()
 
     async def _answer(self, request: Message, caller: asyncio.StreamReader, upstream: "_Upstream") -> Message | None:
         """Return what the caller gets, None if that is the end of the connection."""
@@ -116,11 +113,9 @@ class _Upstream:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
 
-    async def __aenter__(self) -> "_Upstream":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for _, writer in self._kept.values():
+    def close(self) -> None:
+        """Close the connections."""
+        for _reader, writer in self._kept.values():
             writer.close()
 
     async def exchange(self, server: str, request: Message) -> Message:

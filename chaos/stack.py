@@ -1,4 +1,4 @@
-"""A stack of its own on a local AWS server of its own: deployments, the coordinator's runs, the functions' processes."""
+"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, the functions' processes."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,7 +156,7 @@ def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
                 os.environ["GLOBAL_INTEGERS_LOCAL"] = before
 
 
-def wait_until(condition: Any, seconds: float) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Wait until `condition()` is true. Return whether it became so in time."""
     ends = time.monotonic() + seconds
     while not condition():
