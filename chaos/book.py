@@ -109,13 +109,17 @@ class Book:
                 found.update((write.counter, integer) for integer in write.integers())
         return found
 
-    def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
-        """Return every integer that more requests got than writes to restored tables explain."""
+    def repeated(self) -> list[Duplicate]:
+        """Return every integer that several requests got."""
         holders: dict[tuple[str, int], list[Mint]] = defaultdict(list)
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)
-        return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1 + excepted[name]]
+        return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
+
+    def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
+        """Return every integer that more requests got than writes to restored tables explain."""
+        return [found for found in self.repeated() if len(found.mints) > 1 + excepted[found.counter, found.integer]]
 
     def gaps(self) -> Gaps:
         """Return the gaps of all counters."""

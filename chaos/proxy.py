@@ -45,10 +45,10 @@ class Proxy:
             started.set()
             await ended.wait()
             listener.close()
-            rest = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in rest:
-                task.cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
+            while rest := asyncio.all_tasks() - {asyncio.current_task()}:
+                for task in rest:
+                    task.cancel()
+                await asyncio.wait(rest)
 
         thread = Thread(target=lambda: loop.run_until_complete(run()), name="proxy", daemon=True)
         thread.start()

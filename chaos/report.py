@@ -21,7 +21,8 @@ def report(book: Book, proxy: Proxy, failed: Mapping[str, int], runs: int, secon
         f"failures: {book.failures.total():,}: {_counts(book.failures)}",
         f"gaps: the largest {gaps.largest:,}, skipped in total {gaps.skipped:,}",
         f"excepted: {excepted.total():,} integers minted in {len(book.restorations)} restored tables, each from its "
-        "restoration to the end of the coordinator's next run that began after it; nothing else is",
+        "restoration to the end of the coordinator's next run that began after it "
+        f"({len(book.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
         f"integers: {book.integers:,}: {book.single:,} one by one, {book.in_blocks:,} in blocks",
         *book.contradictions,
         *_shown(duplicates),

@@ -1,0 +1,104 @@
+"""`make chaos` in short: what it prints, its exit status, what it finds, and that nothing is left of it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from local.paths import ROOT
+from tests.local.machine import processes_of
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+FEW_EVENTS = "lost_table,restored_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable"
+
+
+def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
+    """Start it. Every process that it starts has the folder in its environment."""
+    program = f"import sys; {prepared}; from chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    start = ["-c", program] if prepared else ["-m", "chaos"]
+    return subprocess.Popen(
+        [sys.executable, *start, *options],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]:
+    with command(folder, *options, prepared=prepared) as process:
+        out, err = process.communicate(timeout=280)
+    return process.returncode, out, err
+
+
+def nothing_left(folder: Path) -> bool:
+    ends = time.monotonic() + 20
+    while processes_of(folder):
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
+    status, out, err = run(tmp_path, "--seed", "12", "--integers", "3000")
+
+    assert status == 0, out + err
+    assert err == ""
+    assert out.splitlines()[0] == "seed 12; 3,000 integers; without: nothing"
+    assert out.splitlines()[-1] == "duplicates: 0"
+    for line in ("requests", "failures", "gaps", "excepted", "faults"):
+        assert re.search(rf"^{line}: ", out, re.MULTILINE), line
+    single, blocks = (int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) (?:one by one|in blocks)", out))
+    assert single >= 600
+    assert single + blocks >= 3000
+    assert nothing_left(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
+    """The same run, but nothing is excepted: what a restored table repeats counts."""
+    only = "regions,lost_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable,kills,cuts"
+    blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
+
+    status, out, _ = run(tmp_path, "--seed", "12", "--integers", "300", "--without", only, prepared=blind)
+
+    assert status == 1
+    last = re.fullmatch(r"duplicates: ([0-9,]+)", out.splitlines()[-1])
+    assert last, out
+    assert int(last[1].replace(",", "")) > 0
+    assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
+
+
+def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
+    hurried = "import chaos.__main__ as it; it.LONGEST = 0"
+
+    status, out, _ = run(tmp_path, "--integers", "100000", "--without", f"regions,{FEW_EVENTS}", prepared=hurried)
+
+    assert status == 1
+    assert "fewer than 100,000 integers were minted\n" in out
+    assert "fewer than 20,000 integers were minted one by one\n" in out
+    assert out.endswith("duplicates: 0\n")
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
+    with command(tmp_path, "--without", FEW_EVENTS) as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert "deployed" in process.stdout.readline()
+        assert len(processes_of(tmp_path)) > 3
+
+        process.send_signal(sign)
+        process.communicate(timeout=60)
+
+    assert process.returncode != 0
+    assert nothing_left(tmp_path)
