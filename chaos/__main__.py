@@ -28,6 +28,7 @@ EVENTS = (
     "lost_table",
     "restored_table",
     "cut_off",
+    "leaving",
     "killed_deployment",
     "lost_layouts",
     "unreachable",

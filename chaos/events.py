@@ -122,6 +122,17 @@ class Events:
         self.deploy(regions=self._other_regions(), **lease)
         self.say(f"regions: {', '.join(self.wish['regions'])}")
 
+    def leaving(self) -> None:
+        """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
+        region = self._one_region()
+        others = [other for other in REGIONS if other != region]
+        before, self.wish["regions"] = self.wish["regions"], others[:FEWEST]
+        self.deploy(leaving=[region])
+        self._traffic(0.5, 1.5)
+        back = self.random.random() < 0.5
+        self.deploy(regions=before if back else self.wish["regions"], leaving=[])
+        self.say(f"{region} was leaving and {'came back' if back else 'was deleted'}")
+
     def killed_deployment(self) -> None:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
         before = self.wish["regions"]

@@ -15,7 +15,9 @@ from tests.local.machine import processes_of
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-FEW_EVENTS = "lost_table,restored_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable"
+FEW_EVENTS = (
+    "leaving,lost_table,restored_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable"
+)
 
 
 def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
@@ -66,7 +68,7 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
 
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
-    only = "regions,lost_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable,kills,cuts"
+    only = "regions,leaving,lost_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable,kills,cuts"
     blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
 
     status, out, _ = run(tmp_path, "--seed", "12", "--integers", "300", "--without", only, prepared=blind)
