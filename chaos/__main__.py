@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 from threading import Event, Thread
 
@@ -41,11 +42,11 @@ FAULTS = ("cuts", "throttles", "delays", "kills")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
     options = _options(arguments)
-    without = {*options.without.split(",")} - {""}
     seed = options.seed if options.seed is not None else Random().randrange(10**6)
-    print(f"seed {seed}; {options.integers:,} integers; without: {', '.join(sorted(without)) or 'nothing'}", flush=True)
+    named = [", ".join(names) or "none" for names in (options.events, options.faults)]
+    print(f"seed {seed}; {options.integers:,} integers; events: {named[0]}; faults: {named[1]}", flush=True)
     faults = Faults(Random(seed))
-    for name in {"cuts", "throttles", "delays"} & without:
+    for name in {"cuts", "throttles", "delays"} - set(options.faults):
         setattr(faults, name, 0)
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(faults, dynamodb)
@@ -63,15 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clients = [Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop) for n in range(CLIENTS)]
         killer = Thread(target=kill_functions, args=(stack, Random(seed), stop), daemon=True)
         with minting(clients, stop):
-            if "kills" not in without:
+            if "kills" in options.faults:
                 killer.start()
             try:
-                _let_happen(events, [name for name in EVENTS if name not in without], options.integers, began)
+                _let_happen(events, options.events, options.integers, began)
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
         faults.off()
         if not problems:
-            problems += _settled(events, "schedule" in without)
+            problems += _settled(events)
         failed, runs = events.failed, events.runs
     lines, duplicates = report(book, proxy, failed, runs, time.monotonic() - began)
     if book.integers < options.integers:
@@ -99,12 +100,11 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
             return
 
 
-def _settled(events: Events, without_schedule: bool) -> list[str]:
+def _settled(events: Events) -> list[str]:
     """Return which doors don't mint, now that nothing fails any more."""
     try:
         events.deploy()
-        if not without_schedule:
-            events.watch()
+        events.watch()
     except NotHealed as failure:
         return [f"not healed: {failure}"]
     client = Client(Book(), COUNTERS, lambda: (), Random(0), Event())
@@ -127,13 +127,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
     parser.add_argument("--seed", type=int, help="of all choices (default: another one each time)")
     parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least so many (default: %(default)s)")
-    parser.add_argument(
-        "--without",
-        default="",
-        metavar="NAME,…",
-        help=f"leave out faults and events: {', '.join((*FAULTS, *EVENTS))}",
-    )
+    for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
+        text = f"only these, separated by commas (default: {','.join(names)})"
+        parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)
     return parser.parse_args(arguments)
+
+
+def _chosen(names: Sequence[str], text: str) -> list[str]:
+    chosen = [name for name in text.split(",") if name]
+    unknown = sorted({*chosen} - {*names})
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
+    return chosen
 
 
 if __name__ == "__main__":

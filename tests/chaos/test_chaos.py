@@ -55,7 +55,7 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
 
     assert status == 0, out + err
     assert err == ""
-    assert out.splitlines()[0] == "seed 12; 3,000 integers; without: nothing"
+    assert out.startswith("seed 12; 3,000 integers; events: regions, ")
     assert out.splitlines()[-1] == "duplicates: 0"
     for line in ("requests", "failures", "gaps", "excepted", "faults"):
         assert re.search(rf"^{line}: ", out, re.MULTILINE), line
@@ -68,10 +68,11 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
 
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
-    only = "regions,leaving,lost_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable,kills,cuts"
     blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
 
-    status, out, _ = run(tmp_path, "--seed", "12", "--integers", "300", "--without", only, prepared=blind)
+    status, out, _ = run(
+        tmp_path, "--seed", "12", "--integers", "300", "--events", "restored_table", "--faults", "", prepared=blind
+    )
 
     assert status == 1
     last = re.fullmatch(r"duplicates: ([0-9,]+)", out.splitlines()[-1])
@@ -83,7 +84,7 @@ def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
 def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     hurried = "import chaos.__main__ as it; it.LONGEST = 0"
 
-    status, out, _ = run(tmp_path, "--integers", "100000", "--without", f"regions,{FEW_EVENTS}", prepared=hurried)
+    status, out, _ = run(tmp_path, "--integers", "100000", "--events", "", prepared=hurried)
 
     assert status == 1
     assert "fewer than 100,000 integers were minted\n" in out
@@ -91,9 +92,16 @@ def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     assert out.endswith("duplicates: 0\n")
 
 
+def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
+    status, _, err = run(tmp_path, "--events", "regions,lost_tabel")
+
+    assert status == 2
+    assert "lost_tabel: unknown; there is regions, lost_table, " in err
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
-    with command(tmp_path, "--without", FEW_EVENTS) as process:
+    with command(tmp_path, "--events", "regions") as process:
         assert process.stdout
         process.stdout.readline()
         assert "deployed" in process.stdout.readline()
