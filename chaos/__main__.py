@@ -11,11 +11,11 @@ from threading import Event, Thread
 
 from .book import Book
 from .clients import CLIENTS, Client, Failed, minting
-from .events import COUNTERS, REGIONS, Events, NotHealed, kill_functions
+from .events import COUNTERS, Events, NotHealed, kill_functions
 from .faults import Faults
 from .proxy import Proxy
 from .report import report
-from .stack import running_stack, wait_until
+from .stack import REGIONS, running_stack, wait_until
 
 INTEGERS = 100_000
 SINGLE = 5

@@ -9,10 +9,9 @@ from threading import Event, Thread
 from typing import Any
 
 from .book import Book, Restoration
-from .stack import HOME, NAMES, RunFailed, Stack
+from .stack import HOME, NAMES, REGIONS, RunFailed, Stack
 from .tables import Backup, back_up, lose, restore
 
-REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
 FEWEST = 3
 """Regions of a layout, at least."""
 

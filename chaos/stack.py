@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -25,9 +25,13 @@ from local.ports import any_free_port
 from .deployment import StackAws
 from .guard import end_services
 from .proxy import Proxy
+from .tables import lose, tables_of
 
 STACK = "dev"
 HOME = "us-east-1"
+REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
+"""All that may have a part in the stack."""
+
 NAMES = ResourceNames(f"global-integers-{STACK}")
 DEPLOYMENT_TIMEOUT = 600
 """Seconds."""
@@ -143,10 +147,11 @@ def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
             proxy.server = started.endpoint
             running_gateway(proxy.endpoint)
             stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb))
-            try:
-                yield stack
-            finally:
-                stack.end()
+            with _tables_of_its_own(stack) if dynamodb else nullcontext():
+                try:
+                    yield stack
+                finally:
+                    stack.end()
         finally:
             end_services()
             guard.communicate()  # it sees that its input has ended, and ends
@@ -154,6 +159,28 @@ def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
                 del os.environ["GLOBAL_INTEGERS_LOCAL"]
             else:
                 os.environ["GLOBAL_INTEGERS_LOCAL"] = before
+
+
+@contextmanager
+def _tables_of_its_own(stack: Stack) -> Generator[None]:
+    """Leave nothing in a DynamoDB that lives longer than the stack.
+
+    Raises:
+        SystemExit: it has tables of these names, of another stack or of a run that was killed.
+    """
+
+    def found() -> list[tuple[str, str]]:
+        clients = {region: stack.aws.client("dynamodb", region) for region in REGIONS}
+        return [(region, table) for region, client in clients.items() for table in tables_of(client, NAMES.prefix)]
+
+    if there := found():
+        listed = ", ".join(f"{region} {table}" for region, table in there)
+        raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
+    try:
+        yield
+    finally:
+        for region, table in found():
+            lose(stack.aws.client("dynamodb", region), table)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:

@@ -29,6 +29,12 @@ def lose(client: "DynamoDBClient", table: str) -> None:
     client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig=WAIT)
 
 
+def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
+    """Return the names of all tables that begin so."""
+    pages = client.get_paginator("list_tables").paginate()
+    return [name for page in pages for name in page["TableNames"] if name.startswith(prefix)]
+
+
 def restore(client: "DynamoDBClient", backup: Backup) -> None:
     """Make a table of the same name, which must not exist, with what the backup holds.
 

@@ -5,14 +5,17 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from chaos.stack import wait_until
+from chaos.tables import lose, tables_of
 from local.paths import ROOT
+from local.resources import Aws
 from tests.local.machine import processes_of
 
+PREFIX = "global-integers-dev"
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 FEW_EVENTS = (
@@ -42,12 +45,7 @@ def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]
 
 
 def nothing_left(folder: Path) -> bool:
-    ends = time.monotonic() + 20
-    while processes_of(folder):
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.1)
-    return True
+    return wait_until(lambda: not processes_of(folder), 20)
 
 
 def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
@@ -90,6 +88,43 @@ def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     assert "fewer than 100,000 integers were minted\n" in out
     assert "fewer than 20,000 integers were minted one by one\n" in out
     assert out.endswith("duplicates: 0\n")
+
+
+def test_it_runs_on_another_dynamodb_and_leaves_nothing_there(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
+    client = aws.client("dynamodb", "us-east-1")
+
+    with command(tmp_path, "--integers", "300", "--events", "regions") as process:
+        assert wait_until(lambda: "global-integers-dev-counters" in tables_of(client, PREFIX), 60)
+        out, err = process.communicate(timeout=200)
+
+    assert process.returncode == 0, out + err
+    assert tables_of(client, PREFIX) == []
+
+
+def test_another_dynamodb_with_such_tables_is_refused(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
+    client = aws.client("dynamodb", "eu-west-1")
+    client.create_table(
+        TableName="global-integers-dev-layouts",
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
+    )
+
+    status, _, err = run(tmp_path)
+
+    assert status == 1
+    assert err == (
+        "CHAOS_DYNAMODB must have no tables of these names; delete them: eu-west-1 global-integers-dev-layouts\n"
+    )
+    assert tables_of(client, PREFIX) == ["global-integers-dev-layouts"]
+    lose(client, "global-integers-dev-layouts")
+    assert nothing_left(tmp_path)
 
 
 def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
