@@ -31,6 +31,9 @@ TRIES = 6
 PAUSE = 0.05
 """Seconds after a failure: much shorter than Retry-After says."""
 
+AVOIDED = 1.0
+"""Seconds for which a client goes to other doors after a failure, if there are any."""
+
 Door = tuple[str, str, str]
 """Region, kind and URL."""
 
@@ -51,6 +54,8 @@ class Client:
     stop: Event
     only: str = ""
     """A region; empty for all of them."""
+    _failed: dict[Door, float] = field(default_factory=dict[Door, float])
+    """When a request to a door failed last."""
     _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
 
     def run(self) -> None:
@@ -63,9 +68,14 @@ class Client:
                 continue
             seen |= dict.fromkeys(doors)
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
-            self._request(self.random.choice(list(seen) if self.random.random() < LATE_CALLERS else doors))
+            self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else doors))
         for connection in self._connections.values():
             connection.close()
+
+    def _chosen(self, doors: Sequence[Door]) -> Door:
+        """Return one of the doors, if possible one that hasn't failed just now."""
+        now = time.monotonic()
+        return self.random.choice([door for door in doors if self._failed.get(door, 0) <= now - AVOIDED] or doors)
 
     def _request(self, door: Door) -> None:
         counter = self.random.choice(self.counters)
@@ -84,6 +94,7 @@ class Client:
             integers = self.mint(door[2], counter, count, headers)
         except Failed as failed:
             self.book.failed(str(failed))
+            self._failed[door] = time.monotonic()
             time.sleep(PAUSE)
             return None
         self.book.got(Mint(door[0], door[1], counter, integers, count is not None, began, time.monotonic()))
