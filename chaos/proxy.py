@@ -31,6 +31,8 @@ class Proxy:
         self.server = ""
         """The local server's URL, once it is known."""
         self._dynamodb = dynamodb
+        self._serving: set[asyncio.Task[None] | None] = set()
+        """Asyncio itself forgets a task that waits for the server while its caller has hung up."""
 
     @contextmanager
     def listening(self) -> Generator[None]:
@@ -62,13 +64,15 @@ class Proxy:
 
     async def _serve(self, caller: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         """Serve one connection."""
-        upstream = _Upstream()
+        upstream, task = _Upstream(), asyncio.current_task()
+        self._serving.add(task)
         with suppress(OSError, EOFError, asyncio.CancelledError):
             while answer := await self._answer(await read_message(caller), caller, upstream):
                 back.write(answer.head + answer.body)
                 await back.drain()
                 if answer.last:
                     break
+        self._serving.discard(task)
         upstream.close()
         back.close()
 

@@ -1,9 +1,13 @@
 """The proxy, between the minting function's own client and the local AWS server."""
 
+import gc
+import http.client
+import json
 import threading
+import time
 import uuid
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from typing import Any
@@ -58,6 +62,20 @@ def table(aws: Aws) -> Callable[[str], str]:
 def issued(aws: Aws, region: str, table: str) -> int:
     answer: Any = aws.client("dynamodb", region).get_item(TableName=table, Key={"counter": {"S": "orders"}})
     return int(answer["Item"]["issued"]["N"])
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
+    """Serve on a free port, and give out the URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def increment(table: str) -> dict[str, object]:
@@ -154,11 +172,8 @@ def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest
         def log_message(self, *_: Any, **__: Any) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
-        serving = threading.Thread(target=other.serve_forever, args=(0.05,))
-        serving.start()
-        other.daemon_threads = True
-        proxy = Proxy(Faults(Random(0), 0, 0, 0), f"http://127.0.0.1:{other.server_address[1]}")
+    with serving(Other) as other:
+        proxy = Proxy(Faults(Random(0), 0, 0, 0), other)
         with proxy.listening():
             monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
             monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ASIAOFAROLE")
@@ -166,9 +181,42 @@ def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest
             client = DynamoDB(REGION)
             answer = client.call("GetItem", {"TableName": "t"})
             client.close()
-        other.shutdown()
-        serving.join()
 
     assert answer == {"Item": {}}
     assert "Credential=test/" in heard[0]
     assert f"/{REGION}/dynamodb/aws4_request" in heard[0]
+
+
+def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
+    item = {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}
+    answer = json.dumps({"Attributes": item}).encode()
+    arrived, hung_up = threading.Event(), threading.Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            arrived.set()
+            hung_up.wait(10)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: Any, **__: Any) -> None:
+            """Say nothing."""
+
+    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    headers = {"Authorization": scope, "X-Amz-Target": "DynamoDB_20120810.UpdateItem"}
+    with serving(Slow) as server:
+        proxy = Proxy(Faults(Random(0), 0, 0, 0))
+        proxy.server = server
+        with proxy.listening():
+            caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
+            caller.request("POST", "/", json.dumps(increment("x-counters")), headers)
+            assert arrived.wait(10)
+            caller.close()
+            time.sleep(0.2)  # the proxy sees that
+            gc.collect()
+            hung_up.set()
+            assert wait_until(lambda: len(proxy.writes) == 1, 5)
+
+    assert list(proxy.writes[0].integers()) == [4]
