@@ -49,10 +49,9 @@ class Place(_Place):
         """Return `issued` as it is before the first mint of an epoch with this base: `first(base)` − stride."""
         return self.first(base) - self.stride
 
-    def highest_ceiling(self, base: int) -> int:
-        """Return this place's largest integer up to `MAX_INTEGER`, but at least `before(base)`."""
-        highest = MAX_INTEGER - (MAX_INTEGER - self.offset) % self.stride
-        return max(highest, self.before(base))
+    def ceiling(self, limit: int, base: int) -> int:
+        """Return this place's largest integer up to `limit`, but at least `before(base)`."""
+        return max(limit - (limit - self.offset) % self.stride, self.before(base))
 
 
 def places(regions: Sequence[str]) -> dict[str, Place]:

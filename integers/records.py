@@ -8,8 +8,11 @@ from typing import Any
 
 from .layouts import Layout
 
-STANDING_KEY = "/standing"
-"""The key of the record in the layouts table that has the regions of the last deployment."""
+RECORD_KEY = "/deployment"
+"""The key of the record in the layouts table, and of its copy in the mirror: what the last deployment asked for."""
+
+LEASE_KEY = "/lease"
+"""The key in the layouts table of the lease that keeps two runs of the schedule apart."""
 
 
 def layouts_key(counter: str) -> str:

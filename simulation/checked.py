@@ -1,47 +1,151 @@
-"""A world that notices what must never happen."""
+"""A world that notices what must never happen, and in which tables can be lost."""
 
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
-from coordinate.operations import FenceItem, Operation
+from coordinate.operations import Operation, WriteCopy, WriteRecord, WriteRegister
 
-from .world import World
+from .world import Layouts, Mirror, World
 
 
 class Duplicate(AssertionError):
     """An integer was minted twice."""
 
 
+class Unasked(AssertionError):
+    """A layout was begun that the last accepted deployment didn't ask for."""
+
+
+class FalseOwner(AssertionError):
+    """A region said something about an integer that isn't so."""
+
+
 @dataclass
 class CheckedWorld(World):
-    """A World that remembers every integer it has minted, and where."""
+    """A World that remembers every integer it has minted, and where.
 
-    minted: dict[int, str] = field(default_factory=dict[int, str])
+    What a restored table mints before a run has seen to it is excepted: no coordinator can know of the restoration
+    before it looks. Such integers are counted instead.
+    """
 
-    def mint(self, region: str) -> int | None:
+    minted: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    excepted: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    excused: int = 0
+    """How many integers of restored tables were minted before or after."""
+    restored: dict[str, int] = field(default_factory=dict[str, int])
+    """The regions whose integers are excepted, and when their table was restored."""
+    clock: int = 0
+    backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
+    """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
+
+    def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer.
 
         Raises:
             Duplicate: it was minted before.
         """
-        integer = super().mint(region)
+        self._back_up(region)
+        integer = super().mint(region, counter)
         if integer is not None:
-            if integer in self.minted:
-                raise Duplicate(f"{integer} was minted in {self.minted[integer]} and again in {region}")
-            self.minted[integer] = region
+            self._note(region, counter, integer)
         return integer
+
+    def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
+        """Mint a block.
+
+        Raises:
+            Duplicate: one of its integers was minted before.
+        """
+        self._back_up(region)
+        integers = super().mint_block(region, count, counter)
+        for integer in integers:
+            self._note(region, counter, integer)
+        return integers
+
+    def _note(self, region: str, counter: str, integer: int) -> None:
+        key = (counter, integer)
+        if region in self.restored:
+            self.excused += key in self.minted or key in self.excepted
+            self.excepted.add(key)
+            return
+        if key in self.minted:
+            raise Duplicate(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
+        self.excused += key in self.excepted
+        self.minted[key] = region
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation.
 
         Raises:
-            AssertionError: it fenced an epoch that nobody had decided to end. Once its headroom is minted,
-                such a region can't mint any more.
-            NoTable: a write to a region that has no table.
+            Unasked: it began a layout that nobody asks for.
         """
+        region = getattr(operation, "region", None)
+        match operation:
+            case WriteRegister() | WriteRecord():
+                self._back_up("layouts")
+            case WriteCopy():
+                self._back_up("mirror")
+            case _ if region is not None:
+                self._back_up(region)
+            case _:
+                self._back_up("mirror")
         held = super().carry_out(operation)
-        if held and isinstance(operation, FenceItem):
-            register, item = self.register, self.tables[operation.region].item
-            if register is None or register.next is None or (item is not None and register.epoch < item.epoch):
-                raise AssertionError("an epoch was fenced that nobody had decided to end")
+        if held and isinstance(operation, WriteRegister):
+            new, record = operation.new, self.layouts.record
+            known = operation.old is not None and operation.old.epoch == new.epoch
+            here = new.home == self.layouts.id and (record is None or record.home == self.layouts.id)
+            advanced = operation.old is not None and not known and operation.old.home == new.home
+            if here and advanced and (record is None or record.wish.regions != new.regions):
+                raise Unasked(f"{new.regions} begun, asked for is {record and record.wish.regions}")
         return held
+
+    def _back_up(self, name: str) -> None:
+        content = self._content(name)
+        kept = self.backups.setdefault(name, [])
+        if content is not None and (not kept or kept[-1] != content):
+            kept.append(content)
+
+    def _content(self, name: str) -> Any:
+        match name:
+            case "layouts":
+                return self.layouts.record, dict(self.layouts.registers)
+            case "mirror":
+                return self.mirror.record, dict(self.mirror.copies)
+            case _:
+                table = self.tables.get(name)
+                return {counter: kept.kept() for counter, kept in table.counters.items()} if table else None
+
+    def delete_table(self, region: str) -> None:
+        """Delete a region's table with all that is in it. Nothing minted there is excepted any more."""
+        super().delete_table(region)
+        self.restored.pop(region, None)
+
+    def lose(self, name: str, how: str, random: Random) -> None:
+        """Lose a table: a region's, `layouts`, or `mirror`.
+
+        Args:
+            name: which one.
+            how: `gone`, `recreated` (empty) or `restored` (to any earlier moment).
+            random: chooses the moment.
+        """
+        self._back_up(name)
+        content = random.choice(self.backups[name])
+        nothing: tuple[Any, dict[str, Any]] = (None, {})
+        match name:
+            case "layouts":
+                record, registers = content if how == "restored" else nothing
+                self.layouts = Layouts(self.new_id(name), record, dict(registers))
+                if self.without == "mirror: written before anything is done":
+                    record, copies = self.backups.get("mirror", [nothing])[-2:][0]
+                    self.mirror.copies = dict(copies)
+            case "mirror":
+                record, copies = content if how == "restored" else nothing
+                self.mirror = Mirror(self.new_id(name), record, dict(copies))
+            case _:
+                self.delete_table(name)
+                if how != "gone":
+                    self.make_table(name)
+                if how == "restored":
+                    self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
+                    self.restored[name] = self.clock

@@ -1,26 +1,32 @@
 """A coordinator that can be stopped between any two operations, so that it can race, be late or crash."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from coordinate.model import Register, Wish
 from coordinate.operations import Operation
-from coordinate.protocol import settle
 
 CarryOut = Callable[[Operation], Any]
+Steps = Generator[Sequence[Operation], Sequence[Any], Any]
 
 
 class Coordinator:
-    """One run of `settle`, an operation at a time. It crashes by never being asked to go on."""
+    """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
 
-    def __init__(self, wish: Wish, token: str, headroom: int, counter: str = "c") -> None:
-        self._steps = settle(counter, wish, token, headroom)
+    def __init__(self, steps: Steps, name: str = "") -> None:
+        """Begin.
+
+        Args:
+            steps: what it does: `settle`, `accept`, or a whole `run`.
+            name: what a reader calls it.
+        """
+        self.name = name
+        self._steps = steps
         self.todo: list[tuple[int, Operation]] = []
         """The operations of the present batch that are not carried out yet, each with its place in the batch."""
         self._answers: list[Any] = []
         self.ended = False
-        self.settled: Register | None = None
-        """The register that `settle` returned, once it has."""
+        self.result: Any = None
+        """What the run returned, once it has."""
         self._begin_batch(None)
 
     def step(self, carry_out: CarryOut, choose: Callable[[int], int] = lambda _: 0) -> None:
@@ -31,7 +37,7 @@ class Coordinator:
             choose: chooses among so many operations, which may be carried out in any order.
 
         Raises:
-            Refused: `settle` or `carry_out` refuses. The coordinator has ended then.
+            Refused: the run or `carry_out` refuses. The coordinator has ended then.
         """
         index, operation = self.todo.pop(choose(len(self.todo)))
         try:
@@ -53,11 +59,11 @@ class Coordinator:
         for _, operation in self.todo:
             carry_out(operation)
 
-    def finish(self, carry_out: CarryOut) -> Register | None:
-        """Go on to the end. Return the register that was settled."""
+    def finish(self, carry_out: CarryOut) -> Any:
+        """Go on to the end. Return the result."""
         while not self.ended:
             self.step(carry_out)
-        return self.settled
+        return self.result
 
     def _begin_batch(self, answers: list[Any] | None) -> None:
         try:
@@ -65,7 +71,7 @@ class Coordinator:
             while not batch:
                 batch = self._steps.send([])
         except StopIteration as stop:
-            self.ended, self.settled = True, stop.value
+            self.ended, self.result = True, stop.value
             return
         self.todo = list(enumerate(batch))
         self._answers = [None] * len(batch)

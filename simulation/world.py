@@ -1,54 +1,81 @@
-"""The tables in memory: the same operations, conditions and answers as on DynamoDB, for one counter.
+"""The tables in memory: the same operations, conditions and answers as on DynamoDB.
 
 `coordinate/store.py` and `mint/table.py` make the same writes on DynamoDB. tests/simulation/test_world.py
 runs random operations on both and compares every answer and every record.
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
-from coordinate.model import MAX_PAST, Item, Refused, Register
+from coordinate.model import MAX_PAST, Absent, Copy, Item, Record, RecordCopy, Register
 from coordinate.operations import (
-    CreateRegister,
+    CloseItem,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeTable,
     FenceItem,
     OpenItem,
     Operation,
     PlaceItem,
+    RaiseItem,
+    ReadCopy,
     ReadItem,
+    ReadRecord,
+    ReadRecordCopy,
     ReadRegister,
-    ReadStanding,
     RecordLayouts,
     RenewItem,
-    ReplaceRegister,
+    ScanCopies,
+    ScanItems,
+    ScanRegisters,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
 )
 
+from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 
 CONDITIONS = (
     "mint: below the ceiling",
-    "create: no register",
-    "create: regions stand",
-    "replace: unchanged",
-    "replace: regions stand",
+    "record: unchanged",
+    "record copy: unchanged",
+    "register: unchanged",
+    "register: record stands",
+    "copy: unchanged",
     "renew: that epoch",
     "renew: not being opened",
-    "record: newer",
+    "layouts: newer",
     "place: no item or the other's",
     "open: own token",
+    "raise: this epoch",
+    "raise: not fenced",
+    "raise: upwards",
     "fence: this epoch",
     "fence: not fenced",
     "fence: issued within",
+    "close: that epoch",
+    "close: not being opened",
+    "close: ceiling = issued in the same write",
 )
 """Every condition of every write, by name. Any one can be taken out, to see that it is needed."""
 
-
-class NoTable(Refused):
-    """A write to a region whose table does not exist: DynamoDB answers it with an error, and the store refuses."""
+RULES = (
+    "limit: no ceiling above it",
+    "identity: of a counters table",
+    "identity: of the layouts table",
+    "identity: of the mirror",
+    "mirror: written before anything is done",
+)
+"""What the protocol relies on besides conditions. Without one, the world lies: it gives ceilings without a limit,
+tells every table's id as that of the first one, or doesn't write the mirror."""
 
 
 @dataclass(slots=True)
-class Table:
-    """One region's counters table, as far as one counter is concerned."""
+class Counter:
+    """What one region's table has of one counter."""
 
     item: Item | None = None
     issued_in: dict[int, int] = field(default_factory=dict[int, int])
@@ -56,119 +83,226 @@ class Table:
     layouts: tuple[Layout, ...] = ()
     """The layouts recorded beside the item. Neither minting nor the protocol reads them."""
 
+    def kept(self) -> "Counter":
+        """Return a copy."""
+        return Counter(self.item, dict(self.issued_in), self.layouts)
+
+
+@dataclass(slots=True)
+class Table:
+    """One region's counters table."""
+
+    id: str
+    counters: dict[str, Counter] = field(default_factory=dict[str, Counter])
+
+
+@dataclass(slots=True)
+class Layouts:
+    """The layouts table."""
+
+    id: str
+    record: Record | None = None
+    registers: dict[str, Register] = field(default_factory=dict[str, Register])
+
+
+@dataclass(slots=True)
+class Mirror:
+    """The mirror."""
+
+    id: str
+    record: RecordCopy | None = None
+    copies: dict[str, Copy] = field(default_factory=dict[str, Copy])
+
 
 @dataclass
 class World:
-    """One counter's register, and the table of every region that has one.
+    """The layouts table and its mirror, and the table of every region that has one.
 
-    `without` names a condition that always holds, whatever is found.
+    `without` names a condition that always holds, whatever is found, or a rule that is broken.
     """
 
     without: str | None = None
-    standing: tuple[str, ...] | None = None
-    register: Register | None = None
+    layouts: Layouts = field(default_factory=lambda: Layouts("layouts 1"))
+    mirror: Mirror = field(default_factory=lambda: Mirror("mirror 1"))
     tables: dict[str, Table] = field(default_factory=dict[str, Table])
+    away: set[str] = field(default_factory=set[str])
+    """Regions that don't answer the coordinator. They mint all the same."""
+    numbers: Any = field(default_factory=lambda: count(2), repr=False)
 
     def __post_init__(self) -> None:
-        if self.without is not None and self.without not in CONDITIONS:
-            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS)}")
+        if self.without is not None and self.without not in CONDITIONS + RULES:
+            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS + RULES)}")
+
+    def new_id(self, name: str) -> str:
+        """Return an id that no table has had."""
+        return f"{name} {next(self.numbers)}"
 
     def make_table(self, region: str) -> None:
         """Make a region's table if there is none."""
         if region not in self.tables:
-            self.tables[region] = Table()
+            self.tables[region] = Table(self.new_id(region))
 
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it."""
         self.tables.pop(region, None)
 
-    def stand(self, regions: tuple[str, ...]) -> None:
-        """Record the regions that a deployment asks for, as `Store.stand` does."""
-        self.standing = regions
-
-    def mint(self, region: str) -> int | None:
+    def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer, as `CounterTable.mint` does. Return None if no item or no integer is left."""
-        table = self.tables.get(region)
-        if table is None or (item := table.item) is None:
-            return None
-        if not self._holds("mint: below the ceiling", item.issued < item.ceiling):
+        item = self._item(region, counter)
+        if item is None or not self._holds("mint: below the ceiling", item.issued < item.ceiling):
             return None
         integer = item.issued + item.stride
-        table.item = replace(item, issued=integer)
+        self.tables[region].counters[counter].item = replace(item, issued=integer)
         return integer
 
-    def carry_out(self, operation: Operation) -> Any:
-        """Carry out one operation and answer as `operations.py` says.
+    def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
+        """Mint a block, as `CounterTable.mint_block` does. Return no integers if fewer than `count` are left."""
+        item = self._item(region, counter)
+        if item is None:
+            return []
+        last = item.issued + count * item.stride
+        if not self._holds("mint: below the ceiling", last <= item.ceiling):
+            return []
+        self.tables[region].counters[counter].item = replace(item, issued=last)
+        return list(range(item.issued + item.stride, last + 1, item.stride))
 
-        Raises:
-            NoTable: a write to a region that has no table.
-        """
+    def _item(self, region: str, counter: str) -> Item | None:
+        table = self.tables.get(region)
+        kept = table.counters.get(counter) if table else None
+        return kept.item if kept else None
+
+    def carry_out(self, operation: Operation) -> Any:
+        """Carry out one operation and answer as `operations.py` says."""
         match operation:
-            case ReadStanding():
-                return self.standing
-            case ReadRegister():
-                return self.register
-            case ReadItem(region, _):
-                table = self.tables.get(region)
-                return None if table is None else table.item
-            case CreateRegister(register):
-                held = self._holds("create: no register", self.register is None)
-                held = held and self._holds("create: regions stand", self.standing == register.regions)
+            case DescribeLayouts():
+                return self._id("identity: of the layouts table", self.layouts.id)
+            case DescribeMirror():
+                return self._id("identity: of the mirror", self.mirror.id)
+            case ScanRegisters():
+                return dict(self.layouts.registers)
+            case ScanCopies():
+                return dict(self.mirror.copies)
+            case ReadRecord():
+                return self.layouts.record
+            case ReadRecordCopy():
+                return self.mirror.record
+            case ReadRegister(counter):
+                return self.layouts.registers.get(counter)
+            case ReadCopy(counter):
+                return self.mirror.copies.get(counter)
+            case WriteRecord(old, new):
+                held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
-                    self.register = register
+                    self.layouts.record = new
                 return held
-            case ReplaceRegister(old, new, standing):
-                held = self._holds("replace: unchanged", self.register == old)
-                held = held and self._holds("replace: regions stand", standing is None or self.standing == standing)
+            case WriteRegister(old, new, record):
+                return self._write_register(old, new, record)
+            case WriteRecordCopy(old, new):
+                held = self._holds("record copy: unchanged", self.mirror.record == old)
                 if held:
-                    self.register = new
+                    self.mirror.record = new
+                return held
+            case WriteCopy(old, new):
+                counter = new.register.counter
+                held = self._holds("copy: unchanged", self.mirror.copies.get(counter) == old)
+                if held:
+                    self.mirror.copies[counter] = new
                 return held
             case _:
-                table = self.tables.get(operation.region)
-                if table is None:
-                    raise NoTable(operation.region)
-                return self._write(table, operation)
+                return self._in_region(operation)
 
-    def _write(self, table: Table, operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | FenceItem) -> bool:
+    def _write_register(self, old: Register | None, new: Register, record: Record) -> bool:
+        stands = self.layouts.record
+        same = stands is not None and (stands.home, stands.number) == (record.home, record.number)
+        held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
+        held = held and self._holds("register: record stands", same)
+        if held:
+            self.layouts.registers[new.counter] = new
+        return held
+
+    def _in_region(self, operation: Any) -> Any:
+        if operation.region in self.away:
+            return Absent.AWAY
+        table = self.tables.get(operation.region)
+        if table is None:
+            return Absent.GONE
+        if isinstance(operation, DescribeTable):
+            return self._id("identity: of a counters table", table.id)
+        if isinstance(operation, ScanItems):
+            return {counter: kept.item for counter, kept in table.counters.items() if kept.item is not None}
+        kept = table.counters.get(operation.counter)
+        if isinstance(operation, ReadItem):
+            return kept.item if kept else None
+        return self._write(table.counters.setdefault(operation.counter, Counter()), operation)
+
+    def _write(
+        self,
+        kept: Counter,
+        operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | RaiseItem | FenceItem | CloseItem,
+    ) -> bool:
         match operation:
             case RecordLayouts(_, _, layouts):
-                newer = not table.layouts or table.layouts[-1].epoch < layouts[-1].epoch
-                held = self._holds("record: newer", newer)
+                newer = not kept.layouts or kept.layouts[-1].epoch < layouts[-1].epoch
+                held = self._holds("layouts: newer", newer)
                 if held:
-                    table.layouts = layouts
+                    kept.layouts = layouts
                 return held
             case PlaceItem(_, _, new, instead_of):
-                item = table.item
+                item = kept.item
                 free = item is None if instead_of is None else item is not None and item.opening == instead_of
                 held = self._holds("place: no item or the other's", free)
                 if held:
-                    table.item, table.issued_in = new, {}
+                    kept.item, kept.issued_in = new, {}
                 return held
             case _:
-                return table.item is not None and self._update(table, table.item, operation)
+                return kept.item is not None and self._update(kept, kept.item, operation)
 
-    def _update(self, table: Table, item: Item, operation: RenewItem | OpenItem | FenceItem) -> bool:
+    def _update(
+        self, kept: Counter, item: Item, operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
+    ) -> bool:
         match operation:
             case RenewItem(_, _, new, over):
                 held = self._holds("renew: that epoch", item.epoch == over)
                 held = held and self._holds("renew: not being opened", item.opening is None)
                 if held:
-                    table.item = new
-                    table.issued_in = _remembered(table.issued_in, over, new.epoch) | {over: item.issued}
+                    kept.item = replace(new, ceiling=self._limited(new.ceiling, new.stride))
+                    kept.issued_in = _remembered(kept.issued_in, over, new.epoch) | {over: item.issued}
             case OpenItem(_, _, token, ceiling):
                 held = self._holds("open: own token", item.opening == token)
                 if held:
-                    table.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
+                    ceiling = self._limited(ceiling, item.stride)
+                    kept.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
+            case RaiseItem(_, _, epoch, ceiling):
+                held = self._holds("raise: this epoch", item.epoch == epoch)
+                held = held and self._holds("raise: not fenced", not item.fenced)
+                held = held and self._holds("raise: upwards", item.ceiling < ceiling)
+                if held:
+                    kept.item = replace(item, ceiling=ceiling)
             case FenceItem(_, _, epoch, ceiling):
                 held = self._holds("fence: this epoch", item.epoch == epoch)
                 held = held and self._holds("fence: not fenced", not item.fenced)
                 held = held and self._holds("fence: issued within", item.issued <= ceiling)
                 if held:
-                    table.item = replace(item, ceiling=ceiling, fenced=True)
+                    kept.item = replace(item, ceiling=ceiling, fenced=True)
+            case CloseItem(_, _, over, epoch):
+                held = self._holds("close: that epoch", item.epoch == over)
+                held = held and self._holds("close: not being opened", item.opening is None)
+                if held:
+                    kept.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True)
+                    if over < epoch:
+                        kept.issued_in = _remembered(kept.issued_in, over, epoch) | {over: item.issued}
         return held
 
     def _holds(self, name: str, condition: bool) -> bool:
         return condition or name == self.without
+
+    def _id(self, name: str, id_: str) -> str:
+        return id_.split()[0] if name == self.without else id_
+
+    def _limited(self, ceiling: int, stride: int) -> int:
+        if self.without != "limit: no ceiling above it":
+            return ceiling
+        return MAX_INTEGER - (MAX_INTEGER - ceiling) % stride
 
 
 def _remembered(issued_in: dict[int, int], over: int, epoch: int) -> dict[int, int]:

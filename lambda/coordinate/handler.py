@@ -1,20 +1,21 @@
-"""The function's entry point: carries out a deployment's request, or creates counters."""
+"""The function's entry point: carries out a deployment, looks after what stands, or creates counters."""
 
 import os
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from integers.lattice import places
-
-from .journal import journal
-from .model import Refused, Register, Wish
-from .operations import ReadStanding
-from .protocol import settle
-from .refusals import nothing_deployed, superseded
-from .request import Request, request_of
-from .run import settle_all
+from .accept import Deployment, accept, finish
+from .journal import journal, warn_of_unknown
+from .model import Record, Refused
+from .protocol import Outcome, settle
+from .refusals import no_region, nothing_deployed
+from .report import note, nowhere, reply
+from .request import Create, Watch, request_of
+from .run import drive, settle_all
 from .store import Store
+from .survey import survey
 
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
@@ -25,71 +26,125 @@ class CoordinatorError(Exception):
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Carry out what the event asks for (`request.py` says what it may be), and report the counters' layouts.
+    """Carry out what the event asks for (`request.py` says what it may be), and report how the counters stand.
 
     Returns:
-        `counters`, the layout of each counter that was asked for; `created`, which of them are new, both in
-        the order of the request; and `registered`, how many counters were settled.
+        `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
+        regions that have yet to follow; and `registered`, how many counters there are. The schedule's run returns
+        `skipped` if another run is at work.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
-    if event.get("tf", {}).get("action") == "delete":
+    if event.get("tf", {}).get("action") == "delete":  # the end of an invocation of version 1
         return {}
     try:
-        return _coordinate(request_of(event), context)
+        request = request_of(event)
+        run = Run(context)
+        match request:
+            case Create(counters):
+                return run.create(counters)
+            case Watch():
+                return run.watch()
+            case _:
+                return run.deploy(request)
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
 
 
-def _coordinate(request: Request, context: Any) -> dict[str, Any]:
-    store = Store(os.environ["AWS_REGION"], os.environ["LAYOUTS_TABLE"], os.environ["COUNTERS_TABLE"])
-    token = secrets.token_hex(16)
-    if request.regions is None:  # create
-        if store.carry_out(ReadStanding()) is None:
-            raise nothing_deployed(", ".join(request.counters))
-        counters = list(request.counters)
-    else:
-        # From here on, no coordinator that was asked for other regions can decide a change, and a counter that
-        # is created gets these regions. So one scan of the registers finds every counter that must change.
-        store.stand(request.regions)
-        counters = list(dict.fromkeys((*request.counters, *(register.counter for register in store.registered()))))
-        unknown = sorted(set(request.floors) - set(counters))
-        if unknown:
-            raise Refused(
-                f"floors: there is no counter {', '.join(unknown)}; add it to counters, or remove it from floors."
-            )
+class Run:
+    """One run of the coordinator."""
 
-    def settlings() -> Any:
-        return (settle(name, Wish(request.regions, request.floors.get(name, 0)), token) for name in counters)
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._token = secrets.token_hex(8)
+        environment = os.environ
+        self._store = Store(
+            environment["AWS_REGION"],
+            environment["LAYOUTS_TABLE"],
+            environment["MIRROR_TABLE"],
+            environment["COUNTERS_TABLE"],
+        )
+        self._carry_out = journal(self._store.carry_out)
+        self._lease = self._store.lease(self._token)
 
-    settled, refused, all_begun = settle_all(
-        settlings(),
-        journal(store.carry_out),
-        lambda: context.get_remaining_time_in_millis() > RESERVE,
-    )
-    if refused:
-        raise Refused(_listed(refused))
-    if not all_begun:
-        again = "Send the request again" if request.regions is None else "Deploy again"
-        raise Refused(f"{len(settled)} of {len(counters)} counters are done; time ran out. {again} to continue.")
-    if request.regions is not None and (standing := store.carry_out(ReadStanding())) != request.regions:
-        raise superseded(standing)
-    registers = {register.counter: register for register in settled}
-    reported = [registers[counter] for counter in request.counters]
-    return {
-        "counters": {register.counter: _report(register) for register in reported},
-        "created": [register.counter for register in reported if register.born == token],
-        "registered": len(settled),
-    }
+    def deploy(self, deployment: Deployment) -> dict[str, Any]:
+        """Accept a deployment, and carry it out.
+
+        Raises:
+            Refused: it was refused, or a counter was, or no region of the layout answers, or time ran out.
+        """
+        record = drive(accept(deployment, _now()), self._carry_out)
+        assert record is not None  # noqa: S101 (a deployment makes the record)
+        self._lease.take_over()
+        try:
+            return self._carry_on(record, deployment)
+        finally:
+            self._lease.give_back()
+
+    def watch(self) -> dict[str, Any]:
+        """Carry out what was accepted, and mend what has come apart since.
+
+        Raises:
+            Refused: a counter was refused.
+        """
+        if not self._lease.take():
+            return {"skipped": "another run is at work"}
+        try:
+            record = drive(accept(None, _now()), self._carry_out)
+            return {} if record is None else self._carry_on(record, None)
+        finally:
+            self._lease.give_back()
+
+    def create(self, counters: tuple[str, ...]) -> dict[str, Any]:
+        """Create counters that don't exist, in the regions of the last deployment.
+
+        Raises:
+            Refused: nothing is deployed, a counter was refused, or time ran out.
+        """
+        if drive(accept(None, _now()), self._carry_out) is None:
+            raise nothing_deployed(", ".join(counters))
+        outcomes, all_begun = self._settle(counters, self._has_time)
+        if not all_begun:
+            raise Refused(f"{len(outcomes)} of {len(counters)} counters are done; time ran out. Send it again.")
+        return reply(outcomes, counters)
+
+    def _carry_on(self, record: Record, deployment: Deployment | None) -> dict[str, Any]:
+        looked = drive(survey(record, _now()), self._carry_out)
+        warn_of_unknown(looked.unknown)
+        done, all_begun = self._settle(looked.unsettled, lambda: self._has_time() and self._lease.kept())
+        outcomes = {**looked.settled, **done}
+        unmintable = nowhere(outcomes.values())
+        if not all_begun:
+            total = len(looked.settled) + len(looked.unsettled)
+            if deployment is not None:
+                raise Refused(
+                    f"{len(outcomes)} of {total} counters are done; time ran out. The schedule continues. Deploy "
+                    "again, now or when it has finished: only then is deleted what has left."
+                )
+            return {**reply(outcomes, ()), "unfinished": total - len(outcomes)}
+        if unmintable is not None and deployment is not None:
+            raise no_region(unmintable.counter, unmintable.regions)
+        drive(finish(record, note(outcomes, record) if unmintable is None else None), self._carry_out)
+        unknown = {"unknown": looked.unknown} if looked.unknown else {}
+        return {**reply(outcomes, record.wish.counters), **unknown}
+
+    def _settle(self, counters: Iterable[str], may_start: Callable[[], bool]) -> tuple[dict[str, Outcome], bool]:
+        settlings = (settle(counter, self._token, _now()) for counter in counters)
+        outcomes, refused, all_begun = settle_all(settlings, self._carry_out, may_start)
+        if refused:
+            raise Refused(_listed(refused))
+        return {outcome.register.counter: outcome for outcome in outcomes}, all_begun
+
+    def _has_time(self) -> bool:
+        return self._context.get_remaining_time_in_millis() > RESERVE
+
+
+def _now() -> int:
+    return int(time.time())
 
 
 def _listed(refused: list[Refused], most: int = 10) -> str:
     lines = list(dict.fromkeys(str(refusal) for refusal in refused))
     more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
     return "\n".join([*lines[:most], *more])
-
-
-def _report(register: Register) -> dict[str, Any]:
-    layout = {region: {"offset": p.offset, "stride": p.stride} for region, p in places(register.regions).items()}
-    return {"epoch": register.epoch, "base": register.base, "regions": layout}

@@ -1,13 +1,13 @@
-"""Logs each phase of each counter as one JSON line: created, decided, fenced, opened."""
+"""Logs each phase of each counter as one JSON line: created, put back, begun, joined, granted; and what is unknown."""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from .model import Register
-from .operations import CreateRegister, Operation, ReplaceRegister
+from .operations import Operation, WriteRegister
 
 
 def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
@@ -15,35 +15,36 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
 
     def carry_out_and_log(operation: Operation) -> Any:
         answer = carry_out(operation)
-        match operation:
-            case CreateRegister(register) if answer:
-                _write("created", register)
-            case ReplaceRegister(old, new) if answer:
-                _write(_phase(old, new), new)
-            case _:
-                pass
+        if isinstance(operation, WriteRegister) and answer:
+            _write(
+                "INFO",
+                phase=_phase(operation.old, operation.new),
+                counter=operation.new.counter,
+                epoch=operation.new.epoch,
+                base=operation.new.base,
+                limit=operation.new.limit,
+                regions=operation.new.regions,
+            )
         return answer
 
     return carry_out_and_log
 
 
-def _phase(old: Register, new: Register) -> str:
+def warn_of_unknown(counters: Mapping[str, Sequence[str]]) -> None:
+    """Log the counters that regions have and no register knows. They mint on, and are never begun again."""
+    for counter, regions in counters.items():
+        _write("WARN", phase="unknown", counter=counter, regions=list(regions))
+
+
+def _phase(old: Register | None, new: Register) -> str:
+    if old is None or old.home != new.home:
+        return "created" if new.epoch == 1 and old is None else "put back"
     if new.epoch > old.epoch:
-        return "fenced"
-    return "opened" if new.opened and not old.opened else "decided"
+        return "begun"
+    return "joined" if new.ids != old.ids else "granted"
 
 
-def _write(phase: str, register: Register) -> None:
-    line: dict[str, Any] = {
-        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "level": "INFO",
-        "phase": phase,
-        "counter": register.counter,
-        "epoch": register.epoch,
-        "base": register.base,
-        "regions": register.regions,
-    }
-    if register.next is not None:
-        line["next"] = {"regions": register.next.regions, "floor": register.next.floor}
+def _write(level: str, **fields: Any) -> None:
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # Lambda passes on a line of JSON unchanged (Lambda guide, "Using JSON log format").
-    sys.stderr.write(json.dumps(line) + "\n")
+    sys.stderr.write(json.dumps({"timestamp": timestamp, "level": level, **fields}) + "\n")

@@ -1,41 +1,94 @@
-"""The data of layouts: registers in the home region, items in every region."""
+"""The data of layouts: the record, registers and their copies in the home region, items in every region."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from integers.layouts import Layout
-
-HEADROOM = 10_000
-"""How many integers a region may still mint between its fence and the opening of the next epoch."""
 
 MAX_PAST = 40
 """How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
 
 
+class Absent(Enum):
+    """What a region answers with where it has no answer."""
+
+    AWAY = "away"
+    """No answer. A write may have been carried out all the same."""
+    GONE = "gone"
+    """There is no such table."""
+
+
 @dataclass(frozen=True, slots=True)
-class Next:
-    """The layout that was decided to follow. Nothing is minted below `floor` again; 0 means no floor."""
+class Wish:
+    """What a deployment asks for."""
 
     regions: tuple[str, ...]
-    floor: int = 0
+    """The layout, in order."""
+    leaving: tuple[str, ...]
+    """Regions that are out of the layout, but not deleted yet."""
+    counters: tuple[str, ...]
+    """The counters of the settings. Others exist too, and follow."""
+    floors: Mapping[str, int] = field(compare=False)
+    window: int
+    """How many integers a region may mint before the limit must be raised, at least."""
+    headroom: int
+    """How many integers a region may still mint between its fence and the next epoch."""
+    watch_minutes: int
+    """Minutes between two runs of the schedule."""
+    home: str
+    """The home region, and what tells its layouts table from a recreated one."""
+    first: str
+    """What `home` was at the first deployment, or empty if that is not known."""
+    text: str
+    """All of it as JSON. Two wishes are the same if their texts are."""
+
+    def floor(self, counter: str) -> int:
+        """Return the counter's floor, below which it never mints again; 0 if it has none."""
+        return self.floors.get(counter, self.floors.get("*", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the last accepted deployment asked for. `home` and `number` identify it."""
+
+    home: str
+    """The id of the layouts table in which it was written. In another table, it proves nothing."""
+    number: int
+    """Deployments are numbered 1, 2, 3, …."""
+    follows: int
+    """The number that the deployment's preview read, 0 if there was none."""
+    asked: int
+    """When it was asked for, in seconds since 1970."""
+    wish: Wish
+    settled: bool = False
+    """Whether every counter has the layout that was asked for, in every region that answers."""
+    report: str = ""
+    """What stands, as JSON, for the next preview."""
+    restored: bool = False
+    """Whether it was put back from the mirror, and not every register yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One counter's layout, which every coordinator follows. Epochs count from 1.
-
-    `born` is the token of the coordinator that created the register. It tells apart two registers of the
-    same counter if the stack was destroyed and deployed again in between.
-    """
+    """One counter's layout, which every coordinator follows. Epochs count from 1."""
 
     counter: str
+    home: str
+    """The id of the layouts table in which it was written. In another table, it proves nothing."""
     epoch: int
     regions: tuple[str, ...]
+    ids: tuple[str | None, ...]
+    """The id of each region's counters table, once the region may have been given integers in this epoch."""
     base: int
-    born: str
-    opened: bool = False
-    next: Next | None = None
+    limit: int
+    """The largest integer that any region may mint in this epoch. It is only ever raised."""
+    window: int
+    """How many integers a region gets when the limit is raised."""
+    granted: int
+    """When the limit was set, in seconds since 1970. 0: the register is one of version 1, which had no limit."""
     past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The last `MAX_PAST` layouts before this one, the oldest first. `born` and `epoch` determine them."""
+    """The last `MAX_PAST` layouts before this one, the oldest first. `home` and `epoch` determine them."""
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
@@ -44,11 +97,30 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A register as it stands in the mirror, with the id of the mirror's table in which it was written."""
+
+    register: Register
+    mirror: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCopy:
+    """The record as it stands in the mirror, with the id of the mirror's table in which it was written.
+
+    It is written after the copies of all registers, so it proves that the mirror is whole.
+    """
+
+    record: Record
+    mirror: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One counter in one region's table. It alone decides what is minted there.
 
-    `opening` is the token of the coordinator that placed the item in a table that had none. Such an
-    item can't mint, because its ceiling is what was issued, until the same token opens it.
+    `opening` is the token of the run that placed the item. Such an item can't mint, because its ceiling is what
+    was issued, until it is opened by that token.
     """
 
     issued: int
@@ -57,18 +129,6 @@ class Item:
     epoch: int
     fenced: bool = False
     opening: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a coordinator is asked to do for one counter.
-
-    If `regions` is None, the counter must only exist, in the regions of the last deployment. A `floor` of 0
-    means no floor.
-    """
-
-    regions: tuple[str, ...] | None
-    floor: int = 0
 
 
 class Refused(Exception):

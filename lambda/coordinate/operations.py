@@ -1,19 +1,58 @@
 """What the protocol may do to the tables. Each operation is one read or one conditional write.
 
-The protocol only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory.
-The answer of a conditional write is whether its condition held. If it didn't, nothing was changed.
+The protocol only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory. The answer
+of a conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
+also be answered by `Absent`. The home region must answer.
 """
 
 from dataclasses import dataclass
 
 from integers.layouts import Layout
 
-from .model import Item, Register
+from .model import Copy, Item, Record, RecordCopy, Register
 
 
 @dataclass(frozen=True, slots=True)
-class ReadStanding:
-    """Read the regions that the last deployment asked for. Answer: the regions, or None before the first deployment."""
+class DescribeLayouts:
+    """Describe the layouts table. Answer: its id. What was read or written before was read or written in that table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeMirror:
+    """Describe the mirror. Answer: its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """Describe a region's counters table. Answer: its id."""
+
+    region: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord:
+    """Read the record. Answer: the Record, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecord:
+    """Write the record. Condition: it is still `old`."""
+
+    old: Record | None
+    new: Record
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecordCopy:
+    """Read the mirror's copy of the record. Answer: the RecordCopy, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecordCopy:
+    """Write the mirror's copy of the record. Condition: it is still `old`."""
+
+    old: RecordCopy | None
+    new: RecordCopy
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,35 +63,51 @@ class ReadRegister:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateRegister:
-    """Create a counter's register.
+class WriteRegister:
+    """Write a counter's register.
 
-    Condition: the counter has no register, and the last deployment asked for the register's regions.
-    Without the second half, a counter that is created during a change of layout could miss the change.
+    Condition: it is still `old`, and the record has the home and the number of `record`. Without the second half,
+    a run of an earlier deployment could begin a layout that nobody asks for any more.
     """
 
-    register: Register
+    old: Register | None
+    new: Register
+    record: Record
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceRegister:
-    """Replace a counter's register.
+class ReadCopy:
+    """Read the mirror's copy of a register. Answer: the Copy, or None."""
 
-    Condition: the register is still `old`, and the last deployment asked for `standing`, if that is given.
-    Without the second half, a coordinator of an earlier deployment could decide a change.
-    """
+    counter: str
 
-    old: Register
-    new: Register
-    standing: tuple[str, ...] | None = None
+
+@dataclass(frozen=True, slots=True)
+class WriteCopy:
+    """Write the mirror's copy of a register. Condition: it is still `old`."""
+
+    old: Copy | None
+    new: Copy
 
 
 @dataclass(frozen=True, slots=True)
 class ReadItem:
-    """Read a counter's item in one region. Answer: the Item, or None if there is no item or no table."""
+    """Read a counter's item in one region. Answer: the Item, or None."""
 
     region: str
     counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayouts:
+    """Record all layouts so far in a region, so that it can say which region owns an integer.
+
+    Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
+    """
+
+    region: str
+    counter: str
+    layouts: tuple[Layout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +125,10 @@ class RenewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLayouts:
-    """Record all layouts so far in a region, so that it can say which region owns an integer.
-
-    Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
-    """
-
-    region: str
-    counter: str
-    layouts: tuple[Layout, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PlaceItem:
     """Put a closed item, which can't mint.
 
-    Condition: there is no item. If `instead_of` is given, it is instead: the run with that token is opening the item.
+    Condition: there is no item. If `instead_of` is given, it is instead: the item is being opened by that token.
     """
 
     region: str
@@ -96,11 +139,21 @@ class PlaceItem:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """Let a placed item mint. Condition: `token` placed it."""
+    """Let a placed item mint. Condition: it is being opened by `token`."""
 
     region: str
     counter: str
     token: str
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseItem:
+    """Raise the ceiling. Condition: the item is of this epoch, it isn't fenced, and its ceiling is lower."""
+
+    region: str
+    counter: str
+    epoch: int
     ceiling: int
 
 
@@ -117,15 +170,57 @@ class FenceItem:
     ceiling: int
 
 
+@dataclass(frozen=True, slots=True)
+class CloseItem:
+    """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
+
+    `over` is not later than `epoch`. Condition: the item is of the epoch `over`, and it isn't being opened.
+    """
+
+    region: str
+    counter: str
+    over: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRegisters:
+    """Read all registers. Answer: the registers by counter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCopies:
+    """Read the mirror's copies of all registers. Answer: the copies by counter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanItems:
+    """Read the items of all counters in one region. Answer: the items by counter."""
+
+    region: str
+
+
 Operation = (
-    ReadStanding
+    ScanRegisters
+    | ScanCopies
+    | ScanItems
+    | DescribeLayouts
+    | DescribeMirror
+    | DescribeTable
+    | ReadRecord
+    | WriteRecord
+    | ReadRecordCopy
+    | WriteRecordCopy
     | ReadRegister
-    | CreateRegister
-    | ReplaceRegister
+    | WriteRegister
+    | ReadCopy
+    | WriteCopy
     | ReadItem
-    | RenewItem
     | RecordLayouts
+    | RenewItem
     | PlaceItem
     | OpenItem
+    | RaiseItem
     | FenceItem
+    | CloseItem
 )

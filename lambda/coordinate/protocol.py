@@ -1,215 +1,289 @@
-"""Changes the layout of one counter while every region goes on minting.
+"""Changes the layout of one counter while every region that answers goes on minting.
 
 `settle` decides and does no I/O. It yields batches of operations and is sent their answers. The operations
 of a batch may be carried out in any order, or at the same time. Every write is conditional, so `settle` may
 stop anywhere and be run again, and several runs may race: the register decides, and all of them carry out
 the same change.
 
+The rule is that an epoch's base lies above all that was minted before: above the ceiling of every region that was
+fenced, and above the limit for every one that wasn't.
+
 docs/layouts.md says why no integer is minted twice. tests/simulation/ searches for a counterexample, and has
 transcripts of whole runs.
 """
 
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from integers.lattice import lowered_ceiling, places
+from integers.lattice import MAX_INTEGER, lowered_ceiling
 
-from .model import HEADROOM, MAX_PAST, Item, Next, Refused, Register, Wish
+from . import plan as steps
+from .model import MAX_PAST, Absent, Copy, Item, Record, Refused, Register
 from .operations import (
-    CreateRegister,
+    CloseItem,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeTable,
     FenceItem,
     OpenItem,
     Operation,
     PlaceItem,
+    RaiseItem,
+    ReadCopy,
     ReadItem,
+    ReadRecord,
+    ReadRecordCopy,
     ReadRegister,
-    ReadStanding,
     RecordLayouts,
     RenewItem,
-    ReplaceRegister,
+    WriteCopy,
+    WriteRegister,
 )
-from .refusals import lost, lost_register, newer, nothing_deployed, superseded
+from .plan import Change, Conflict, End, Give, Place, Settled, Stay, closed, granted, plan, wanted_items
+from .refusals import ahead, lost_home, lost_register, no_region, nothing_deployed, used_up
 
-Steps = Generator[Sequence[Operation], Sequence[Any], None]
+Steps = Generator[Sequence[Operation], Sequence[Any], Any]
+
+ROUNDS = 100
+"""How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
 
 
-def settle(
-    counter: str, wish: Wish, token: str, headroom: int = HEADROOM
-) -> Generator[Sequence[Operation], Sequence[Any], Register]:
-    """Do for `counter` what `wish` asks.
+ATTEMPTS = 5
+"""How often a fence is tried while the region goes on minting past it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a counter stands: its register, the regions that have yet to follow, and whether this run created it."""
+
+    register: Register
+    pending: tuple[str, ...]
+    created: bool = False
+
+
+def settle(counter: str, run: str, now: int) -> Generator[Sequence[Operation], Sequence[Any], Outcome]:
+    """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
 
     Args:
         counter: its name.
-        wish: the regions and the floor that it is to have.
-        token: a random string, which no other run has.
-        headroom: how many integers a region may still mint between its fence and the next epoch's opening.
+        run: a random string, which no other run has.
+        now: seconds since 1970.
 
     Returns:
-        The register as it is then.
+        The register as it is then, and the regions that didn't answer.
 
     Raises:
         Refused: it needs an operator to continue.
     """
-    while True:
-        register = yield from _one(ReadRegister(counter))
-        if register is None:
-            yield from _create(counter, wish, token)
-        elif not register.opened:
-            yield from _open(register, token)
-        elif wish.regions is None:
-            return register
-        elif register.next is not None:
-            yield from _fence(register, wish, headroom)
-        else:
-            items = yield from _check_items(register, may_be_lost=wish.floor > register.base)
-            if items is None:
-                continue
-            if register.regions == wish.regions and wish.floor <= register.base and not _any_fenced(items):
-                return register
-            yield from _decide(register, Next(wish.regions, wish.floor))
+    created = False
+    for number in range(ROUNDS):
+        token = f"{run}/{number}"  # no two items are ever placed under one token
+        register, record, copy = yield [ReadRegister(counter), ReadRecord(), ReadCopy(counter)]
+        home, mirror = yield [DescribeLayouts(), DescribeMirror()]  # after the reads, so it is these tables' content
+        if record is None or record.home != home:
+            raise nothing_deployed(counter) if record is None else lost_home(home)
+        if register is None or register.home != home:
+            if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
+                yield [WriteRegister(register, replace(copy.register, home=home), record)]
+            elif register is not None and not register.home and not register.granted:
+                yield from _adopt(register, record, home)
+            else:
+                created = (yield from _begin(counter, register, copy, record, home, now)) or created
+            continue
+        if copy != Copy(register, mirror):
+            yield [WriteCopy(copy, Copy(register, mirror))]
+            continue  # it is acted by only when both are as they should be
+        items, ids = yield from _look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
+        match plan(register, record, items, ids, now):
+            case Settled(pending):
+                return Outcome(register, pending, created)
+            case Conflict(region, item):
+                if (yield from _one(ReadRegister(counter))) != register:
+                    continue  # another run was faster, and what it has given is no conflict
+                if record.wish.floor(counter) <= register.base:
+                    raise ahead(register, region, item)
+                yield from _advance(register, record, items, now, beyond_floor=True)
+            case Stay():
+                raise no_region(counter, record.wish.regions)
+            case End():
+                yield from _advance(register, record, items, now)
+            case Place(regions):
+                yield from _place(register, regions, items, token)
+            case Change(changed):
+                yield [WriteRegister(register, changed, record)]
+            case Give() as give:
+                yield from _give(register, give, items)
+    raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
 
 
-def _create(counter: str, wish: Wish, token: str) -> Steps:
-    """Create the counter's register, unless a region's item shows that it had one."""
-    standing: tuple[str, ...] | None = yield from _one(ReadStanding())
-    if standing is None:
-        raise nothing_deployed(counter)
-    if wish.regions not in (None, standing):
-        raise superseded(standing)
-    items = yield [ReadItem(region, counter) for region in standing]
-    found = [region for region, item in zip(standing, items, strict=True) if item is not None]
-    if not found:
-        register = Register(counter, 1, standing, base=max(1, wish.floor), born=token)
-        yield from _one(CreateRegister(register))
-    elif (yield from _one(ReadRegister(counter))) is None:
-        raise lost_register(counter, found)
+def _look(
+    regions: Iterable[str], counter: str
+) -> Generator[Sequence[Operation], Sequence[Any], tuple[steps.Items, steps.Ids]]:
+    """Return every region's item, and then the id of its table."""
+    names = tuple(dict.fromkeys(regions))
+    items = yield [ReadItem(region, counter) for region in names]
+    ids = yield [DescribeTable(region) for region in names]
+    return dict(zip(names, items, strict=True)), dict(zip(names, ids, strict=True))
 
 
-def _open(register: Register, token: str) -> Steps:
-    """Write this epoch's item in every region, then mark the register as opened.
+def _begin(
+    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+) -> Generator[Sequence[Operation], Sequence[Any], bool]:
+    """Create a counter's register, and return whether this run has.
 
-    An item of an earlier epoch is renewed with one write. If there is none, a late coordinator of a past
-    epoch may be about to put its own into the same new or recreated table. So an item is first placed
-    closed, with this run's token, and opened only if the register is still the same after that.
+    If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
     """
-    counter, epoch, base = register.counter, register.epoch, register.base
-    wanted = {
-        region: Item(place.before(base), place.stride, place.highest_ceiling(base), epoch)
-        for region, place in places(register.regions).items()
-    }
-    done = yield [
-        *(RenewItem(region, counter, item, over=epoch - 1) for region, item in wanted.items()),
-        *(RecordLayouts(region, counter, register.layouts) for region in wanted),
-    ]
-    rest = [region for region, renewed in zip(wanted, done, strict=False) if not renewed]
-    found = yield [ReadItem(region, counter) for region in rest]
-    placing: list[PlaceItem] = []
-    older: list[RenewItem] = []
-    for region, item in zip(rest, found, strict=True):
-        if item is None or item.opening is not None:
-            closed = replace(wanted[region], ceiling=wanted[region].issued, fenced=True, opening=token)
-            placing.append(PlaceItem(region, counter, closed, item.opening if item else None))
-        elif item.epoch > epoch:
-            yield from _unless_changed(register, newer(register, region, item))
-            return
-        elif item.epoch < epoch:  # the region had left and is back, or its table was restored
-            older.append(RenewItem(region, counter, wanted[region], over=item.epoch))
-    if older and not all((yield older)):
-        return  # another coordinator was faster: start over
-    if placing:
-        yield placing
-        if (yield from _one(ReadRegister(counter))) != register:
-            return
-        opened = yield [OpenItem(place.region, counter, token, wanted[place.region].ceiling) for place in placing]
-        if not all(opened):
-            return
-    yield from _one(ReplaceRegister(register, replace(register, opened=True)))
+    wish = record.wish
+    items, _ = yield from _look((*wish.regions, *wish.leaving), counter)
+    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    past = [known for known in (register, copy.register if copy else None) if known is not None]
+    floor = wish.floor(counter)
+    if (found or past or not (yield from _whole(record))) and not floor:
+        raise lost_register(counter, list(found))
+    bounds = yield from _fence(counter, found, 0, wish.headroom)
+    ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
+    base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
+    epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
+    if base > MAX_INTEGER:
+        raise used_up(
+            counter, [region for region, ceiling in zip(found, ceilings, strict=True) if ceiling == MAX_INTEGER]
+        )
+    new = _register(counter, home, epoch, record, base, now)
+    return (yield [WriteRegister(register, new, record)])[0]
 
 
-def _check_items(
-    register: Register, *, may_be_lost: bool
-) -> Generator[Sequence[Operation], Sequence[Any], list[Item | None] | None]:
-    """Check and return every region's item. Return None if the register has changed in the meantime."""
-    items = yield [ReadItem(region, register.counter) for region in register.regions]
-    for region, item in zip(register.regions, items, strict=True):
-        refusal = _wrong_item(register, region, item, may_be_lost=may_be_lost)
-        if refusal is not None:
-            yield from _unless_changed(register, refusal)
-            return None
-    return list(items)
-
-
-def _decide(register: Register, following: Next) -> Steps:
-    """Write the next layout into the register. All its regions must answer first."""
-    items = yield [ReadItem(region, register.counter) for region in following.regions]
-    for region, item in zip(following.regions, items, strict=True):
-        if item is not None and item.epoch > register.epoch:
-            yield from _unless_changed(register, newer(register, region, item))
-            return
-    decided = yield from _one(ReplaceRegister(register, replace(register, next=following), following.regions))
-    standing = yield from _one(ReadStanding())
-    if not decided and standing != following.regions:
-        raise superseded(standing)
-
-
-def _fence(register: Register, wish: Wish, headroom: int) -> Steps:
-    """Fence every region of this epoch, then begin the next epoch above all ceilings."""
-    following = register.next
-    assert following is not None  # noqa: S101 (the caller has seen it)
-    if wish.floor > max(register.base, following.floor):  # so an operator can continue although a table is lost
-        raised = replace(following, floor=wish.floor)
-        yield from _one(ReplaceRegister(register, replace(register, next=raised)))
-        return
-    items = yield [ReadItem(region, register.counter) for region in register.regions]
-    ceilings: list[int] = []
-    fences: list[FenceItem] = []
-    for region, item in zip(register.regions, items, strict=True):
-        refusal = _wrong_item(register, region, item, may_be_lost=following.floor > register.base)
-        if refusal is not None:
-            yield from _unless_changed(register, refusal)
-            return
-        if item is None or item.opening is not None:
-            continue  # the table is lost, and the floor covers it; an item that is being opened can't mint
-        if item.fenced:
-            ceilings.append(item.ceiling)
-        else:
-            ceiling = lowered_ceiling(item.issued, item.stride, item.ceiling, headroom)
-            fences.append(FenceItem(region, register.counter, item.epoch, ceiling))
-    if fences and not all((yield fences)):
-        return  # another coordinator fenced it, or it has minted past the ceiling: start over
-    ceilings += [fence.ceiling for fence in fences]
-    base = max(register.base, following.floor, *(ceiling + 1 for ceiling in ceilings))
-    after = Register(
-        register.counter, register.epoch + 1, following.regions, base, register.born, past=register.layouts[-MAX_PAST:]
-    )
-    yield from _one(ReplaceRegister(register, after))
-
-
-def _wrong_item(register: Register, region: str, item: Item | None, *, may_be_lost: bool) -> Refused | None:
-    """Return what is wrong with a region's item in an opened epoch, if anything."""
-    if item is not None and item.epoch > register.epoch:
-        return newer(register, region, item)
-    if may_be_lost:
-        return None
-    if item is None or item.opening is not None or item.epoch < register.epoch:
-        return lost(register, region, item)
-    return None
-
-
-def _any_fenced(items: Sequence[Item | None]) -> bool:
-    """Return whether an item is fenced although nothing was decided to follow.
-
-    Then the register was restored to a time before the decision. A new epoch repairs that.
-    """
-    return any(item is not None and item.fenced for item in items)
-
-
-def _unless_changed(register: Register, refusal: Refused) -> Steps:
-    """Refuse if the register is unchanged. If it has changed, what was found wrong may be right by now."""
-    if (yield from _one(ReadRegister(register.counter))) == register:
-        raise refusal
+def _whole(record: Record) -> Generator[Sequence[Operation], Sequence[Any], bool]:
+    """Return whether a counter without a register is a new one, since every register is where it should be."""
+    if not record.restored:
+        return True
+    copy = yield from _one(ReadRecordCopy())
+    return copy is not None and copy.mirror == (yield from _one(DescribeMirror()))
 
 
 def _one(operation: Operation) -> Generator[Sequence[Operation], Sequence[Any], Any]:
     return (yield [operation])[0]
+
+
+def _adopt(register: Register, record: Record, home: str) -> Steps:
+    """Take over a register of version 1. Its regions have no limit, so that all of them must answer once."""
+    _, ids = yield from _look(register.regions, register.counter)
+    known = tuple(None if isinstance(id_, Absent) else id_ for id_ in (ids[region] for region in register.regions))
+    if None in known:
+        raise used_up(register.counter, [region for region in register.regions if isinstance(ids[region], Absent)])
+    yield [WriteRegister(register, replace(register, home=home, ids=known), record)]
+
+
+def _register(
+    counter: str, home: str, epoch: int, record: Record, base: int, now: int, ids: Mapping[str, str] | None = None
+) -> Register:
+    """Return the register of an epoch that begins."""
+    regions, window = record.wish.regions, record.wish.window
+    empty = Register(counter, home, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0)
+    return granted(empty, base - 1, window, now)
+
+
+def _place(register: Register, regions: Sequence[str], items: steps.Items, token: str) -> Steps:
+    """Put a closed item where there is none. It can't mint before the register names its table, and it is opened."""
+    wanted = wanted_items(register)
+    yield [
+        PlaceItem(region, register.counter, closed(wanted[region], token), _token(items[region])) for region in regions
+    ]
+
+
+def _token(item: Item | Absent | None) -> str | None:
+    return item.opening if isinstance(item, Item) else None
+
+
+def _give(register: Register, give: Give, items: steps.Items) -> Steps:
+    """Give regions what the register says, and close those that leave.
+
+    The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
+    """
+    counter, wanted = register.counter, wanted_items(register)
+    told = [*give.renew, *give.open, *give.close]
+    answers = yield [RecordLayouts(region, counter, register.layouts) for region in told]
+    here = {region for region, answer in zip(told, answers, strict=True) if not isinstance(answer, Absent)}
+    writes: list[Operation] = []
+    for region, item in items.items():
+        if not isinstance(item, Item):
+            continue
+        if region in give.raise_:
+            writes.append(RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
+        elif region not in here:
+            continue
+        elif region in give.renew:
+            writes.append(RenewItem(region, counter, wanted[region], over=item.epoch))
+        elif region in give.open and item.opening is not None:
+            writes.append(OpenItem(region, counter, item.opening, wanted[region].ceiling))
+        elif region in give.close:
+            writes.append(_closing(region, counter, item, register.epoch))
+    yield writes
+
+
+def _closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
+    """Return the write that closes an item at an epoch, for good. Nothing that is under way can open it any more."""
+    if item.opening is None:
+        return CloseItem(region, counter, over=item.epoch, epoch=epoch)
+    return PlaceItem(region, counter, replace(item, epoch=epoch, opening=None), instead_of=item.opening)
+
+
+def _advance(register: Register, record: Record, items: steps.Items, now: int, *, beyond_floor: bool = False) -> Steps:
+    """Fence every region of this epoch, then begin the next one above all that any region may have minted.
+
+    With `beyond_floor`, what no register knows of is fenced too: an operator has said by a floor what it minted.
+    """
+    taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
+    unknown = {
+        region: item
+        for region, item in items.items()
+        if beyond_floor and isinstance(item, Item) and region not in taking_part and item.epoch >= register.epoch
+    }
+    present = {region: items[region] for region in {**taking_part, **unknown}}
+    bounds = yield from _fence(register.counter, present, register.epoch, record.wish.headroom)
+    names = tuple(taking_part)
+    described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
+    same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
+    tops = [bounds.get(region, register.limit) if region in same else register.limit for region in names]
+    tops += [bounds.get(region, register.limit) for region in unknown]
+    base = max(register.base, record.wish.floor(register.counter), *(top + 1 for top in tops))
+    if base > MAX_INTEGER and not register.granted:
+        raise used_up(register.counter, [region for region in names if region not in same or region not in bounds])
+    epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
+    fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
+    following = _register(register.counter, register.home, epoch, record, base, now, fenced)
+    yield [WriteRegister(register, replace(following, past=register.layouts[-MAX_PAST:]), record)]
+
+
+def _fence(
+    counter: str, items: steps.Items, epoch: int, headroom: int
+) -> Generator[Sequence[Operation], Sequence[Any], dict[str, int]]:
+    """Fence items, and return the ceilings of those that are. An item of a later epoch is fenced in that one.
+
+    An item that was never given this epoch's integers is brought to this epoch, closed. So what a late run may
+    still be about to give finds another epoch, or no token.
+    """
+    ceilings: dict[str, int] = {}
+    for _ in range(ATTEMPTS):
+        writes: dict[str, Operation] = {}
+        for region, item in items.items():
+            if not isinstance(item, Item) or region in ceilings:
+                continue
+            if item.opening is not None or item.epoch < epoch:
+                writes[region] = _closing(region, counter, item, max(item.epoch, epoch))
+            elif item.fenced:
+                ceilings[region] = item.ceiling
+            else:
+                ceiling = lowered_ceiling(item.issued, item.stride, item.ceiling, headroom)
+                writes[region] = FenceItem(region, counter, item.epoch, ceiling)
+        if not writes:
+            break
+        answers = yield list(writes.values())
+        for (region, write), held in zip(writes.items(), answers, strict=True):
+            if held is True:
+                # What is closed here has issued nothing of this epoch.
+                ceilings[region] = write.ceiling if isinstance(write, FenceItem) else 0
+        again = [region for region in writes if region not in ceilings]
+        found = yield [ReadItem(region, counter) for region in again]
+        items = dict(zip(again, found, strict=True))
+    return ceilings

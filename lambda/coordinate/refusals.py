@@ -1,57 +1,90 @@
 """What the coordinator says when it stops: what was found, where, and what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
-from .model import HEADROOM, Item, Refused, Register
+from .model import Item, Refused, Register
 
-STOPPED = "Nothing more was changed for this counter."
-"""True wherever a counter is refused: what this run or an earlier one has already written stays."""
-
-BEGUN = f"A change of layout has begun and waits for this: fenced regions stop after {HEADROOM:,} more integers."
+NOTHING_CHANGED = "Nothing was changed."
+"""True of a deployment that is refused before it is accepted."""
 
 
-def lost(register: Register, region: str, item: Item | None) -> Refused:
-    """Return the refusal of a region whose item is missing or of an earlier epoch."""
-    found = "no item" if item is None or item.opening else f"an item of epoch {item.epoch}"
-    least = register.base + 1
-    begun = "" if register.next is None else f" {BEGUN}"
+def lost_home(home: str, evidence: Mapping[str, str] | None = None) -> Refused:
+    """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror."""
+    found = "".join(f"\n  {counter}: {what}" for counter, what in sorted((evidence or {}).items())[:10])
     return Refused(
-        f"{register.counter}: {region} has {found} of this counter, but the layout is in epoch {register.epoch}: the "
-        "region's counters table was lost or restored from a backup. Set a floor above every integer that it may have "
-        f"minted, at least {least}, as `floors: {{{register.counter}: <integer>}}` in the stack's "
-        f"settings, and deploy again; docs/runbook.md says how to find one. {STOPPED}{begun}"
-    )
-
-
-def newer(register: Register, region: str, item: Item) -> Refused:
-    """Return the refusal of a register that is older than a region's item."""
-    return Refused(
-        f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
-        f"{register.epoch}: the layouts table was restored from an old backup. Restore it to a later time "
-        f"(point-in-time recovery) and deploy again. {STOPPED}"
+        f"The layouts table ({home}) is not the one in which the layouts were written, and its mirror has no copy of "
+        "them either: both were lost, or the home region was changed. If `aws:region` was changed, set it back. "
+        "Otherwise set a floor above every integer that was ever minted, for all counters, as "
+        '`floors: {"*": <integer>}` in the stack\'s settings, and deploy again; docs/runbook.md says how to find one. '
+        f"{NOTHING_CHANGED}{found}"
     )
 
 
 def lost_register(counter: str, regions: Sequence[str]) -> Refused:
     """Return the refusal of a counter that these regions have, but no register."""
-    have = "has" if len(regions) == 1 else "have"
+    where = f"{', '.join(regions)} already {'has' if len(regions) == 1 else 'have'} an item of this counter"
     return Refused(
-        f"{counter}: {', '.join(regions)} already {have} an item of this counter, but the layouts table has no "
-        "register of it. The usual cause is a changed `aws:region`: the home region can't be moved; set it back and "
-        "deploy again. Otherwise the register was lost: restore the layouts table (point-in-time recovery) and deploy "
-        "again. "
-        f"{STOPPED}"
+        f"{counter}: {where if regions else 'there was a register of this counter'}, but the layouts table and its "
+        "mirror have no register of it: both were lost. Set a floor above every integer that the counter may have "
+        f"minted, as `floors: {{{counter}: <integer>}}` in the stack's settings, and deploy again; docs/runbook.md "
+        "says how to find one. Nothing was changed for this counter."
     )
 
 
-def superseded(standing: Sequence[str]) -> Refused:
-    """Return the refusal of a run after which another deployment has asked for other regions."""
+def ahead(register: Register, region: str, item: Item) -> Refused:
+    """Return the refusal of a region's item that no register knows of."""
     return Refused(
-        f"regions: another deployment has since asked for {', '.join(standing)}. Nothing more was changed; "
+        f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
+        f"{register.epoch}: the layouts table and its mirror were lost or restored together, or the item is one of "
+        "another stack. Set a floor above every integer that the counter may have minted, at least "
+        f"{max(register.base, item.issued) + 1}, as `floors: {{{register.counter}: <integer>}}` in the stack's "
+        "settings, and deploy again; docs/runbook.md says how to find one. Nothing was changed for this counter."
+    )
+
+
+def used_up(counter: str, regions: Iterable[str]) -> Refused:
+    """Return the refusal of a register without a limit, as version 1 wrote them, while a region doesn't answer."""
+    return Refused(
+        f"{counter}: {', '.join(regions)} must answer once, since version 1 set no limit to what a region may mint. "
+        "Deploy again when it does. Nothing was changed for this counter."
+    )
+
+
+def superseded(regions: Sequence[str]) -> Refused:
+    """Return the refusal of a deployment whose preview is outdated."""
+    wanted = f" for {', '.join(regions)}" if regions else ""
+    return Refused(
+        f"regions: another deployment has since asked{wanted}. Nothing more was changed; "
         "deploy again if that is not what you want."
+    )
+
+
+def outdated(asked: int, now: int) -> Refused:
+    """Return the refusal of a deployment that was asked for long ago."""
+    at, today = (datetime.fromtimestamp(time, UTC).isoformat(timespec="minutes") for time in (asked, now))
+    return Refused(
+        f"This deployment was asked for at {at}, and it is {today} now: it may be outdated. Deploy again; if the "
+        f"first time is wrong, set the clock of the computer that deploys. {NOTHING_CHANGED}"
     )
 
 
 def nothing_deployed(counter: str) -> Refused:
     """Return the refusal to create a counter before the first deployment."""
     return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
+
+
+def unknown_floors(counters: Sequence[str]) -> Refused:
+    """Return the refusal of floors for counters that don't exist."""
+    return Refused(
+        f"floors: there is no counter {', '.join(counters)}; add it to counters, or remove it from floors. "
+        f"{NOTHING_CHANGED}"
+    )
+
+
+def no_region(counter: str, regions: Sequence[str]) -> Refused:
+    """Return the refusal of a deployment after which no region of the layout has a counter's item."""
+    return Refused(
+        f"{counter}: none of {', '.join(regions)} answers, so that the counter can't be minted anywhere. Deploy again "
+        "when one does; the schedule goes on trying. Nothing was deleted."
+    )

@@ -1,59 +1,90 @@
 """Reads what the coordinator is asked for, and checks it before anything is written."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, cast
 
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
 from integers.names import COUNTER_NAME
 
+from .accept import Deployment
+from .encoding import wish_of
 from .model import Refused
 
-KEYS = ("create", "regions", "counters", "floors")
+KEYS = ("asked", "create", "follows", "watch", "wish")
+WISH_KEYS = (
+    "counters", "first", "floors", "headroom", "home", "leaving", "regions", "tables", "watchMinutes", "window",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Request:
-    """What an event asks for. If `regions` is None: create the counters in the regions of the last deployment."""
+class Create:
+    """Counters that must exist, in the regions of the last deployment."""
 
     counters: tuple[str, ...]
-    regions: tuple[str, ...] | None = None
-    floors: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def request_of(event: Mapping[str, Any]) -> Request:
-    """Read an event: a deployment's, or an operator's who creates counters.
+@dataclass(frozen=True)
+class Watch:
+    """The schedule's run: carry out what was accepted, and mend what has come apart since."""
 
-    A deployment sends `{"regions": [...], "counters": [...], "floors": {counter: integer}}`. The floors are
-    optional. Terraform adds `tf`; `tables` only makes the event change when a table is recreated. An operator
-    sends `{"create": ["invoices", ...]}`.
+
+def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch:
+    """Read an event: a deployment's, the schedule's, or an operator's who creates counters.
+
+    A deployment sends `{"wish": {...}, "follows": 3, "asked": 1795000000}`, the schedule `{"watch": true}`, an
+    operator `{"create": ["invoices", ...]}`.
 
     Raises:
-        Refused: the event is neither, a key is misspelt, or a name or a floor is wrong.
+        Refused: the event is none of these, a key is misspelt, or a value is wrong.
     """
-    _check_keys(event)
-    if "create" in event:
-        beside = [key for key in KEYS if key != "create" and key in event]
-        if beside:
-            raise Refused(f"create: only a deployment can send {' and '.join(beside)}.")
-        return Request(_counters(event, "create"))
-    if "regions" not in event:
+    _check_keys(event, KEYS, "")
+    asked = [key for key in ("wish", "watch", "create") if key in event]
+    if len(asked) != 1:
         raise Refused(
-            'the event has neither "create" nor "regions". To create counters, send {"create": ["invoices"]}. '
-            'A deployment sends {"regions": [...], "counters": [...], "floors": {...}}.'
+            f"the event has {' and '.join(asked) or 'neither wish nor watch nor create'}; it must have one of them. "
+            'To create counters, send {"create": ["invoices"]}; to let the coordinator look after everything, send '
+            '{"watch": true}. Only a deployment sends a wish.'
         )
-    regions = _names(event, "regions")
+    if "create" in event:
+        return Create(_counters(event, "create"))
+    if "watch" in event:
+        if event["watch"] is not True:
+            raise Refused(f"watch: {event['watch']!r} is not true.")
+        return Watch()
+    return _deployment(event)
+
+
+def _deployment(event: Mapping[str, Any]) -> Deployment:
+    wish: Any = event["wish"]
+    if not isinstance(wish, dict):
+        raise Refused(f"wish: {wish!r} is not an object.")
+    wish = cast("dict[str, Any]", wish)
+    _check_keys(wish, WISH_KEYS, "wish.")
+    missing = [key for key in WISH_KEYS if key not in wish]
+    if missing:
+        raise Refused(f"wish: there is no {', '.join(missing)}.")
+    regions = _names(wish, "regions")
+    leaving = _names(wish, "leaving", least=0)
     if len(set(regions)) != len(regions) or len(regions) > MAX_REGIONS:
         raise Refused(f"regions: {list(regions)} is not a list of 1 to {MAX_REGIONS} different regions.")
-    return Request(_counters(event, "counters"), regions, _floors(event))
+    if set(regions) & set(leaving):
+        raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
+    _counters(wish, "counters")
+    _check_floors(wish["floors"])
+    for key in ("window", "headroom", "watchMinutes"):
+        _integer(wish, key, least=1)
+    text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
+    return Deployment(wish_of(text), _integer(event, "follows", least=0), _integer(event, "asked", least=0))
 
 
-def _check_keys(event: Mapping[str, Any]) -> None:
+def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
     for key in event:
-        near = get_close_matches(key, KEYS, n=1) if key not in (*KEYS, "tables", "tf") else []
+        near = get_close_matches(key, keys, n=1) if key not in keys else []
         if near:
-            raise Refused(f"{key}: there is no such key; did you mean {near[0]}?")
+            raise Refused(f"{where}{key}: there is no such key; did you mean {near[0]}?")
 
 
 def _counters(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -64,18 +95,25 @@ def _counters(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(counters))
 
 
-def _names(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _names(event: Mapping[str, Any], key: str, least: int = 1) -> tuple[str, ...]:
     names: Any = event.get(key)
-    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in cast("list[Any]", names)):
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in cast("list[Any]", names)):
+        raise Refused(f"{key}: {names!r} is not a list of names.")
+    if len(cast("list[Any]", names)) < least:
         raise Refused(f"{key}: {names!r} is not a list of names.")
     return tuple(cast("list[str]", names))
 
 
-def _floors(event: Mapping[str, Any]) -> dict[str, int]:
-    floors: Any = event.get("floors") or {}
+def _integer(event: Mapping[str, Any], key: str, least: int) -> int:
+    value: Any = event.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise Refused(f"{key}: {value!r} is not an integer from {least} on.")
+    return value
+
+
+def _check_floors(floors: Any) -> None:
     if not isinstance(floors, dict):
         raise Refused(f"floors: {floors!r} is not an object of counters and integers.")
     for counter, floor in cast("dict[str, Any]", floors).items():
         if not isinstance(floor, int) or isinstance(floor, bool) or not 1 <= floor <= MAX_FLOOR:
             raise Refused(f"floors: {counter}: {floor!r} is not an integer from 1 to {MAX_FLOOR} (2^52).")
-    return cast("dict[str, int]", floors)

@@ -1,11 +1,12 @@
-"""Settles many counters at once: the steps of one counter in turn, the calls of all counters at the same time."""
+"""Carries out the protocol's steps: the steps of one counter in turn, the calls of all counters at the same time."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
-from .model import Refused, Register
+from .model import Refused
 from .operations import Operation
+from .protocol import Outcome
 
 CALLS = 64
 """How many DynamoDB calls run at the same time."""
@@ -13,12 +14,25 @@ CALLS = 64
 COUNTERS = 48
 """How many counters are in progress at the same time."""
 
-Settling = Generator[Sequence[Operation], Sequence[Any], Register]
+CarryOut = Callable[[Operation], Any]
+T = TypeVar("T")
+
+
+def drive(steps: Generator[Sequence[Operation], Sequence[Any], T], carry_out: CarryOut) -> T:
+    """Carry out one generator's steps, the operations of a batch at the same time. Return what it returns.
+
+    Raises:
+        Refused: the steps refuse, or `carry_out` does.
+    """
+    with ThreadPoolExecutor(CALLS) as calls:
+        return _drive(steps, carry_out, calls)
 
 
 def settle_all(
-    settlings: Iterable[Settling], carry_out: Callable[[Operation], Any], may_start: Callable[[], bool]
-) -> tuple[list[Register], list[Refused], bool]:
+    settlings: Iterable[Generator[Sequence[Operation], Sequence[Any], Outcome]],
+    carry_out: CarryOut,
+    may_start: Callable[[], bool],
+) -> tuple[list[Outcome], list[Refused], bool]:
     """Settle all counters. A counter that is refused does not stop the others.
 
     Args:
@@ -27,26 +41,33 @@ def settle_all(
         may_start: asked before each counter is begun; a counter that was begun is finished.
 
     Returns:
-        The registers that were settled and the refusals, both in the order of `settlings`, and whether every
-        settling was begun.
+        The outcomes and the refusals, both in the order of `settlings`, and whether every settling was begun.
     """
     with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
 
-        def settle(settling: Settling) -> Register | Refused | None:
+        def settle(settling: Generator[Sequence[Operation], Sequence[Any], Outcome]) -> Outcome | Refused | None:
             if not may_start():
+                settling.close()
                 return None
             try:
-                operations = next(settling)
-                while True:
-                    operations = settling.send(list(calls.map(carry_out, operations)))
-            except StopIteration as settled:
-                return settled.value
+                return _drive(settling, carry_out, calls)
             except Refused as refusal:
                 return refusal
-            finally:
-                settling.close()
 
         results = list(counters.map(settle, settlings))
-    registers = [result for result in results if isinstance(result, Register)]
+    outcomes = [result for result in results if isinstance(result, Outcome)]
     refusals = [result for result in results if isinstance(result, Refused)]
-    return registers, refusals, None not in results
+    return outcomes, refusals, None not in results
+
+
+def _drive(
+    steps: Generator[Sequence[Operation], Sequence[Any], T], carry_out: CarryOut, calls: ThreadPoolExecutor
+) -> T:
+    try:
+        operations = next(steps)
+        while True:
+            operations = steps.send(list(calls.map(carry_out, operations)))
+    except StopIteration as stop:
+        return stop.value
+    finally:
+        steps.close()

@@ -1,114 +1,153 @@
-"""The protocol's operations on DynamoDB. Each is one call to one region."""
+"""The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
-from collections.abc import Mapping
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config
+from integers.records import RECORD_KEY, counter_of, issued_in, layouts_attribute, layouts_key
 
-from integers.records import STANDING_KEY, issued_in, layouts_attribute, layouts_key, regions_attribute, regions_of
-
-from .encoding import item_of, item_values, register_attributes, register_of
-from .model import MAX_PAST, Register
+from .encoding import (
+    NOT_COMPARED,
+    copy_attributes,
+    copy_of,
+    item_of,
+    item_values,
+    record_attributes,
+    record_copy_attributes,
+    record_copy_of,
+    record_of,
+    register_attributes,
+    register_of,
+)
+from .lease import Lease
+from .model import MAX_PAST, Record, Register
 from .operations import (
-    CreateRegister,
+    CloseItem,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeTable,
     FenceItem,
     OpenItem,
     Operation,
     PlaceItem,
+    RaiseItem,
+    ReadCopy,
     ReadItem,
+    ReadRecord,
+    ReadRecordCopy,
     ReadRegister,
-    ReadStanding,
     RecordLayouts,
     RenewItem,
-    ReplaceRegister,
+    ScanCopies,
+    ScanItems,
+    ScanRegisters,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
 )
-from .retries import held, retried
+from .retries import Regions, held, retried
+from .tables import Clients, Shared, described_id, get, put, replacement, scan, update
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
-TRANSPORT = Config(
-    connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 5}, max_pool_connections=64
-)
+TRUE = {"BOOL": True}
 
 
 class Store:
-    """The layouts table in the region `home`, and the counters table of every region, by their names."""
+    """The layouts table and its mirror in the region `home`, and the counters table of every region, by their names.
 
-    def __init__(self, home: str, layouts: str, counters: str) -> None:
+    One is made for each run: it remembers which regions haven't answered, and asks them no more.
+    """
+
+    def __init__(self, home: str, layouts: str, mirror: str, counters: str) -> None:
         self.home = home
         self._layouts = layouts
+        self._mirror = mirror
         self._counters = counters
-        self._clients: dict[str, DynamoDBClient] = {}
-        self._creating = Lock()
+        self._clients = Clients()
+        self._regions = Regions()
+        self._described: dict[tuple[str, str], Shared] = {}
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says.
 
         Raises:
-            Refused: the region can't be reached, or DynamoDB refused the call.
+            Refused: the home region can't be reached, or DynamoDB refused a call for another reason.
         """
-        region = getattr(operation, "region", self.home)
-        return retried(region, lambda: self._call(operation, self._client(region)))
+        region: str | None = getattr(operation, "region", None)
+        if region is None:
+            client = self._clients.of(self.home)
+            return retried(self.home, lambda: self._at_home(operation, client))
+        return self._regions.retried(region, lambda: self._in_region(operation, region))
 
-    def registered(self) -> list[Register]:
-        """Return all registers, read consistently.
+    def lease(self, holder: str) -> Lease:
+        """Return the lease that keeps two runs of the schedule apart."""
+        return Lease(self._clients.of(self.home), self._layouts, holder)
 
-        Raises:
-            Refused: as `carry_out`.
-        """
-        return retried(self.home, lambda: self._scan(self._client(self.home)))
-
-    def _scan(self, client: "DynamoDBClient") -> list[Register]:
-        pages = client.get_paginator("scan").paginate(TableName=self._layouts, ConsistentRead=True)
-        items = [item for page in pages for item in page["Items"]]
-        return [register_of(item) for item in items if item["counter"].get("S") != STANDING_KEY]
-
-    def stand(self, regions: tuple[str, ...]) -> None:
-        """Record the regions that a deployment asks for. Counters that are created from now on get them.
-
-        Raises:
-            Refused: as `carry_out`.
-        """
-        item = {"counter": {"S": STANDING_KEY}, "regions": regions_attribute(regions)}
-        retried(self.home, lambda: self._client(self.home).put_item(TableName=self._layouts, Item=item))
-
-    def _call(self, operation: Operation, client: "DynamoDBClient") -> Any:
+    def _at_home(self, operation: Operation, client: "DynamoDBClient") -> Any:
         match operation:
-            case ReadStanding():
-                record = _get(client, self._layouts, STANDING_KEY)
-                return regions_of(record["regions"]) if record else None
+            case DescribeLayouts():
+                return self._id(self.home, self._layouts)
+            case DescribeMirror():
+                return self._id(self.home, self._mirror)
+            case ReadRecord():
+                found = get(client, self._layouts, RECORD_KEY)
+                return record_of(found) if found else None
+            case WriteRecord(old, new):
+                before = record_attributes(old) if old else None
+                return _replace(client, replacement(self._layouts, before, record_attributes(new), NOT_COMPARED))
+            case ReadRecordCopy():
+                found = get(client, self._mirror, RECORD_KEY)
+                return record_copy_of(found) if found else None
+            case WriteRecordCopy(old, new):
+                before = record_copy_attributes(old) if old else None
+                return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
             case ReadRegister(counter):
-                record = _get(client, self._layouts, counter)
-                return register_of(record) if record else None
-            case CreateRegister(register):
-                return self._create(client, register)
-            case ReplaceRegister(old, new, standing):
-                return self._replace(client, old, new, standing)
+                found = get(client, self._layouts, counter)
+                return register_of(found) if found else None
+            case WriteRegister(old, new, record):
+                return self._write_register(client, old, new, record)
+            case ReadCopy(counter):
+                found = get(client, self._mirror, counter)
+                return copy_of(found) if found else None
+            case WriteCopy(old, new):
+                before = copy_attributes(old) if old else None
+                return _replace(client, replacement(self._mirror, before, copy_attributes(new), NOT_COMPARED))
+            case ScanRegisters():
+                return {key: register_of(item) for key, item in scan(client, self._layouts) if counter_of(key)}
+            case ScanCopies():
+                return {key: copy_of(item) for key, item in scan(client, self._mirror) if counter_of(key)}
+            case _:
+                raise TypeError(f"{operation} is not one of the home region")
+
+    def _write_register(self, client: "DynamoDBClient", old: Register | None, new: Register, record: Record) -> bool:
+        before = register_attributes(old) if old else None
+        stands = {
+            "TableName": self._layouts,
+            "Key": {"counter": {"S": RECORD_KEY}},
+            "ConditionExpression": "home = :home AND #number = :number",
+            "ExpressionAttributeNames": {"#number": "number"},
+            "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
+        }
+        written = replacement(self._layouts, before, register_attributes(new), NOT_COMPARED)
+        both: Any = [{"ConditionCheck": stands}, {"Put": written}]
+        return held(lambda: client.transact_write_items(TransactItems=both))
+
+    def _in_region(self, operation: Operation, region: str) -> Any:
+        client, table = self._clients.of(region), self._counters
+        match operation:
+            case DescribeTable():
+                return self._id(region, table)
+            case ScanItems():
+                return {key: item_of(item) for key, item in scan(client, table) if counter_of(key)}
             case ReadItem(_, counter):
-                try:
-                    record = _get(client, self._counters, counter)
-                except client.exceptions.ResourceNotFoundException:
-                    return None
-                return item_of(record) if record else None
-            case RenewItem(_, counter, item, over):
-                values = {f":{name}": value for name, value in item_values(item).items()}
-                removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
-                return self._update(
-                    client,
-                    counter,
-                    # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
-                    f"SET {', '.join(f'{name[1:]} = {name}' for name in values)}, {issued_in(over)} = issued "
-                    f"REMOVE {', '.join(removed)}",
-                    "epoch = :over AND attribute_not_exists(opening)",
-                    {**values, ":over": {"N": str(over)}},
-                )
+                found = get(client, table, counter)
+                return item_of(found) if found else None
             case RecordLayouts(_, counter, layouts):
                 epoch = {"N": str(layouts[-1].epoch)}
-                return self._put(
+                return put(
                     client,
+                    table,
                     layouts_key(counter),
                     {"epoch": epoch, "layouts": layouts_attribute(layouts)},
                     "attribute_not_exists(epoch) OR epoch < :epoch",
@@ -118,88 +157,57 @@ class Store:
                 condition, values = "attribute_not_exists(#counter)", {}
                 if instead_of is not None:
                     condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
-                return self._put(client, counter, item_values(item), condition, values)
-            case OpenItem(_, counter, token, ceiling):
-                return self._update(
-                    client,
-                    counter,
-                    "SET ceiling = :ceiling REMOVE opening, fenced",
-                    "opening = :token",
-                    {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
-                )
-            case FenceItem(_, counter, epoch, ceiling):
-                return self._update(
-                    client,
-                    counter,
-                    "SET ceiling = :ceiling, fenced = :true",
-                    "epoch = :epoch AND attribute_not_exists(fenced) AND issued <= :ceiling",
-                    {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}, ":true": {"BOOL": True}},
-                )
+                return put(client, table, counter, item_values(item), condition, values)
+            case RenewItem() | OpenItem() | RaiseItem() | FenceItem() | CloseItem():
+                return update(client, table, operation.counter, *_change(operation))
+            case _:
+                raise TypeError(f"{operation} is not one of a region")
 
-    def _client(self, region: str) -> "DynamoDBClient":
-        with self._creating:  # threads may share boto3's clients, but must not create them at the same time
-            if region not in self._clients:
-                self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
-            return self._clients[region]
+    def _id(self, region: str, table: str) -> str:
+        client = self._clients.of(region)
+        return self._described.setdefault((region, table), Shared(lambda: described_id(client, table))).ask()
 
-    def _create(self, client: "DynamoDBClient", register: Register) -> bool:
-        put = {
-            "TableName": self._layouts,
-            "Item": register_attributes(register),
-            "ConditionExpression": "attribute_not_exists(#counter)",
-            "ExpressionAttributeNames": {"#counter": "counter"},
-        }
-        return self._put_while_standing(client, put, register.regions)
 
-    def _replace(
-        self, client: "DynamoDBClient", old: Register, new: Register, standing: tuple[str, ...] | None
-    ) -> bool:
-        # `past` isn't compared: `born` and `epoch` determine it.
-        before = {key: value for key, value in register_attributes(old).items() if key not in ("counter", "past")}
-        tests = [f"#{key} = :{key}" for key in before] + ([] if "next" in before else ["attribute_not_exists(#next)"])
-        put: dict[str, Any] = {
-            "TableName": self._layouts,
-            "Item": register_attributes(new),
-            "ConditionExpression": " AND ".join(tests),
-            "ExpressionAttributeNames": {f"#{key}": key for key in {*before, "next"}},
-            "ExpressionAttributeValues": {f":{key}": value for key, value in before.items()},
-        }
-        if standing is None:
-            return held(lambda: client.put_item(**put))
-        return self._put_while_standing(client, put, standing)
-
-    def _put_while_standing(self, client: "DynamoDBClient", put: dict[str, Any], standing: tuple[str, ...]) -> bool:
-        check = {
-            "TableName": self._layouts,
-            "Key": {"counter": {"S": STANDING_KEY}},
-            "ConditionExpression": "regions = :regions",
-            "ExpressionAttributeValues": {":regions": regions_attribute(standing)},
-        }
-        both: Any = [{"ConditionCheck": check}, {"Put": put}]
-        return held(lambda: client.transact_write_items(TransactItems=both))
-
-    def _put(
-        self, client: "DynamoDBClient", counter: str, item: Mapping[str, Any], condition: str, values: Mapping[str, Any]
-    ) -> bool:
-        request: dict[str, Any] = {"Item": {"counter": {"S": counter}, **item}, "ConditionExpression": condition}
-        if "#counter" in condition:
-            request["ExpressionAttributeNames"] = {"#counter": "counter"}
-        if values:
-            request["ExpressionAttributeValues"] = values
-        return held(lambda: client.put_item(TableName=self._counters, **request))
-
-    def _update(
-        self, client: "DynamoDBClient", counter: str, update: str, condition: str, values: Mapping[str, Any]
-    ) -> bool:
-        return held(
-            lambda: client.update_item(
-                TableName=self._counters,
-                Key={"counter": {"S": counter}},
-                UpdateExpression=update,
-                ConditionExpression=condition,
-                ExpressionAttributeValues=values,
+def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem) -> tuple[str, str, dict[str, Any]]:
+    """Return the update of an item, its condition, and their values."""
+    match operation:
+        case RenewItem(_, _, item, over):
+            # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
+            new = {f":{name}": value for name, value in item_values(item).items()}
+            removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
+            sets = [*(f"{name[1:]} = {name}" for name in new), f"{issued_in(over)} = issued"]
+            return (
+                f"SET {', '.join(sets)} REMOVE {', '.join(removed)}",
+                "epoch = :over AND attribute_not_exists(opening)",
+                {**new, ":over": {"N": str(over)}},
             )
-        )
+        case OpenItem(_, _, token, ceiling):
+            return (
+                "SET ceiling = :ceiling REMOVE opening, fenced",
+                "opening = :token",
+                {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
+            )
+        case RaiseItem(_, _, epoch, ceiling):
+            return (
+                "SET ceiling = :ceiling",
+                "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
+                {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
+            )
+        case FenceItem(_, _, epoch, ceiling):
+            return (
+                "SET ceiling = :ceiling, fenced = :true",
+                "epoch = :epoch AND attribute_not_exists(fenced) AND issued <= :ceiling",
+                {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
+            )
+        case CloseItem(_, _, over, epoch):
+            past = [f"{issued_in(over)} = issued"] if over < epoch else []
+            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
+            removed = ", ".join(issued_in(past) for past in forgotten(over, epoch)) if over < epoch else ""
+            return (
+                f"SET {', '.join(sets)}" + (f" REMOVE {removed}" if removed else ""),
+                "epoch = :over AND attribute_not_exists(opening)",
+                {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
+            )
 
 
 def forgotten(over: int, epoch: int) -> range:
@@ -210,5 +218,5 @@ def forgotten(over: int, epoch: int) -> range:
     return range(max(1, over - MAX_PAST), min(over, epoch - MAX_PAST))
 
 
-def _get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
-    return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+def _replace(client: "DynamoDBClient", request: dict[str, Any]) -> bool:
+    return held(lambda: client.put_item(**request))

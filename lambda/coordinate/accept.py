@@ -1,0 +1,148 @@
+"""Accepts a deployment, and keeps the record of it.
+
+Like `protocol.py`, it decides and does no I/O.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .model import Copy, Record, RecordCopy, Register, Wish
+from .operations import (
+    DescribeLayouts,
+    DescribeMirror,
+    Operation,
+    ReadRecord,
+    ReadRecordCopy,
+    ScanCopies,
+    ScanRegisters,
+    WriteRecord,
+    WriteRecordCopy,
+)
+from .refusals import lost_home, outdated, superseded, unknown_floors
+
+LATEST = 3 * 3600
+"""Seconds after which a deployment is too old to be accepted: far more than one lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
+
+    wish: Wish
+    follows: int
+    asked: int
+
+
+def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operation], Sequence[Any], Record | None]:
+    """Return the record that this run carries out. A lost record is put back from the mirror first.
+
+    Args:
+        deployment: what is asked for, or None if the run is to carry out what was accepted before.
+        now: seconds since 1970.
+
+    Returns:
+        The record, or None if nothing is deployed yet.
+
+    Raises:
+        Refused: the deployment is outdated, or names an unknown counter; or the layouts table and its mirror are
+            both lost. Nothing was written then.
+    """
+    if deployment is not None:
+        yield from _check(deployment, now)
+    while True:
+        record, copy = yield [ReadRecord(), ReadRecordCopy()]
+        home, mirror = yield [DescribeLayouts(), DescribeMirror()]  # after the reads, so it is these tables' content
+        if record is None or record.home != home:
+            if copy is not None and copy.mirror == mirror:
+                yield [WriteRecord(record, replace(copy.record, home=home, restored=True))]
+                continue
+            new = yield from _first(deployment, record, copy, home)
+            if new is None:
+                return None
+        elif deployment is None or _is_of(record, deployment):
+            return record
+        elif record.number != deployment.follows:
+            raise superseded(record.wish.regions)
+        else:
+            new = Record(
+                home, record.number + 1, deployment.follows, deployment.asked, deployment.wish, restored=record.restored
+            )
+        yield [WriteRecord(record, new)]
+
+
+def _check(deployment: Deployment, now: int) -> Generator[Sequence[Operation], Sequence[Any], None]:
+    if now - deployment.asked > LATEST:
+        raise outdated(deployment.asked, now)
+    unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
+    if unknown:
+        registers, copies = yield [ScanRegisters(), ScanCopies()]
+        unknown -= {*registers, *copies}
+        if unknown:
+            raise unknown_floors(sorted(unknown))
+
+
+def _first(
+    deployment: Deployment | None, record: Record | None, copy: RecordCopy | None, home: str
+) -> Generator[Sequence[Operation], Sequence[Any], Record | None]:
+    """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
+    registers, copies = yield [ScanRegisters(), ScanCopies()]
+    evidence = _evidence(registers, copies, home)
+    stood = bool(record or copy or evidence)
+    if deployment is None:
+        if stood:
+            raise lost_home(home, evidence)
+        return None
+    wish = deployment.wish
+    if (stood or wish.first not in ("", wish.home)) and "*" not in wish.floors:
+        raise lost_home(home, evidence)
+    numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
+    return _record(deployment, home, max(numbers) + 1)
+
+
+def _record(deployment: Deployment, home: str, number: int) -> Record:
+    return Record(home, number, deployment.follows, deployment.asked, deployment.wish)
+
+
+def _evidence(registers: Mapping[str, Register], copies: Mapping[str, Copy], home: str) -> dict[str, str]:
+    """Return what is left of counters that another layouts table had. A register of version 1 names no table."""
+    found = {counter: f"a copy of its register, of epoch {copy.register.epoch}" for counter, copy in copies.items()}
+    return found | {
+        counter: f"a register of another table, of epoch {register.epoch}"
+        for counter, register in registers.items()
+        if register.home not in ("", home)
+    }
+
+
+def _is_of(record: Record, deployment: Deployment) -> bool:
+    """Return whether this very deployment was accepted before: by an earlier attempt, or by another run of it."""
+    return (record.wish.text, record.follows) == (deployment.wish.text, deployment.follows)
+
+
+def finish(record: Record, report: str | None) -> Generator[Sequence[Operation], Sequence[Any], Record]:
+    """Record that every counter is settled, first in the layouts table, then in the mirror.
+
+    With None as the report, some counter isn't settled; the mirror gets its copy of the record all the same.
+
+    The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
+
+    Returns:
+        The record.
+
+    Raises:
+        Refused: another deployment was accepted since.
+    """
+    while True:
+        present, copy = yield [ReadRecord(), ReadRecordCopy()]
+        home, mirror = yield [DescribeLayouts(), DescribeMirror()]
+        if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
+            raise superseded(present.wish.regions if present else ())
+        done = replace(present, restored=False)  # every register was seen where it should be
+        if report is not None:
+            done = replace(done, settled=True, report=report)
+        if present != done:
+            yield [WriteRecord(present, done)]
+        elif copy != RecordCopy(done, mirror):
+            yield [WriteRecordCopy(copy, RecordCopy(done, mirror))]
+        else:
+            return done

@@ -1,0 +1,72 @@
+"""Keeps two runs of the schedule from doing the same work. No integer depends on it: runs may race."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from integers.records import LEASE_KEY
+
+from .retries import held
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+SECONDS = 120
+"""How long a lease lasts after it was taken or renewed. A run that was killed holds up the next ones for so long."""
+
+CHECK_SECONDS = 10
+"""How often a run looks whether it still has the lease."""
+
+
+class Lease:
+    """The lease in the layouts table, for one run. Its clock is the function's; a wrong one costs work, no integer."""
+
+    def __init__(
+        self, client: "DynamoDBClient", table: str, holder: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._client = client
+        self._table = table
+        self._holder = holder
+        self._clock = clock
+        self._checked = 0.0
+        self._lost = False
+
+    def take(self) -> bool:
+        """Take the lease if nobody has it, or its holder's time is over. Return whether this run has it now."""
+        now = str(int(self._clock()))
+        return self._write("attribute_not_exists(expires) OR expires < :now", {":now": {"N": now}})
+
+    def take_over(self) -> None:
+        """Take the lease, whoever has it. The other run stops before its next counter."""
+        self._write(None, {})
+
+    def kept(self) -> bool:
+        """Return whether this run still has the lease, and renew it. It asks only every `CHECK_SECONDS`."""
+        if not self._lost and self._clock() - self._checked > CHECK_SECONDS:
+            self._lost = not self._write("holder = :holder", {":holder": {"S": self._holder}})
+        return not self._lost
+
+    def give_back(self) -> None:
+        """Delete the lease, if this run has it."""
+        held(
+            lambda: self._client.delete_item(
+                TableName=self._table,
+                Key={"counter": {"S": LEASE_KEY}},
+                ConditionExpression="holder = :holder",
+                ExpressionAttributeValues={":holder": {"S": self._holder}},
+            )
+        )
+
+    def _write(self, condition: str | None, values: dict[str, Any]) -> bool:
+        self._checked = self._clock()
+        item = {
+            "counter": {"S": LEASE_KEY},
+            "holder": {"S": self._holder},
+            "expires": {"N": str(int(self._checked) + SECONDS)},
+        }
+        request: dict[str, Any] = {"TableName": self._table, "Item": item}
+        if condition is not None:
+            request |= {"ConditionExpression": condition}
+        if values:
+            request |= {"ExpressionAttributeValues": values}
+        return held(lambda: self._client.put_item(**request))

@@ -1,0 +1,150 @@
+"""The three kinds of tables: clients for every region, ids, and how their items are read and written."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from .retries import held
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+TRANSPORT = Config(
+    connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
+)
+
+
+class Clients:
+    """A client for each region, made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, DynamoDBClient] = {}
+        self._creating = threading.Lock()
+
+    def of(self, region: str) -> "DynamoDBClient":
+        """Return the region's client."""
+        with self._creating:  # threads may share boto3's clients, but must not create them at the same time
+            if region not in self._clients:
+                self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
+            return self._clients[region]
+
+
+class Shared:
+    """One answer for all threads that ask at the same time.
+
+    An answer serves only those who asked before the call began. So a table that is described this way was described
+    after what its caller had read or written.
+    """
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call = call
+        self._lock = threading.Lock()
+        self._next: _Round | None = None
+        self._running = threading.Lock()
+
+    def ask(self) -> Any:
+        """Return an answer to a call that began after this one."""
+        with self._lock:
+            mine = self._next = self._next or _Round()
+        with self._running:
+            if not mine.done:
+                with self._lock:
+                    self._next = None  # whoever comes from here on is too late for this call
+                mine.answer(self._call)
+        return mine.result()
+
+
+class _Round:
+    """A call that several threads wait for."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._value: Any = None
+        self._error: Exception | None = None
+
+    def answer(self, call: Callable[[], Any]) -> None:
+        try:
+            self._value = call()
+        except Exception as error:  # raised in every thread that waits
+            self._error = error
+        self.done = True
+
+    def result(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+def described_id(client: "DynamoDBClient", table: str) -> str:
+    """Return what tells a table from another one of its name: `TableId`, or when it was created where there is none."""
+    found: Any = client.describe_table(TableName=table)["Table"]
+    return str(found.get("TableId") or found["CreationDateTime"].timestamp())
+
+
+def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
+    """Return the item of this key, read consistently."""
+    return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+
+
+def scan(client: "DynamoDBClient", table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield all items with their keys, each read consistently."""
+    for page in client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
+        items: list[Any] = list(page["Items"])
+        for item in items:
+            yield item["counter"]["S"], item
+
+
+def put(
+    client: "DynamoDBClient",
+    table: str,
+    key: str,
+    attributes: Mapping[str, Any],
+    condition: str,
+    values: Mapping[str, Any],
+) -> bool:
+    """Put an item if the condition holds, and return whether it did. `#counter` may stand for the key."""
+    request: dict[str, Any] = {"Item": {**attributes, "counter": {"S": key}}, "ConditionExpression": condition}
+    if "#counter" in condition:
+        request["ExpressionAttributeNames"] = {"#counter": "counter"}
+    if values:
+        request["ExpressionAttributeValues"] = values
+    return held(lambda: client.put_item(TableName=table, **request))
+
+
+def update(
+    client: "DynamoDBClient", table: str, key: str, update: str, condition: str, values: Mapping[str, Any]
+) -> bool:
+    """Update an item if the condition holds, and return whether it did."""
+    return held(
+        lambda: client.update_item(
+            TableName=table,
+            Key={"counter": {"S": key}},
+            UpdateExpression=update,
+            ConditionExpression=condition,
+            ExpressionAttributeValues=values,
+        )
+    )
+
+
+def replacement(
+    table: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], not_compared: frozenset[str]
+) -> dict[str, Any]:
+    """Return the put that replaces `old` by `new`, on the condition that all attributes are still those of `old`.
+
+    Of `old` alone, an attribute may be missing; of both, one that only `new` has must be missing before.
+    """
+    put: dict[str, Any] = {"TableName": table, "Item": new}
+    if old is None:
+        put["ConditionExpression"] = "attribute_not_exists(#counter)"
+        put["ExpressionAttributeNames"] = {"#counter": "counter"}
+        return put
+    compared = {name: value for name, value in old.items() if name not in not_compared}
+    added = [name for name in new if name not in old and name not in not_compared]
+    tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
+    put["ConditionExpression"] = " AND ".join(tests)
+    put["ExpressionAttributeNames"] = {f"#{name}": name for name in (*compared, *added)}
+    put["ExpressionAttributeValues"] = {f":{name}": value for name, value in compared.items()}
+    return put
