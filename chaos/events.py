@@ -16,7 +16,9 @@ FEWEST = 3
 """Regions of a layout, at least."""
 
 COUNTERS = ("integers", "orders")
-SETTINGS = {"counters": list(COUNTERS), "apiGateway": True}
+SETTINGS = {"counters": list(COUNTERS), "apiGateway": True, "window": 20_000, "headroom": 500}
+"""The window and the headroom are small, so that limits are raised often and gaps stay small."""
+
 LEASES = (1, 20)
 """A change makes the functions start afresh, so it happens at every third change of regions."""
 
@@ -78,7 +80,7 @@ class Events:
             except RunFailed as failure:
                 self.failed[what] += 1
                 said = str(failure)
-                self.say(f"{what} failed: {said[:200]}")
+                self.say(f"{what} failed: {_brief(said)}")
                 time.sleep(0.2)
                 continue
             self.runs += 1
@@ -227,6 +229,12 @@ class Events:
             run()
         except RunFailed:
             self.failed["run of the coordinator"] += 1
+
+
+def _brief(said: str) -> str:
+    """Return the first line of a message, or the last one of a traceback."""
+    lines = said.splitlines()
+    return lines[-1 if "Traceback" in said else 0][:200]
 
 
 def kill_functions(stack: Stack, random: Random, stop: Event) -> None:
