@@ -28,6 +28,9 @@ ATTEMPTS = 8
 KILL_EVERY = 1.0
 """Seconds between two kills of a function's process, on average."""
 
+COORDINATORS = 0.05
+"""The share of kills that are the coordinator's."""
+
 STARTED = 4.0
 """Seconds after which a function's process has certainly started."""
 
@@ -248,7 +251,7 @@ def kill_functions(stack: Stack, random: Random, stop: Event) -> None:
         minting, coordinating = (stack.functions(name) for name in (NAMES.mint_function, NAMES.coordinate_function))
         now = time.monotonic()
         seen = {process: seen.get(process, now) for process in (*minting, *coordinating)}
-        chosen = coordinating if random.random() < 0.1 else minting
+        chosen = coordinating if random.random() < COORDINATORS else minting
         started = [process for process in chosen if now - seen[process] > STARTED]
         if started:
             stack.kill(random.choice(started))
