@@ -11,8 +11,10 @@ from threading import Event, Thread
 
 from .book import Book
 from .clients import CLIENTS, Client, Failed, minting
-from .events import COUNTERS, Events, NotHealed, kill_functions
+from .events import Events
 from .faults import Faults
+from .kills import COORDINATORS, kill_functions
+from .operator import COUNTERS, NotHealed, Operator
 from .proxy import Proxy
 from .report import report
 from .stack import REGIONS, running_stack, wait_until
@@ -36,7 +38,8 @@ EVENTS = (
     "restored_layouts",
     "schedule",
 )
-FAULTS = ("cuts", "throttles", "delays", "kills")
+FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
+"""`kills` hit functions' processes; with `coordinator` also the coordinator's, and then healing takes longer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,11 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     problems: list[str] = []
     with proxy.listening(), running_stack(proxy, dynamodb) as stack:
-        events = Events(stack, book, random, say)
-        events.deploy(regions=list(REGIONS[:3]), lease=1)
-        say(f"deployed: {', '.join(events.wish['regions'])}")
+        operator = Operator(stack, book, say)
+        events = Events(stack, operator, book, random, say)
+        operator.deploy(regions=list(REGIONS[:3]), lease=1)
+        say(f"deployed: {', '.join(operator.wish['regions'])}")
         clients = [Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop) for n in range(CLIENTS)]
-        killer = Thread(target=kill_functions, args=(stack, Random(seed), stop), daemon=True)
+        share = COORDINATORS if "coordinator" in options.faults else 0
+        killer = Thread(target=kill_functions, args=(stack, Random(seed), stop, share), daemon=True)
         with minting(clients, stop):
             if "kills" in options.faults:
                 killer.start()
@@ -72,9 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 problems.append(f"not healed: {failure}")
         faults.off()
         if not problems:
-            problems += _settled(events)
-        failed, runs = events.failed, events.runs
-    lines, duplicates = report(book, proxy, failed, runs, time.monotonic() - began)
+            problems += _settled(operator)
+    lines, duplicates = report(book, proxy, operator, time.monotonic() - began)
     if book.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
     if book.single < options.integers // SINGLE:
@@ -100,11 +104,11 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
             return
 
 
-def _settled(events: Events) -> list[str]:
+def _settled(operator: Operator) -> list[str]:
     """Return which doors don't mint, now that nothing fails any more."""
     try:
-        events.deploy()
-        events.watch()
+        operator.deploy()
+        operator.watch()
     except NotHealed as failure:
         return [f"not healed: {failure}"]
     client = Client(Book(), COUNTERS, lambda: (), Random(0), Event())
@@ -117,7 +121,7 @@ def _settled(events: Events) -> list[str]:
 
     return [
         f"not healed: {region} doesn't mint {counter} by {kind}"
-        for region, kind, url in events.stack.doors
+        for region, kind, url in operator.stack.doors
         for counter in COUNTERS
         if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
     ]

@@ -16,10 +16,10 @@ from threading import Event
 
 from .book import Book
 from .clients import Client, Door, minting
-from .events import COUNTERS, HOME, Events, NotHealed
 from .faults import Faults
+from .operator import COUNTERS, NotHealed, Operator
 from .proxy import Proxy
-from .stack import NAMES, Stack, running_stack
+from .stack import HOME, NAMES, Stack, running_stack
 from .tables import lose
 
 BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{time.monotonic() - began:5.0f} s  {text}", flush=True)
 
     with proxy.listening(), running_stack(proxy, dynamodb) as stack:
-        events = Events(stack, whole, Random(0), say)
-        events.deploy(regions=BEFORE)
+        operator = Operator(stack, whole, say)
+        operator.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
         clients = [
             Client(Book(), COUNTERS, partial(_doors, stack, kind), Random(n), stop, only=region)
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with minting(clients, stop):
             try:
                 time.sleep(quiet)
-                _happen(events, quiet)
+                _happen(operator, quiet)
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
     for client in clients:
@@ -78,19 +78,19 @@ def _doors(stack: Stack, kind: str) -> list[Door]:
     return [door for door in stack.doors if door[1] == kind]
 
 
-def _happen(events: Events, quiet: float) -> None:
+def _happen(operator: Operator, quiet: float) -> None:
     """Let it all happen, one after the other."""
-    stack, say = events.stack, events.say
+    stack, say = operator.stack, operator.say
     lose(stack.aws.client("dynamodb", LOSES), NAMES.counters_table)
     say(f"{LOSES} has lost its counters table")
-    events.deploy()
-    events.watch()
+    operator.deploy()
+    operator.watch()
     say("deployed again: it is there, and mints")
     time.sleep(quiet)
     lose(stack.aws.client("dynamodb", HOME), NAMES.layouts_table)
     say("the layouts table is lost")
-    events.deploy()
-    events.watch()
+    operator.deploy()
+    operator.watch()
     say("deployed again: it is there")
     time.sleep(quiet)
     faults = stack.proxy.faults
@@ -98,12 +98,12 @@ def _happen(events: Events, quiet: float) -> None:
     say(f"{CUT_OFF} is cut off")
     try:
         time.sleep(quiet)
-        events.deploy(regions=AFTER)
+        operator.deploy(regions=AFTER)
         say(f"deployed: {', '.join(AFTER)}")
         time.sleep(quiet)
     finally:
         faults.unreachable.discard(CUT_OFF)
-    events.watch()
+    operator.watch()
     say(f"{CUT_OFF} is back")
     time.sleep(quiet)
 

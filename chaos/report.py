@@ -3,19 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 from .book import Book, Duplicate
+from .operator import Operator
 from .proxy import Proxy
 
 SHOWN = 10
 """Duplicates that are shown one by one."""
 
 
-def report(book: Book, proxy: Proxy, failed: Mapping[str, int], runs: int, seconds: float) -> tuple[list[str], int]:
+def report(book: Book, proxy: Proxy, operator: Operator, seconds: float) -> tuple[list[str], int]:
     """Return the lines of the report but the last one, and how many integers were handed out twice."""
     excepted = book.excepted(proxy.writes)
     duplicates = book.duplicates(excepted)
     gaps = book.gaps()
     lines = [
-        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {runs:,}; failed: {_counts(failed)}",
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; failed: {_counts(operator.failed)}",
         f"faults: {_counts(proxy.injected)}",
         f"requests: {book.requests:,}, of them {book.replays:,} that repeated an Idempotency-Key and got the same",
         f"failures: {book.failures.total():,}: {_counts(book.failures)}",

@@ -18,6 +18,9 @@ from tests.local.machine import processes_of
 IN_SHORT = ("regions", "restored_table", "lost_layouts", "cut_off")
 """The other events take too long here. `make chaos` has them all."""
 
+FAULTS = "cuts,throttles,delays,kills"
+"""A run of the coordinator that is killed holds up the schedule's for two minutes."""
+
 PREFIX = "global-integers-dev"
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -52,7 +55,9 @@ def nothing_left(folder: Path) -> bool:
 
 
 def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
-    status, out, err = run(tmp_path, "--seed", "12", "--integers", "3000", "--events", ",".join(IN_SHORT))
+    status, out, err = run(
+        tmp_path, "--seed", "12", "--integers", "3000", "--events", ",".join(IN_SHORT), "--faults", FAULTS
+    )
 
     assert status == 0, out + err
     assert err == ""
