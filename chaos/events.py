@@ -109,9 +109,7 @@ class Events:
     def cut_off(self) -> None:
         """A region is cut off while regions change, and comes back."""
         faults = self.stack.proxy.faults
-        region = self.random.choice(
-            [region for region in self.operator.wish["regions"] if region != HOME] or REGIONS[1:]
-        )
+        region = self.random.choice([region for region in self.operator.wish["regions"] if region != HOME])
         faults.silent = self.random.random() < 0.5
         faults.unreachable.add(region)
         try:

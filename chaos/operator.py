@@ -49,7 +49,7 @@ class Operator:
             NotHealed: it failed too often.
         """
         self.wish |= settings
-        self._until("deployment", lambda: self.stack.deploy(self.wish) and "")
+        self._until("deployment", self._deploy)
 
     def watch(self) -> None:
         """Run the coordinator until every region that can be reached has followed.
@@ -59,8 +59,12 @@ class Operator:
         """
         self._until("run of the coordinator", self._watch)
 
+    def _deploy(self) -> str:
+        self.stack.deploy(self.wish)
+        return ""
+
     def _watch(self) -> str:
-        """Make one run, and return what it has left to do. The first one that sees to a restored table ends its time."""
+        """Make one run, and return what it has left to do. For restored tables that it has seen to, the time ends."""
         patience = time.monotonic() + PATIENCE
         while True:
             began = time.monotonic()

@@ -16,7 +16,8 @@ def report(book: Book, proxy: Proxy, operator: Operator, seconds: float) -> tupl
     duplicates = book.duplicates(excepted)
     gaps = book.gaps()
     lines = [
-        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; failed: {_counts(operator.failed)}",
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; "
+        f"failed: {_counts(operator.failed)}",
         f"faults: {_counts(proxy.injected)}",
         f"requests: {book.requests:,}, of them {book.replays:,} that repeated an Idempotency-Key and got the same",
         f"failures: {book.failures.total():,}: {_counts(book.failures)}",

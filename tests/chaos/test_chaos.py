@@ -15,7 +15,7 @@ from local.paths import ROOT
 from local.resources import Aws
 from tests.local.machine import processes_of
 
-IN_SHORT = ("regions", "restored_table", "lost_layouts", "cut_off")
+IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
 """The other events take too long here. `make chaos` has them all."""
 
 FAULTS = "cuts,throttles,delays,kills"
