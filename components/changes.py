@@ -8,6 +8,10 @@ from .record import Record
 MOST = 10
 """Counters that are named. There may be hundreds."""
 
+NO_RECORD = (
+    "there is no record of an earlier deployment; if someone has deleted the layouts table, use `pulumi up --refresh`"
+)
+
 NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch minutes"}
 
 
@@ -18,7 +22,7 @@ def changes(wish: Mapping[str, Any], record: Record | None) -> str:
         wish: what is asked for. A table that is created by this deployment has an empty label in it.
         record: what the last deployment asked for; None if there is none.
     """
-    return "; ".join(_changes(wish, record)) if record else "there is no record of an earlier deployment"
+    return "; ".join(_changes(wish, record)) if record else NO_RECORD
 
 
 def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:

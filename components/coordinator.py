@@ -15,6 +15,7 @@ from .python_function import PythonFunction, PythonFunctionArgs
 from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
 from .schedule import Schedule, ScheduleArgs
+from .staying import STAYS
 from .table import TableArgs, table
 
 
@@ -50,10 +51,8 @@ class Coordinator(pulumi.ComponentResource):
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         names = args.names
-        layouts = table(
-            f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True, stays=True), self
-        )
-        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect, stays=True), self)
+        layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
+        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
         home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
@@ -99,13 +98,14 @@ class Coordinator(pulumi.ComponentResource):
                     home=home,
                     first=function.role.description.apply(lambda text: first_home(text, args.home)),
                     tables={region: counter.table for region, counter in args.regional.items()},
-                    region=args.home,
                     protect=args.protect,
                 ),
                 self,
             ),
             opts=pulumi.ResourceOptions(
-                parent=self, depends_on=[*args.regional.values(), layouts, mirror, function.policy]
+                parent=self,
+                depends_on=[*args.regional.values(), layouts, mirror, function.policy],
+                ignore_changes=STAYS,
             ),
         )
         self.settled = invocation.result.apply(json.loads)

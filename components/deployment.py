@@ -33,8 +33,6 @@ class DeploymentArgs:
     """What `home` was when the stack was first deployed; empty where that isn't known."""
     tables: Mapping[str, aws.dynamodb.Table]
     """Region → its counters table."""
-    region: str
-    """The home region."""
     protect: bool
 
 
@@ -47,7 +45,7 @@ def request(args: DeploymentArgs, parent: pulumi.Resource) -> pulumi.Output[str]
         SettingsError: in the output. A protected region would be deleted without having left.
     """
     # The ARN is unknown until the table exists. Until then nothing is read.
-    record = args.layouts.arn.apply(lambda _arn: _read(args.layouts, args.region, parent))
+    record = args.layouts.arn.apply(lambda arn: _read(arn, parent))
     labels = {region: table.stream_label for region, table in args.tables.items()}
 
     def check(record: Record | None) -> Record | None:
@@ -83,10 +81,10 @@ def first_home(description: str | None, home: str) -> str:
     return first[0]
 
 
-def _read(layouts: aws.dynamodb.Table, region: str, parent: pulumi.Resource) -> pulumi.Output[Record | None]:
+def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[Record | None]:
     found = aws.dynamodb.get_table_item_output(
-        table_name=layouts.name,
-        region=region,
+        table_name=layouts_arn.rpartition("/")[2],
+        region=layouts_arn.split(":")[3],
         key=json.dumps({"counter": {"S": RECORD_KEY}}),
         opts=pulumi.InvokeOutputOptions(parent=parent),
     )
@@ -96,26 +94,19 @@ def _read(layouts: aws.dynamodb.Table, region: str, parent: pulumi.Resource) -> 
 
 def _missing(error: Exception) -> None:
     """Accept that there is no record: the provider then finds nothing, and no call to AWS has failed."""
-    text = str(error)
-    if "operation error" not in text:
-        return
-    if "ResourceNotFoundException" in text:
-        raise pulumi.RunError(
-            "the layouts table no longer exists. Run `pulumi up --refresh`: it creates the table again, and the "
-            f"coordinator restores it from its copy. ({text})"
-        )
-    raise pulumi.RunError(f"the record of the last deployment can't be read: {text}")
+    if "operation error" in str(error):
+        raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
 def _check_that_regions_leave(wish: Mapping[str, Any], record: Record | None) -> None:
     gone = dropped(wish, record)
     if gone:
         raise SettingsError(
-            f"regions: {', '.join(gone)} mints, and its tables are protected, so it must leave first. "
+            f"regions: {', '.join(gone)}: tables are protected here, so a region can't be removed before it has left. "
             "Set these two and deploy:\n"
             f"  leaving: {json.dumps([*wish['leaving'], *gone])}\n"
             f"  regions: {json.dumps(wish['regions'])}\n"
-            f"Then remove it from leaving and deploy again."
+            f"Then remove {', '.join(gone)} from leaving and deploy again."
         )
 
 

@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .policy import allow, policy, trusting
+from .staying import STAYS
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
@@ -57,7 +58,7 @@ class PythonFunction(pulumi.ComponentResource):
             name=f"/aws/lambda/{args.name}",
             region=args.region,
             retention_in_days=args.log_retention_days,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.role = aws.iam.Role(
             f"{name}-role",
@@ -93,7 +94,7 @@ class PythonFunction(pulumi.ComponentResource):
                 application_log_level=args.log_level,
                 system_log_level="WARN",
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy], ignore_changes=STAYS),
         )
         self.name = self.function.name
         self.arn = self.function.arn

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from .staying import STAYS
+
 EVENT = json.dumps({"watch": True})
 
 MAX_AGE = 60
@@ -27,7 +29,7 @@ class Schedule(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ScheduleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
+        child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         rule = aws.cloudwatch.EventRule(
             f"{name}-rule",
@@ -65,7 +67,7 @@ class Schedule(pulumi.ComponentResource):
             retry_policy=aws.cloudwatch.EventTargetRetryPolicyArgs(
                 maximum_event_age_in_seconds=MAX_AGE, maximum_retry_attempts=0
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[permission]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[permission], ignore_changes=STAYS),
         )
         self.register_outputs({})
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from .staying import STAYS
+
 
 @dataclass(frozen=True)
 class TableArgs:
@@ -20,8 +22,6 @@ class TableArgs:
     tells this table from a recreated one of the same name."""
     expires: str | None = None
     """The attribute with the time at which DynamoDB deletes an item (TTL), in seconds since 1970."""
-    stays: bool = False
-    """Whether it stays in the region in which it was created, whatever `region` says later."""
 
 
 def table(resource: str, args: TableArgs, parent: pulumi.ComponentResource) -> aws.dynamodb.Table:
@@ -39,7 +39,5 @@ def table(resource: str, args: TableArgs, parent: pulumi.ComponentResource) -> a
         stream_enabled=args.stream,
         stream_view_type="KEYS_ONLY" if args.stream else None,
         ttl=ttl,
-        opts=pulumi.ResourceOptions(
-            parent=parent, protect=args.protect, ignore_changes=["region"] if args.stays else None
-        ),
+        opts=pulumi.ResourceOptions(parent=parent, protect=args.protect, ignore_changes=STAYS),
     )

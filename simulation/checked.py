@@ -42,6 +42,8 @@ class CheckedWorld(World):
     """The regions whose integers are excepted, and when their table was restored."""
     forgotten: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
+    epochs: int = 0
+    """The highest epoch of any register so far."""
     clock: int = 0
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
@@ -102,6 +104,7 @@ class CheckedWorld(World):
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record
+            self.epochs = max(self.epochs, new.epoch)
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.home == self.layouts.id and (record is None or record.home == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.home == new.home
@@ -158,4 +161,4 @@ class CheckedWorld(World):
                 if how == "restored":
                     self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
                     self.restored[name] = self.clock
-                    self.forgotten[name] = max((kept.epoch for kept in self.layouts.registers.values()), default=0)
+                    self.forgotten[name] = self.epochs

@@ -104,6 +104,22 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
     }
 
 
+def test_the_local_stack_reaches_no_service_of_aws() -> None:
+    stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
+    (endpoints,) = stack["aws:endpoints"]
+    types = {r.type.split(":")[1] for r in deploy(config(*THREE, apiGateway=True)).resources if r.custom}
+    of_cloudwatch = {
+        "cloudwatch/logGroup": "logs",
+        "cloudwatch/eventRule": "events",
+        "cloudwatch/eventTarget": "events",
+    }
+    services = {of_cloudwatch.get(kind, kind.split("/")[0]) for kind in types}
+
+    assert "events" in services
+    assert services | {"sts"} == set(endpoints)
+    assert {url.rpartition(":")[0] for url in endpoints.values()} == {"http://127.0.0.1"}
+
+
 @pytest.mark.parametrize("namespace", ["globalintegers", "global_integers", "Global-Integers", "global-integer"])
 def test_a_misspelt_namespace_is_refused(namespace: str) -> None:
     """Pulumi hands it over without a word: the URLs would stay public."""

@@ -84,3 +84,11 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
 
 def test_the_coordinators_name_is_exported_for_creating_counters_by_hand(signed: Deployment) -> None:
     assert signed.outputs["coordinator"] == f"{PREFIX}-coordinate"
+
+
+def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
+    """Another home region is refused, but an update without a preview begins to replace resources before."""
+    at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
+
+    assert len(at_home) == 9
+    assert [r.name for r in at_home if "region" not in r.ignore_changes] == []

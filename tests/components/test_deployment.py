@@ -123,18 +123,12 @@ def test_a_record_that_is_missing_is_no_error(preview: bool) -> None:
     assert len(aws.calls) == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("operation error DynamoDB: GetItem, https response error, AccessDeniedException: no", "can't be read: "),
-        ("operation error DynamoDB: GetItem, ResourceNotFoundException: no table", "Run `pulumi up --refresh`"),
-    ],
-)
-def test_a_record_that_can_not_be_read_stops_the_deployment(answer: str, expected: str) -> None:
+def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
+    answer = "operation error DynamoDB: GetItem, https response error, AccessDeniedException: no"
     error, deployment = deploy_badly(SETTINGS, aws=Aws(record=answer))
 
     assert isinstance(error, pulumi.RunError)
-    assert expected in str(error)
+    assert str(error).startswith("the record of the last deployment can't be read: ")
     assert answer in str(error)
     assert deployment.of(INVOCATION) == []
 

@@ -87,9 +87,10 @@ def test_a_protected_region_that_is_dropped_is_refused_with_the_lines_to_type(pr
     error, deployment = deploy_badly(config(*THREE, leaving=["eu-north-1"]), aws=aws)
 
     text = str(error)
-    assert "regions: us-west-2 mints, and its tables are protected, so it must leave first." in text
+    assert text.startswith("regions: us-west-2: tables are protected here, so a region can't be removed before it has")
     assert '  leaving: ["eu-north-1", "us-west-2"]\n' in text
     assert '  regions: ["us-east-1", "eu-west-1", "ap-southeast-2"]\n' in text
+    assert text.endswith("Then remove us-west-2 from leaving and deploy again.")
     assert deployment.of(INVOCATION) == []
 
 

@@ -55,10 +55,3 @@ def test_counter_tables_and_layouts_have_the_stream_that_tells_one_from_its_succ
         f"{PREFIX}-receipts": False,
         f"{PREFIX}-mirror": False,
     }
-
-
-def test_the_registers_tables_stay_where_they_are_whatever_the_home_region_is(signed: Deployment) -> None:
-    """A preview refuses another home region. An update without one would begin to replace the tables before."""
-    stay = {table.inputs["name"] for table in signed.of(TABLE) if "region" in table.ignore_changes}
-
-    assert stay == {f"{PREFIX}-layouts", f"{PREFIX}-mirror"}

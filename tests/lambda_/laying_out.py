@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -26,8 +27,11 @@ from local.resources import Aws
 
 HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
-ALL_TIME = 900_000
-"""Milliseconds that a function has at first."""
+
+
+def all_time() -> int:
+    """Return the milliseconds that a function has at first."""
+    return 900_000
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
@@ -97,19 +101,19 @@ def home_now() -> str:
     return f"{HOME} {_label(HOME, os.environ['LAYOUTS_TABLE'])}"
 
 
-def watch(milliseconds: int = ALL_TIME) -> dict[str, Any]:
-    return send({"watch": True}, milliseconds)
+def watch(remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Run the coordinator as the schedule does."""
+    return send({"watch": True}, remaining)
 
 
 def create(*counters: str) -> dict[str, Any]:
+    """Create counters as an operator does."""
     return send({"create": list(counters)})
 
 
-def send(event: dict[str, Any], milliseconds: int = ALL_TIME) -> dict[str, Any]:
-    """Send the coordinator an event, with so much time. The time passes."""
-    end = time.monotonic() + milliseconds / 1000
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: int((end - time.monotonic()) * 1000))
-    return coordinate.handler.handler(event, context)
+def send(event: dict[str, Any], remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Send the coordinator an event. `remaining` says how many milliseconds the function has left."""
+    return coordinate.handler.handler(event, SimpleNamespace(get_remaining_time_in_millis=remaining))
 
 
 def _label(region: str, table: str) -> str:
