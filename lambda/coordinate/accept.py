@@ -65,9 +65,7 @@ def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operat
         elif record.number != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.wish.regions)
         else:
-            new = Record(
-                home, record.number + 1, deployment.follows, deployment.asked, deployment.wish, restored=record.restored
-            )
+            new = replace(_record(deployment, home, record.number + 1), restored=record.restored, report=record.report)
         yield [WriteRecord(record, new)]
 
 

@@ -118,8 +118,9 @@ class Run:
         if not all_begun:
             total = len(looked.settled) + len(looked.unsettled)
             if deployment is not None:
+                why = "another run has taken over" if self._has_time() else "time ran out"
                 raise Refused(
-                    f"{len(outcomes)} of {total} counters are done; time ran out. The schedule continues. Deploy "
+                    f"{len(outcomes)} of {total} counters are done; {why}. The schedule continues. Deploy "
                     "again, now or when it has finished: only then is deleted what has left."
                 )
             return {**reply(outcomes, ()), "unfinished": total - len(outcomes)}

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from integers.records import LEASE_KEY
 
-from .retries import held
+from .retries import held, retried
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -32,7 +35,11 @@ class Lease:
         self._lost = False
 
     def take(self) -> bool:
-        """Take the lease if nobody has it, or its holder's time is over. Return whether this run has it now."""
+        """Take the lease if nobody has it, or its holder's time is over. Return whether this run has it now.
+
+        Raises:
+            Refused: the home region can't be reached.
+        """
         now = str(int(self._clock()))
         return self._write("attribute_not_exists(expires) OR expires < :now", {":now": {"N": now}})
 
@@ -48,14 +55,14 @@ class Lease:
 
     def give_back(self) -> None:
         """Delete the lease, if this run has it."""
-        held(
-            lambda: self._client.delete_item(
-                TableName=self._table,
-                Key={"counter": {"S": LEASE_KEY}},
-                ConditionExpression="holder = :holder",
-                ExpressionAttributeValues={":holder": {"S": self._holder}},
-            )
-        )
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "Key": {"counter": {"S": LEASE_KEY}},
+            "ConditionExpression": "holder = :holder",
+            "ExpressionAttributeValues": {":holder": {"S": self._holder}},
+        }
+        with suppress(BotoCoreError, ClientError):  # then it expires
+            held(lambda: self._client.delete_item(**request))
 
     def _write(self, condition: str | None, values: dict[str, Any]) -> bool:
         self._checked = self._clock()
@@ -69,4 +76,4 @@ class Lease:
             request |= {"ConditionExpression": condition}
         if values:
             request |= {"ExpressionAttributeValues": values}
-        return held(lambda: self._client.put_item(**request))
+        return bool(retried(self._client.meta.region_name, lambda: held(lambda: self._client.put_item(**request))))
