@@ -34,7 +34,10 @@ class PythonFunctionArgs:
     reserved_concurrency: int = 0
     """0 is no limit."""
     role_description: pulumi.Input[str] | None = None
-    """What the role's description is when it is created. Pulumi's state keeps it, also where the role is replaced."""
+    """What the role's description is when it is created. It is kept for good: such a role is never replaced.
+
+    Its name is kept too, since Pulumi doesn't apply `ignore_changes` to the inputs of a replacement.
+    """
 
 
 class PythonFunction(pulumi.ComponentResource):
@@ -65,7 +68,9 @@ class PythonFunction(pulumi.ComponentResource):
             name=args.role_name,
             assume_role_policy=trusting("lambda.amazonaws.com"),
             description=args.role_description,
-            opts=pulumi.ResourceOptions(parent=self, ignore_changes=["description"]),
+            opts=pulumi.ResourceOptions(
+                parent=self, ignore_changes=["name", "description"] if args.role_description is not None else None
+            ),
         )
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",

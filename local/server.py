@@ -3,6 +3,7 @@
 import http.client
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .paths import VERSION, LocalError, command, start_afresh, state_folder
@@ -88,8 +89,12 @@ def check_version() -> None:
         )
 
 
-def start(port: int | None = None) -> Server:
+def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
     """Start the server on `port`, by default the usual one or, if that is taken, a free one.
+
+    Args:
+        port: where it listens.
+        more: further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
 
     Raises:
         LocalError: the port can't be used, or the server does not come up.
@@ -101,7 +106,7 @@ def start(port: int | None = None) -> Server:
     except PermissionError as error:
         raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
     chosen = port or (USUAL_PORT if is_free(USUAL_PORT) else any_free_port())
-    process = SERVICE.start([sys.executable, "-m", "ministack"], _environment(chosen), chosen)
+    process = SERVICE.start([sys.executable, "-m", "ministack"], {**_environment(chosen), **(more or {})}, chosen)
     server = Server(process.pid, chosen)
     if not server.comes_up():
         status = process.poll()

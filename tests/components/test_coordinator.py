@@ -3,7 +3,7 @@
 import pytest
 
 from local.program import FAILED
-from tests.components.aws_answers import FUNCTION, FUNCTION_URL, INVOCATION, PERMISSION, POLICY, ROLE, TABLE
+from tests.components.aws_answers import FUNCTION, FUNCTION_URL, INVOCATION, LABEL, PERMISSION, POLICY, ROLE, TABLE
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
@@ -92,3 +92,11 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
 
     assert len(at_home) == 9
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
+
+
+def test_only_the_coordinators_role_is_never_replaced_and_keeps_what_it_says(signed: Deployment) -> None:
+    """Pulumi doesn't apply `ignore_changes` to the inputs of a replacement, so the name has to stay too."""
+    kept = {r.name: r.ignore_changes for r in signed.of(ROLE) if r.ignore_changes}
+
+    assert kept == {"integers-coordinator-coordinate-role": ("name", "description")}
+    assert signed.one(ROLE, name=f"{PREFIX}-coordinate").inputs["description"] == f"{HOME} {LABEL}"

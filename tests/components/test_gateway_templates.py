@@ -154,7 +154,7 @@ def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
 def test_a_used_up_counter_is_an_error_that_no_retry_can_help(
     stack: Stack, gateway: Gateway, ask: Ask, stride: int, first: bool
 ) -> None:
-    highest = Place(1 if first else stride, stride).highest_ceiling(1)
+    highest = Place(1 if first else stride, stride).ceiling(MAX_INTEGER, 1)
     put_item(stack, HOME, Item(highest, stride, highest, 1))
 
     status, headers, document = gateway()

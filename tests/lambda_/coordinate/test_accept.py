@@ -57,6 +57,12 @@ def test_the_next_one_must_follow_what_stands(stands: World) -> None:
 @pytest.mark.parametrize("follows", [0, 2, 4])
 def test_one_that_follows_another_is_refused(stands: World, follows: int) -> None:
     assert "another deployment has since asked for a, b" in refusal(stands, deployment("a", follows=follows))
+    elsewhere = deployment("a", follows=follows, home="another label")
+    assert "another deployment has since asked" in refusal(stands, elsewhere), "nothing was restored"
+
+
+def test_an_earlier_deployment_of_the_same_wish_is_outdated(stands: World) -> None:
+    assert "another deployment has since asked" in refusal(stands, deployment("a", "b", follows=0))
 
 
 def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
@@ -211,10 +217,11 @@ def test_a_run_that_was_overtaken_settles_nothing(stands: World) -> None:
 def test_a_layouts_table_that_is_lost_in_between_settles_nothing(stands: World) -> None:
     asked = accepted(stands, deployment("a", follows=3))
     assert asked is not None
-    stands.layouts = Layouts("layouts 2")
 
-    with pytest.raises(Refused):
-        finished(stands, asked)
+    for lost in (Layouts("layouts 2"), replace(stands.layouts, id="layouts 2")):
+        stands.layouts = lost
+        with pytest.raises(Refused):
+            finished(stands, asked)
 
 
 def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:

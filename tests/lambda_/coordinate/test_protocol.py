@@ -21,7 +21,7 @@ from coordinate.operations import (
 from coordinate.protocol import Outcome, settle
 
 from simulation.coordinator import Coordinator
-from simulation.world import Mirror, World
+from simulation.world import Counter, Mirror, World
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, record
 
 HEADROOM = 10
@@ -152,6 +152,50 @@ def test_the_next_base_lies_above_the_limit_if_a_table_was_recreated_in_between(
 
     base = scene.register().base
     assert base == (limit + 1 if when is FenceItem else HEADROOM * 2 + 1), "fenced and described before it was lost"
+
+
+def test_a_fence_in_a_restored_table_is_none() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    limit = scene.register().limit
+    scene.ask_for("a", "d")
+    run = scene.begin()
+    run.run_to(FenceItem, scene.carry_out)
+    scene.world.tables["b"].id = "b restored"
+    run.finish(scene.carry_out)
+
+    assert scene.register().base == limit + 1
+
+
+def test_regions_that_were_fenced_need_no_second_change_of_the_register() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.written()
+    scene.ask_for("b", "a")
+    scene.settle()
+
+    assert scene.written() == [
+        *["FenceItem a", "FenceItem b"],
+        "WriteRegister",
+        "WriteCopy",
+        *["RecordLayouts b", "RecordLayouts a"],
+        *["RenewItem b", "RenewItem a"],
+    ]
+
+
+def test_nothing_is_given_where_the_layouts_were_not_recorded() -> None:
+    scene = Scene("a", "b")
+    silent = [True]
+
+    def once_away(operation: Operation) -> Any:
+        if isinstance(operation, RecordLayouts) and operation.region == "b" and silent:
+            silent.clear()
+            return Absent.AWAY
+        return scene.carry_out(operation)
+
+    scene.begin().finish(once_away)
+    names = scene.written()
+    assert names.index("RecordLayouts b") < names.index("OpenItem b")
 
 
 def test_a_region_that_was_given_nothing_skips_nothing() -> None:
@@ -331,6 +375,21 @@ def test_a_region_that_is_ahead_is_refused_until_a_floor_says_what_was_minted() 
     outcome = scene.settle()
     assert (outcome.register.epoch, outcome.pending) == (6, ())
     assert outcome.register.base > 700 + 2 * HEADROOM
+
+
+def test_what_no_register_knows_in_a_region_that_joins_is_fenced_beyond_a_floor() -> None:
+    scene = Scene("a")
+    scene.settle()
+    scene.world.tables["d"].counters["c"] = Counter(Item(700, 2, 900, 5))
+    scene.ask_for("a", "d")
+    with pytest.raises(Refused, match="c: d has an item of epoch 5"):
+        scene.settle()
+
+    scene.ask_for("a", "d", floors={"c": 100})
+    scene.settle()
+    scene.world.mint("d")
+    assert scene.register().base > 700 + 2 * HEADROOM
+    assert scene.item("d").issued >= scene.register().base
 
 
 def test_a_change_waits_if_no_region_of_the_next_layout_answers() -> None:
