@@ -8,6 +8,7 @@ from coordinate.retries import REGION_SECONDS
 
 from bench import windows
 from local.paths import ROOT
+from simulation.network import LATENESS
 from simulation.schedule import COORDINATORS
 from simulation.world import CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
@@ -33,6 +34,7 @@ def test_the_windows_are_those_that_the_command_prints() -> None:
         f"**Each of the {len(CONDITIONS)} conditions and {len(RULES)} rules is taken out in turn**",
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
+        f"late by at most {LATENESS} steps",
         f"expires {WORDS[SECONDS // 60]} minutes after",
         f"for up to {REGION_SECONDS} seconds",
         f"the last {WORDS[MAX_PAST]} past layouts",
