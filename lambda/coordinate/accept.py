@@ -62,7 +62,7 @@ def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operat
                 return None
         elif deployment is None or _is_of(record, deployment):
             return record
-        elif record.number != deployment.follows:
+        elif record.number != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.wish.regions)
         else:
             new = Record(
@@ -119,6 +119,15 @@ def _is_of(record: Record, deployment: Deployment) -> bool:
     return (record.wish.text, record.follows) == (deployment.wish.text, deployment.follows)
 
 
+def _sees_more(deployment: Deployment, record: Record) -> bool:
+    """Return whether a deployment knows of a new layouts table, into which the record was just put back.
+
+    Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
+    the table before, as the record does.
+    """
+    return record.restored and deployment.wish.home != record.wish.home
+
+
 def finish(record: Record, report: str | None) -> Generator[Sequence[Operation], Sequence[Any], Record]:
     """Record that every counter is settled, first in the layouts table, then in the mirror.
 
@@ -133,7 +142,8 @@ def finish(record: Record, report: str | None) -> Generator[Sequence[Operation],
         Refused: another deployment was accepted since.
     """
     while True:
-        present, copy = yield [ReadRecord(), ReadRecordCopy()]
+        (copy,) = yield [ReadRecordCopy()]  # before the record, or an older record could replace a newer copy
+        (present,) = yield [ReadRecord()]
         home, mirror = yield [DescribeLayouts(), DescribeMirror()]
         if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
             raise superseded(present.wish.regions if present else ())

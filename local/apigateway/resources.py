@@ -3,7 +3,6 @@
 import http.client
 import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
@@ -16,8 +15,6 @@ from ..resources.kind import Aws, Result
 from ..state import Made
 
 GATEWAY = Service("gateway", "local.apigateway.server")
-START_TIMEOUT = 30
-"""Seconds."""
 
 _starting = Lock()
 
@@ -29,7 +26,7 @@ class RestApi:
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Write the document, and start the process if it does not run."""
-        port = _running(aws)
+        port = running(aws.endpoint)
         api = f"{inputs['region']}-{inputs['name']}"
         document = _folder() / f"{api}.json"
         fresh = document.with_suffix(".new")
@@ -86,7 +83,7 @@ class Stage:
         return
 
     def _url(self, aws: Aws, inputs: Mapping[str, Any]) -> str:
-        return f"http://127.0.0.1:{_running(aws)}/{inputs['restApi']}/{inputs['stageName']}"
+        return f"http://127.0.0.1:{running(aws.endpoint)}/{inputs['restApi']}/{inputs['stageName']}"
 
 
 class MethodSettings:
@@ -107,15 +104,19 @@ class MethodSettings:
         return
 
 
-def _running(aws: Aws) -> int:
-    """Return the process's port. Start it if it doesn't run, on the same port as before if that is free."""
+def running(endpoint: str) -> int:
+    """Return the process's port. Start it if it doesn't run, on the same port as before if that is free.
+
+    Args:
+        endpoint: The server's URL, which a process that is started calls.
+    """
     with _starting:
         recorded = GATEWAY.recorded()
         if recorded and GATEWAY.alive(recorded[0]):
             return recorded[1]
         port = recorded[1] if recorded and is_free(recorded[1]) else any_free_port()
         _folder().mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "local.apigateway.server", str(port), str(_folder()), aws.endpoint]
+        command = [sys.executable, "-m", "local.apigateway.server", str(port), str(_folder()), endpoint]
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONPATH": str(ROOT),
@@ -124,12 +125,9 @@ def _running(aws: Aws) -> int:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
         process = GATEWAY.start(command, environment, port)
-        deadline = time.monotonic() + START_TIMEOUT
-        while not _answers(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                GATEWAY.stop()
-                raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
-            time.sleep(0.05)
+        if not GATEWAY.comes_up(process.pid, lambda: _answers(port)):
+            GATEWAY.stop()
+            raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
         return port
 
 

@@ -1,0 +1,149 @@
+"""`make chaos`: mint from all regions and both doors while everything fails that can, and look for duplicates."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+from threading import Event, Thread
+
+from .book import Book
+from .clients import CLIENTS, Client, Failed, minting
+from .events import Events
+from .faults import Faults
+from .kills import COORDINATORS, kill_functions
+from .operator import COUNTERS, NotHealed, Operator
+from .proxy import Proxy
+from .report import report
+from .stack import REGIONS, running_stack, wait_until
+
+INTEGERS = 100_000
+SINGLE = 5
+"""At least one integer in so many is minted one by one."""
+
+LONGEST = 3600
+"""Seconds after which a run ends, whatever was minted."""
+
+EVENTS = (
+    "regions",
+    "lost_table",
+    "restored_table",
+    "cut_off",
+    "leaving",
+    "killed_deployment",
+    "lost_layouts",
+    "unreachable",
+    "restored_layouts",
+    "schedule",
+)
+FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
+"""`kills` hit functions' processes; with `coordinator` also the coordinator's, and then healing takes longer."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run. Return 0 if no integer was handed out twice and enough were minted, else 1."""
+    options = _options(arguments)
+    seed = options.seed if options.seed is not None else Random().randrange(10**6)
+    named = [", ".join(names) or "none" for names in (options.events, options.faults)]
+    print(f"seed {seed}; {options.integers:,} integers; events: {named[0]}; faults: {named[1]}", flush=True)
+    faults = Faults(Random(seed))
+    for name in {"cuts", "throttles", "delays"} - set(options.faults):
+        setattr(faults, name, 0)
+    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    proxy = Proxy(faults, dynamodb)
+    book, stop, random = Book(), Event(), Random(seed + 1)
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {book.integers:>9,} integers  {text}", flush=True)
+
+    problems: list[str] = []
+    with proxy.listening(), running_stack(proxy, dynamodb) as stack:
+        operator = Operator(stack, book, say)
+        events = Events(stack, operator, book, random, say)
+        operator.deploy(regions=list(REGIONS[:3]), lease=1)
+        say(f"deployed: {', '.join(operator.wish['regions'])}")
+        clients = [Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop) for n in range(CLIENTS)]
+        share = COORDINATORS if "coordinator" in options.faults else 0
+        killer = Thread(target=kill_functions, args=(stack, Random(seed), stop, share), daemon=True)
+        with minting(clients, stop):
+            if "kills" in options.faults:
+                killer.start()
+            try:
+                _let_happen(events, options.events, options.integers, began)
+            except NotHealed as failure:
+                problems.append(f"not healed: {failure}")
+        faults.off()
+        if not problems:
+            problems += _settled(operator)
+    lines, duplicates = report(book, proxy, operator, time.monotonic() - began)
+    if book.integers < options.integers:
+        problems.append(f"fewer than {options.integers:,} integers were minted")
+    if book.single < options.integers // SINGLE:
+        problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
+    print(*lines, *problems, f"duplicates: {duplicates:,}", sep="\n")
+    return 1 if duplicates or problems or book.contradictions else 0
+
+
+def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
+    """Let every event happen, in rounds of another order each, until enough was minted."""
+    random = events.random
+
+    def enough() -> bool:
+        return events.book.integers >= integers and events.book.single >= integers // SINGLE
+
+    while True:
+        for name in random.sample(names, len(names)):
+            getattr(events, name)()
+            time.sleep(random.uniform(0, 1))
+        if not names:
+            wait_until(enough, LONGEST)
+        if enough() or time.monotonic() - began > LONGEST:
+            return
+
+
+def _settled(operator: Operator) -> list[str]:
+    """Return which doors don't mint, now that nothing fails any more."""
+    try:
+        operator.deploy()
+        operator.watch()
+    except NotHealed as failure:
+        return [f"not healed: {failure}"]
+    client = Client(Book(), COUNTERS, lambda: (), Random(0), Event())
+
+    def mints(url: str, counter: str) -> bool:
+        try:
+            return bool(client.mint(url, counter, None, {}))
+        except Failed:
+            return False
+
+    return [
+        f"not healed: {region} doesn't mint {counter} by {kind}"
+        for region, kind, url in operator.stack.doors
+        for counter in COUNTERS
+        if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
+    ]
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, help="of all choices (default: another one each time)")
+    parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least so many (default: %(default)s)")
+    for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
+        text = f"only these, separated by commas (default: {','.join(names)})"
+        parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)
+    return parser.parse_args(arguments)
+
+
+def _chosen(names: Sequence[str], text: str) -> list[str]:
+    chosen = [name for name in text.split(",") if name]
+    unknown = sorted({*chosen} - {*names})
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: unknown; there is {', '.join(names)}")
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

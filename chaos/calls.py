@@ -1,0 +1,79 @@
+"""What a call to AWS is about, as its bytes say it, and what a mint's answer says."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+SCOPE = re.compile(rb"Credential=([^/\s]+)/[0-9]{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
+"""The access key, region and service in the signature's credential scope (IAM guide, "Signature elements")."""
+
+TARGET = re.compile(rb"^x-amz-target: *DynamoDB_[0-9]{8}\.([A-Za-z]+)", re.IGNORECASE | re.MULTILINE)
+TABLE = re.compile(rb'"TableName" *: *"([A-Za-z0-9_.-]+)"')
+COUNTERS = "-counters"
+"""The end of a counters table's name."""
+
+
+class Call(NamedTuple):
+    """One call to a service in a region."""
+
+    region: str
+    service: str
+    operation: str
+    """DynamoDB's; empty for another service."""
+    table: str
+    """The first table that it names, if any."""
+
+    @property
+    def to_dynamodb(self) -> bool:
+        """Whether it is DynamoDB's."""
+        return self.service == "dynamodb"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change an item."""
+        return self.operation in ("UpdateItem", "PutItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem")
+
+
+class Write(NamedTuple):
+    """A write that minted: `count` integers from `first` on, `stride` apart, carried out between two moments."""
+
+    region: str
+    counter: str
+    first: int
+    stride: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    began: float
+    ended: float
+
+    def integers(self) -> range:
+        """Return the integers."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
+
+
+def call_of(head: bytes, body: bytes) -> Call:
+    """Return what a request's head and body ask for."""
+    scope, target, table = SCOPE.search(head), TARGET.search(head), TABLE.search(body)
+    return Call(
+        region=scope[2].decode() if scope else "",
+        service=scope[3].decode() if scope else "",
+        operation=target[1].decode() if target else "",
+        table=table[1].decode() if table else "",
+    )
+
+
+def write_of(call: Call, request: bytes, answer: bytes, began: float, ended: float) -> Write | None:
+    """Return the write that minted, or None if the successful call is another one.
+
+    The function and API Gateway mint by the same UpdateItem, which returns the item.
+    """
+    if call.operation != "UpdateItem" or not call.table.endswith(COUNTERS):
+        return None
+    asked: Mapping[str, Any] = json.loads(request)
+    if not asked.get("UpdateExpression", "").startswith("SET issued = issued +"):
+        return None
+    item: Mapping[str, Any] = json.loads(answer)["Attributes"]
+    issued, stride = int(item["issued"]["N"]), int(item["stride"]["N"])
+    step = int(asked.get("ExpressionAttributeValues", {}).get(":step", {"N": stride})["N"])
+    first = issued - step + stride
+    return Write(call.region, item["counter"]["S"], first, stride, step // stride, began, ended)

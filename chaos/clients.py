@@ -1,0 +1,157 @@
+"""Clients that mint all the time, through all doors of all regions."""
+
+import http.client
+import json
+import time
+import uuid
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from .book import Book, Mint
+
+CLIENTS = 10
+TIMEOUT = 5.0
+"""Seconds that a client waits for an answer."""
+
+BLOCKS, KEYS = 0.04, 0.08
+"""The share of requests to a function that ask for a block, and that have an Idempotency-Key."""
+
+LATE_CALLERS = 0.01
+"""The share of requests to a door that an earlier deployment had, if the present one doesn't."""
+
+LARGEST_BLOCK = 300
+TRIES = 6
+"""Of a request with a key."""
+
+PAUSE = 0.05
+"""Seconds after a failure: much shorter than Retry-After says."""
+
+AVOIDED = 1.0
+"""Seconds for which a client goes to other doors after a failure, if there are any."""
+
+Door = tuple[str, str, str]
+"""Region, kind and URL."""
+
+
+class Failed(Exception):
+    """A request got no integers. The message is the kind of failure."""
+
+
+@dataclass
+class Client:
+    """One client. It has a connection for each server, as a browser has."""
+
+    book: Book
+    counters: Sequence[str]
+    doors: Callable[[], Sequence[Door]]
+    """Where to mint now."""
+    random: Random
+    stop: Event
+    only: str = ""
+    """A region; empty for all of them."""
+    _failed: dict[Door, float] = field(default_factory=dict[Door, float])
+    """When a request to a door failed last."""
+    _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
+
+    def run(self) -> None:
+        """Mint until `stop`."""
+        seen: dict[Door, None] = {}
+        while not self.stop.is_set():
+            doors = [door for door in self.doors() if self.only in ("", door[0])]
+            if not doors:
+                time.sleep(PAUSE)
+                continue
+            seen |= dict.fromkeys(doors)
+            # Now and then one of an earlier deployment: callers learn late that a region has gone.
+            self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else doors))
+        for connection in self._connections.values():
+            connection.close()
+
+    def _chosen(self, doors: Sequence[Door]) -> Door:
+        """Return one of the doors, if possible one that hasn't failed just now."""
+        now = time.monotonic()
+        return self.random.choice([door for door in doors if self._failed.get(door, 0) <= now - AVOIDED] or doors)
+
+    def _request(self, door: Door) -> None:
+        counter = self.random.choice(self.counters)
+        count, kind = None, self.random.random()
+        if door[1] == "function" and kind < BLOCKS:
+            count = self.random.randint(1, LARGEST_BLOCK)
+        if door[1] == "function" and self.random.random() < KEYS:
+            self._with_key(door, counter, count)
+        else:
+            self._try(door, counter, count, {})
+
+    def _try(self, door: Door, counter: str, count: int | None, headers: Mapping[str, str]) -> tuple[int, ...] | None:
+        """Send one request and record what it got. Return its integers, None if it failed."""
+        began = time.monotonic()
+        try:
+            integers = self.mint(door[2], counter, count, headers)
+        except Failed as failed:
+            self.book.failed(str(failed))
+            self._failed[door] = time.monotonic()
+            time.sleep(PAUSE)
+            return None
+        self.book.got(Mint(door[0], door[1], counter, integers, count is not None, began, time.monotonic()))
+        return integers
+
+    def _with_key(self, door: Door, counter: str, count: int | None) -> None:
+        """Repeat a request with one key until it succeeds, and then perhaps once more, as if its answer was lost."""
+        key = uuid.UUID(int=self.random.getrandbits(128)).hex
+        headers = {"Idempotency-Key": key}
+        for _ in range(TRIES):
+            first = self._try(door, counter, count, headers)
+            if first is None:
+                continue
+            if self.random.random() < 0.5:
+                try:
+                    self.book.replayed(key, first, self.mint(door[2], counter, count, headers))
+                except Failed as failed:
+                    self.book.failed(str(failed))
+            return
+
+    def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> tuple[int, ...]:
+        """Return the integers of one request.
+
+        Raises:
+            Failed: it got none.
+        """
+        address = urlsplit(url)
+        connection = self._connections.pop(address.netloc, None)
+        if connection is None:
+            connection = http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
+        try:
+            query = f"?count={count}" if count is not None else ""
+            connection.request("POST", f"{address.path}{counter}{query}", headers=dict(headers))
+            response = connection.getresponse()
+            body = response.read()
+        except TimeoutError:
+            connection.close()
+            raise Failed("no answer in time") from None
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise Failed("no connection") from None
+        self._connections[address.netloc] = connection
+        if response.status != 200:
+            raise Failed(f"status {response.status}")
+        document: dict[str, Any] = json.loads(body)
+        return tuple(document["integers"]) if count is not None else (document["integer"],)
+
+
+@contextmanager
+def minting(clients: Sequence[Client], stop: Event) -> Generator[None]:
+    """Let the clients mint during the block."""
+    threads = [Thread(target=client.run, name="client", daemon=True) for client in clients]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(2 * TIMEOUT)

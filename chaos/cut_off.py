@@ -1,0 +1,118 @@
+"""`python -m chaos.cut_off`: a table lost, the layouts table lost, then a region cut off while regions change.
+
+Clients mint in every region all the time. It prints what they saw, region by region, and exits 1 if a client saw a
+failure in a region that lost nothing and wasn't cut off, or if an integer was handed out twice.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from random import Random
+from threading import Event
+
+from .book import Book
+from .clients import Client, Door, minting
+from .faults import Faults
+from .operator import COUNTERS, NotHealed, Operator
+from .proxy import Proxy
+from .stack import HOME, NAMES, Stack, running_stack
+from .tables import lose
+
+BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
+AFTER = ["us-west-2", HOME, "ap-southeast-2", "eu-west-1", "sa-east-1"]
+LOSES, CUT_OFF = "eu-west-1", "ap-southeast-2"
+QUIET = 3.0
+"""Seconds between two steps."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run. Return 0 if the other regions' clients saw no failure and no integer was handed out twice, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m chaos.cut_off", description=__doc__)
+    parser.add_argument("--quiet", type=float, default=QUIET, help="seconds between two steps (default: %(default)s)")
+    quiet = parser.parse_args(arguments).quiet
+    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    proxy = Proxy(Faults(Random(0), cuts=0, throttles=0, delays=0), dynamodb)
+    stop, whole, problems = Event(), Book(), list[str]()
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {text}", flush=True)
+
+    with proxy.listening(), running_stack(proxy, dynamodb) as stack:
+        operator = Operator(stack, whole, say)
+        operator.deploy(regions=BEFORE)
+        say(f"deployed: {', '.join(BEFORE)}")
+        clients = [
+            Client(Book(), COUNTERS, partial(_doors, stack, kind), Random(n), stop, only=region)
+            for n, region in enumerate(BEFORE)
+            for kind in ("function", "gateway")
+        ]
+        with minting(clients, stop):
+            try:
+                time.sleep(quiet)
+                _happen(operator, quiet)
+            except NotHealed as failure:
+                problems.append(f"not healed: {failure}")
+    for client in clients:
+        whole.mints += client.book.mints
+    print("| region | requests | failures | longest pause |", "|---|---|---|---|", sep="\n")
+    for region in BEFORE:
+        own = [client.book for client in clients if client.only == region]
+        failures = sum(book.failures.total() for book in own)
+        note = {LOSES: " (lost its table)", CUT_OFF: " (cut off)"}.get(region, "")
+        pause = max(_longest_pause(book) for book in own)
+        print(f"| {region}{note} | {sum(book.requests for book in own):,} | {failures:,} | {pause:.1f} s |")
+        if failures and not note:
+            kinds = sum((book.failures for book in own), type(own[0].failures)())
+            problems.append(f"{region}: clients saw failures: {dict(kinds)}")
+    duplicates = len(whole.duplicates(whole.excepted(proxy.writes)))
+    print(*problems, f"duplicates: {duplicates:,}", sep="\n")
+    return 1 if duplicates or problems else 0
+
+
+def _doors(stack: Stack, kind: str) -> list[Door]:
+    return [door for door in stack.doors if door[1] == kind]
+
+
+def _happen(operator: Operator, quiet: float) -> None:
+    """Let it all happen, one after the other."""
+    stack, say = operator.stack, operator.say
+    lose(stack.aws.client("dynamodb", LOSES), NAMES.counters_table)
+    say(f"{LOSES} has lost its counters table")
+    operator.deploy()
+    operator.watch()
+    say("deployed again: it is there, and mints")
+    time.sleep(quiet)
+    lose(stack.aws.client("dynamodb", HOME), NAMES.layouts_table)
+    say("the layouts table is lost")
+    operator.deploy()
+    operator.watch()
+    say("deployed again: it is there")
+    time.sleep(quiet)
+    faults = stack.proxy.faults
+    faults.unreachable.add(CUT_OFF)
+    say(f"{CUT_OFF} is cut off")
+    try:
+        time.sleep(quiet)
+        operator.deploy(regions=AFTER)
+        say(f"deployed: {', '.join(AFTER)}")
+        time.sleep(quiet)
+    finally:
+        faults.unreachable.discard(CUT_OFF)
+    operator.watch()
+    say(f"{CUT_OFF} is back")
+    time.sleep(quiet)
+
+
+def _longest_pause(book: Book) -> float:
+    """Return the longest time between two successful requests of one client, in seconds."""
+    moments = [mint.ended for mint in book.mints]
+    return max((following - moment for moment, following in pairwise(moments)), default=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""`python -m chaos.guard` ends the server and the gateway when its input ends, so when its parent does, even killed."""
+
+import os
+import shutil
+import signal
+import sys
+from contextlib import suppress
+
+from local.apigateway.resources import GATEWAY
+from local.paths import state_folder
+from local.server import SERVICE
+
+
+def end_services() -> None:
+    """End what was started in the state folder, if it runs. It holds nothing that is worth a clean end."""
+    for service in (GATEWAY, SERVICE):
+        recorded = service.recorded()
+        if recorded and service.alive(recorded[0]):
+            with suppress(ProcessLookupError):
+                os.killpg(recorded[0], signal.SIGKILL)  # it leads a group, and the functions belong to that
+        service.stop()
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.buffer.read()
+    end_services()
+    shutil.rmtree(state_folder(), ignore_errors=True)

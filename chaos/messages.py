@@ -1,0 +1,53 @@
+"""HTTP messages as they are: head and body, read from a stream."""
+
+import asyncio
+import re
+from typing import NamedTuple
+
+LENGTH = re.compile(rb"^content-length: *([0-9]+)\r?$", re.IGNORECASE | re.MULTILINE)
+CHUNKED = re.compile(rb"^transfer-encoding: *chunked\r?\n", re.IGNORECASE | re.MULTILINE)
+CLOSING = re.compile(rb"^connection: *close\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+class Message(NamedTuple):
+    """A request or a response. `head` ends with the empty line."""
+
+    head: bytes
+    body: bytes
+
+    @property
+    def status(self) -> int:
+        """A response's status."""
+        return int(self.head.split(b" ", 2)[1])
+
+    @property
+    def last(self) -> bool:
+        """Whether its sender closes the connection after it."""
+        return CLOSING.search(self.head) is not None
+
+
+async def read_message(reader: asyncio.StreamReader) -> Message:
+    """Read one message. A body in chunks gets a Content-Length instead.
+
+    Raises:
+        asyncio.IncompleteReadError: The connection ended before.
+    """
+    head = await reader.readuntil(b"\r\n\r\n")
+    if CHUNKED.search(head):
+        body = b""
+        while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+            body += await reader.readexactly(size)
+            await reader.readexactly(2)
+        await reader.readuntil(b"\r\n")
+        return Message(CHUNKED.sub(b"Content-Length: %d\r\n" % len(body), head), body)
+    length = LENGTH.search(head)
+    return Message(head, await reader.readexactly(int(length[1])) if length else b"")
+
+
+def refusal(error: str) -> Message:
+    """Return DynamoDB's response that refuses a call with this error."""
+    body = b'{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"injected by chaos"}' % error.encode()
+    head = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(
+        body
+    )
+    return Message(head, body)

@@ -1,0 +1,107 @@
+"""The operator of the stack, and its schedule: deployments and runs of the coordinator, until they have done it."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .book import Book
+from .stack import RunFailed, Stack
+
+COUNTERS = ("integers", "orders")
+SETTINGS = {"counters": list(COUNTERS), "apiGateway": True, "window": 20_000, "headroom": 500, "watchMinutes": 60}
+"""Of every deployment.
+
+The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
+is slow, so that the runs that are made here are the only ones.
+"""
+
+ATTEMPTS = 8
+"""Deployments or runs of the coordinator until something must have healed."""
+
+PATIENCE = 150.0
+"""Seconds for which a run that was killed may hold up the next one."""
+
+
+class NotHealed(Exception):
+    """Something was not mended. The message says what, and what the coordinator said."""
+
+
+@dataclass
+class Operator:
+    """Deploys, and runs the coordinator."""
+
+    stack: Stack
+    book: Book
+    say: Callable[[str], None]
+    wish: dict[str, Any] = field(default_factory=SETTINGS.copy)
+    """The settings of the last deployment, whether it succeeded or not."""
+    failed: Counter[str] = field(default_factory=Counter[str])
+    """Deployments and runs that failed, by kind."""
+    done: int = 0
+    """Deployments and runs that succeeded."""
+
+    def deploy(self, **settings: Any) -> None:
+        """Deploy until it succeeds. Settings that aren't given stay.
+
+        Raises:
+            NotHealed: it failed too often.
+        """
+        self.wish |= settings
+        self._until("deployment", self._deploy)
+
+    def watch(self) -> None:
+        """Run the coordinator until every region that can be reached has followed.
+
+        Raises:
+            NotHealed: it failed too often, or a region doesn't follow.
+        """
+        self._until("run of the coordinator", self._watch)
+
+    def _deploy(self) -> str:
+        self.stack.deploy(self.wish)
+        return ""
+
+    def _watch(self) -> str:
+        """Make one run, and return what it has left to do. For restored tables that it has seen to, the time ends."""
+        patience = time.monotonic() + PATIENCE
+        while True:
+            began = time.monotonic()
+            reply = self.stack.watch()
+            if "skipped" not in reply:
+                break
+            self.failed["run skipped"] += 1
+            if time.monotonic() > patience:
+                raise RunFailed(str(reply))
+            time.sleep(1)
+        pending = set(reply.get("pending", ()))
+        unfinished = bool(reply.get("unfinished"))
+        for restoration in self.book.restorations:
+            seen_to = restoration.region not in pending and not unfinished
+            if restoration.open and restoration.began <= began and seen_to:
+                restoration.ended = time.monotonic()
+        away = self.stack.proxy.faults.unreachable
+        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
+
+    def _until(self, what: str, run: Callable[[], str]) -> None:
+        said = ""
+        for _ in range(ATTEMPTS):
+            try:
+                said = run()
+            except RunFailed as failure:
+                said = str(failure)
+                self.failed[what] += 1
+                self.say(f"{what} failed: {_brief(said)}")
+            else:
+                self.done += 1
+                if not said:
+                    return
+            time.sleep(0.2)
+        raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
+
+
+def _brief(said: str) -> str:
+    """Return the first line of a message, or the last one of a traceback."""
+    lines = said.splitlines()
+    return lines[-1 if "Traceback" in said else 0][:200]

@@ -1,0 +1,45 @@
+"""What a run says in the end."""
+
+from collections.abc import Mapping, Sequence
+
+from .book import Book, Duplicate
+from .operator import Operator
+from .proxy import Proxy
+
+SHOWN = 10
+"""Duplicates that are shown one by one."""
+
+
+def report(book: Book, proxy: Proxy, operator: Operator, seconds: float) -> tuple[list[str], int]:
+    """Return the lines of the report but the last one, and how many integers were handed out twice."""
+    excepted = book.excepted(proxy.writes)
+    duplicates = book.duplicates(excepted)
+    gaps = book.gaps()
+    lines = [
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; "
+        f"failed: {_counts(operator.failed)}",
+        f"faults: {_counts(proxy.injected)}",
+        f"requests: {book.requests:,}, of them {book.replays:,} that repeated an Idempotency-Key and got the same",
+        f"failures: {book.failures.total():,}: {_counts(book.failures)}",
+        f"gaps: the largest {gaps.largest:,}, skipped in total {gaps.skipped:,}",
+        f"excepted: {excepted.total():,} integers minted in {len(book.restorations)} restored tables, each from its "
+        "restoration to the end of the coordinator's next run that began after it "
+        f"({len(book.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
+        f"integers: {book.integers:,}: {book.single:,} one by one, {book.in_blocks:,} in blocks",
+        *book.contradictions,
+        *_shown(duplicates),
+    ]
+    return lines, len(duplicates)
+
+
+def _shown(duplicates: Sequence[Duplicate]) -> list[str]:
+    lines = [
+        f"{duplicate.counter} {duplicate.integer}: "
+        + "; ".join(f"{mint.region} by {mint.door} at {mint.began:.3f}-{mint.ended:.3f}" for mint in duplicate.mints)
+        for duplicate in duplicates[:SHOWN]
+    ]
+    return [*lines, f"… and {len(duplicates) - SHOWN:,} more"] if len(duplicates) > SHOWN else lines
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items())) or "none"

@@ -1,0 +1,193 @@
+"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, the functions' processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from components.resource_names import ResourceNames
+from local import server
+from local.apigateway.resources import running as running_gateway
+from local.paths import ROOT
+from local.ports import any_free_port
+
+from .deployment import StackAws
+from .guard import end_services
+from .proxy import Proxy
+from .tables import lose, tables_of
+
+STACK = "dev"
+HOME = "us-east-1"
+REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
+"""All that may have a part in the stack."""
+
+NAMES = ResourceNames(f"global-integers-{STACK}")
+DEPLOYMENT_TIMEOUT = 600
+"""Seconds."""
+
+
+class RunFailed(Exception):
+    """A deployment or a run of the coordinator failed. The message is what its user sees."""
+
+
+@dataclass
+class Stack:
+    """The deployed stack. Its state folder and its port are no user's."""
+
+    folder: Path
+    server: server.Server
+    proxy: Proxy
+    aws: StackAws
+    """Clients without faults."""
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Of the last successful deployment."""
+    doors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    """Region, `function` or `gateway`, and URL, of the last successful deployment."""
+    _deployments: list["subprocess.Popen[str]"] = field(default_factory=list["subprocess.Popen[str]"])
+    _children: Lock = field(default_factory=Lock)
+
+    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> dict[str, Any]:
+        """Deploy the program in a process of its own, as `pulumi up` would, and return its outputs.
+
+        Args:
+            settings: setting → value.
+            kill_after: seconds after which the process is killed.
+
+        Raises:
+            RunFailed: the deployment failed or was killed.
+        """
+        given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+        with self._children:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
+                cwd=ROOT,
+                env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            self._deployments = [process]
+        try:
+            out, err = process.communicate(timeout=kill_after or DEPLOYMENT_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise RunFailed("the deployment was killed") from None
+        if process.returncode:
+            raise RunFailed(err.strip() or f"the deployment ended with status {process.returncode}")
+        self.outputs = json.loads(out.splitlines()[-1])
+        self.doors = [(region, "function", url) for region, url in self.outputs["urls"].items()]
+        self.doors += [(region, "gateway", url) for region, url in self.outputs["gatewayUrls"].items()]
+        return self.outputs
+
+    def watch(self) -> dict[str, Any]:
+        """Run the coordinator as the schedule does, and return its reply.
+
+        Raises:
+            RunFailed: it refused or failed.
+        """
+        function = NAMES.coordinate_function
+        try:
+            response = self.aws.client("lambda", HOME).invoke(FunctionName=function, Payload=b'{"watch": true}')
+            reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
+        except (ClientError, BotoCoreError, ValueError) as error:
+            raise RunFailed(str(error)) from None
+        if "FunctionError" in response:
+            raise RunFailed(str(reply.get("errorMessage", reply)))
+        return reply
+
+    def functions(self, name: str) -> list[int]:
+        """Return the processes in which a function runs now, in all regions."""
+        listed = subprocess.run(["ps", "-axo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+        mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
+        return [int(line.split(None, 1)[0]) for line in listed.splitlines() if mark in line]
+
+    def kill(self, process: int) -> None:
+        """Kill a function's process, whatever it does just now."""
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End what runs."""
+        with self._children:
+            for process in self._deployments:
+                process.kill()
+                process.wait()
+        end_services()
+
+
+@contextmanager
+def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
+    """Start a server and a gateway that reach DynamoDB through the proxy; end them with the block, whatever happens.
+
+    Args:
+        proxy: listens already.
+        dynamodb: the endpoint of another DynamoDB than the server's own.
+    """
+    before = os.environ.get("GLOBAL_INTEGERS_LOCAL")
+    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
+        os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
+        guard = subprocess.Popen(
+            [sys.executable, "-m", "chaos.guard"], cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
+            started = server.start(any_free_port(), {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
+            proxy.server = started.endpoint
+            running_gateway(proxy.endpoint)
+            stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb))
+            with _tables_of_its_own(stack) if dynamodb else nullcontext():
+                try:
+                    yield stack
+                finally:
+                    stack.end()
+        finally:
+            end_services()
+            guard.communicate()  # it sees that its input has ended, and ends
+            if before is None:
+                del os.environ["GLOBAL_INTEGERS_LOCAL"]
+            else:
+                os.environ["GLOBAL_INTEGERS_LOCAL"] = before
+
+
+@contextmanager
+def _tables_of_its_own(stack: Stack) -> Generator[None]:
+    """Leave nothing in a DynamoDB that lives longer than the stack.
+
+    Raises:
+        SystemExit: it has tables of these names, of another stack or of a run that was killed.
+    """
+
+    def found() -> list[tuple[str, str]]:
+        clients = {region: stack.aws.client("dynamodb", region) for region in REGIONS}
+        return [(region, table) for region, client in clients.items() for table in tables_of(client, NAMES.prefix)]
+
+    if there := found():
+        listed = ", ".join(f"{region} {table}" for region, table in there)
+        raise SystemExit(f"CHAOS_DYNAMODB must have no tables of these names; delete them: {listed}")
+    try:
+        yield
+    finally:
+        for region, table in found():
+            lose(stack.aws.client("dynamodb", region), table)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until `condition()` is true. Return whether it became so in time."""
+    ends = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.1)
+    return True

@@ -1,0 +1,158 @@
+"""`make chaos` in short: what it prints, its exit status, what it finds, and that nothing is left of it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.stack import wait_until
+from chaos.tables import lose, tables_of
+from local.paths import ROOT
+from local.resources import Aws
+from tests.local.machine import processes_of
+
+IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
+"""The other events take too long here. `make chaos` has them all."""
+
+FAULTS = "cuts,throttles,delays,kills"
+"""A run of the coordinator that is killed holds up the schedule's for two minutes."""
+
+PREFIX = "global-integers-dev"
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+FEW_EVENTS = (
+    "leaving,lost_table,restored_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable"
+)
+
+
+def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
+    """Start it. Every process that it starts has the folder in its environment."""
+    program = f"import sys; {prepared}; from chaos.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    start = ["-c", program] if prepared else ["-m", "chaos"]
+    return subprocess.Popen(
+        [sys.executable, *start, *options],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]:
+    with command(folder, *options, prepared=prepared) as process:
+        out, err = process.communicate(timeout=280)
+    return process.returncode, out, err
+
+
+def nothing_left(folder: Path) -> bool:
+    return wait_until(lambda: not processes_of(folder), 20)
+
+
+def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
+    status, out, err = run(
+        tmp_path, "--seed", "12", "--integers", "3000", "--events", ",".join(IN_SHORT), "--faults", FAULTS
+    )
+
+    assert status == 0, out + err
+    assert err == ""
+    assert out.startswith(f"seed 12; 3,000 integers; events: {', '.join(IN_SHORT)}; faults: cuts, ")
+    assert re.search(r"^excepted: [1-9][0-9,]* integers minted in [1-9]", out, re.MULTILINE)
+    assert out.splitlines()[-1] == "duplicates: 0"
+    for line in ("requests", "failures", "gaps", "excepted", "faults"):
+        assert re.search(rf"^{line}: ", out, re.MULTILINE), line
+    single, blocks = (int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) (?:one by one|in blocks)", out))
+    assert single >= 600
+    assert single + blocks >= 3000
+    assert nothing_left(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
+    """The same run, but nothing is excepted: what a restored table repeats counts."""
+    blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
+
+    status, out, _ = run(
+        tmp_path, "--seed", "12", "--integers", "300", "--events", "restored_table", "--faults", "", prepared=blind
+    )
+
+    assert status == 1
+    last = re.fullmatch(r"duplicates: ([0-9,]+)", out.splitlines()[-1])
+    assert last, out
+    assert int(last[1].replace(",", "")) > 0
+    assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
+
+
+def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
+    hurried = "import chaos.__main__ as it; it.LONGEST = 0"
+
+    status, out, _ = run(tmp_path, "--integers", "100000", "--events", "", prepared=hurried)
+
+    assert status == 1
+    assert "fewer than 100,000 integers were minted\n" in out
+    assert "fewer than 20,000 integers were minted one by one\n" in out
+    assert out.endswith("duplicates: 0\n")
+
+
+def test_it_runs_on_another_dynamodb_and_leaves_nothing_there(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
+    client = aws.client("dynamodb", "us-east-1")
+
+    with command(tmp_path, "--integers", "300", "--events", "regions") as process:
+        assert wait_until(lambda: "global-integers-dev-counters" in tables_of(client, PREFIX), 60)
+        out, err = process.communicate(timeout=200)
+
+    assert process.returncode == 0, out + err
+    assert tables_of(client, PREFIX) == []
+
+
+def test_another_dynamodb_with_such_tables_is_refused(
+    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", aws.endpoint)
+    client = aws.client("dynamodb", "eu-west-1")
+    client.create_table(
+        TableName="global-integers-dev-layouts",
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
+    )
+
+    status, _, err = run(tmp_path)
+
+    assert status == 1
+    assert err == (
+        "CHAOS_DYNAMODB must have no tables of these names; delete them: eu-west-1 global-integers-dev-layouts\n"
+    )
+    assert tables_of(client, PREFIX) == ["global-integers-dev-layouts"]
+    lose(client, "global-integers-dev-layouts")
+    assert nothing_left(tmp_path)
+
+
+def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
+    status, _, err = run(tmp_path, "--events", "regions,lost_tabel")
+
+    assert status == 2
+    assert "lost_tabel: unknown; there is regions, lost_table, " in err
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
+    with command(tmp_path, "--events", "regions") as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert "deployed" in process.stdout.readline()
+        assert len(processes_of(tmp_path)) > 3
+
+        process.send_signal(sign)
+        process.communicate(timeout=60)
+
+    assert process.returncode != 0
+    assert nothing_left(tmp_path)

@@ -1,0 +1,222 @@
+"""The proxy, between the minting function's own client and the local AWS server."""
+
+import gc
+import http.client
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
+from typing import Any
+
+import pytest
+from aws.dynamodb import DynamoDB
+from aws.failure import NoResponse, ServiceError
+from mint.table import CounterTable
+
+from chaos.faults import Faults
+from chaos.proxy import Proxy
+from chaos.stack import wait_until
+from local.resources import Aws
+
+REGION, OTHER = "eu-west-1", "us-east-1"
+
+
+@pytest.fixture
+def proxy(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Proxy]:
+    """A proxy without faults, which DynamoDB's clients use."""
+    proxy = Proxy(Faults(Random(0), cuts=0, throttles=0, delays=0))
+    proxy.server = aws.endpoint
+    with proxy.listening():
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+        yield proxy
+
+
+@pytest.fixture
+def table(aws: Aws) -> Callable[[str], str]:
+    """Make a counters table in a region, with the counter `orders` at 1, stride 3."""
+
+    def make(region: str) -> str:
+        name = f"chaos-{uuid.uuid4().hex}-counters"
+        client = aws.client("dynamodb", region)
+        client.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "counter", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "counter", "AttributeType": "S"}],
+        )
+        numbers = {"issued": 1, "stride": 3, "ceiling": 3001, "epoch": 1}
+        item = {key: {"N": str(value)} for key, value in numbers.items()}
+        client.put_item(TableName=name, Item={"counter": {"S": "orders"}, **item})
+        return name
+
+    return make
+
+
+def issued(aws: Aws, region: str, table: str) -> int:
+    answer: Any = aws.client("dynamodb", region).get_item(TableName=table, Key={"counter": {"S": "orders"}})
+    return int(answer["Item"]["issued"]["N"])
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
+    """Serve on a free port, and give out the URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def increment(table: str) -> dict[str, object]:
+    return {
+        "TableName": table,
+        "Key": {"counter": {"S": "orders"}},
+        "UpdateExpression": "SET issued = issued + stride",
+        "ReturnValues": "ALL_NEW",
+    }
+
+
+def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Callable[[str], str]) -> None:
+    counters = CounterTable(table(REGION), DynamoDB(REGION))
+
+    assert counters.mint("orders").integers() == [4]
+    assert counters.mint_block("orders", 3).integers() == [7, 10, 13]
+
+    assert [(write.region, write.counter, list(write.integers())) for write in proxy.writes] == [
+        (REGION, "orders", [4]),
+        (REGION, "orders", [7, 10, 13]),
+    ]
+    assert all(write.began < write.ended for write in proxy.writes)
+
+
+def test_a_cut_call_is_carried_out_without_an_answer(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
+    name = table(REGION)
+    proxy.faults.cuts = 1
+
+    with pytest.raises(NoResponse):
+        DynamoDB(REGION).call("UpdateItem", increment(name))
+
+    assert issued(aws, REGION, name) == 10  # three attempts, each carried out
+    assert [list(write.integers()) for write in proxy.writes] == [[4], [7], [10]]
+    assert proxy.injected == {"cut before the answer": 3}
+
+
+def test_a_throttled_call_is_not_carried_out(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
+    name = table(REGION)
+    proxy.faults.throttles = 1
+
+    with pytest.raises(ServiceError, match="ProvisionedThroughputExceeded") as refused:
+        DynamoDB(REGION).call("UpdateItem", increment(name))
+
+    assert refused.value.throttled
+    assert issued(aws, REGION, name) == 1
+    assert proxy.writes == []
+
+
+def test_a_delayed_call_is_carried_out(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
+    name = table(REGION)
+    proxy.faults.delays = 1
+
+    with suppress(NoResponse):  # it may be delayed for longer than its caller waits
+        DynamoDB(REGION).call("UpdateItem", increment(name))
+
+    attempts = proxy.injected["delayed"]
+    assert attempts >= 1
+    assert wait_until(lambda: issued(aws, REGION, name) == 1 + 3 * attempts, 5)
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_region_that_is_cut_off_is_unreachable_and_the_others_are_not(
+    proxy: Proxy, table: Callable[[str], str], aws: Aws, silent: bool
+) -> None:
+    away, there = table(REGION), table(OTHER)
+    proxy.faults.silent = silent
+    proxy.faults.unreachable.add(REGION)
+
+    with pytest.raises(NoResponse, match="timed out" if silent else "closed|reset"):
+        DynamoDB(REGION).call("UpdateItem", increment(away))
+    DynamoDB(OTHER).call("UpdateItem", increment(there))
+
+    assert issued(aws, REGION, away) == 1
+    assert issued(aws, OTHER, there) == 4
+    proxy.faults.off()
+    DynamoDB(REGION).call("UpdateItem", increment(away))
+    assert issued(aws, REGION, away) == 4
+
+
+def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+
+    class Other(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append(self.headers["Authorization"])
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b'5\r\n{"Ite\r\n6\r\nm":{}}\r\n0\r\n\r\n')
+
+        def log_message(self, *_: Any, **__: Any) -> None:
+            """Say nothing."""
+
+    with serving(Other) as other:
+        proxy = Proxy(Faults(Random(0), 0, 0, 0), other)
+        with proxy.listening():
+            monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ASIAOFAROLE")
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+            client = DynamoDB(REGION)
+            answer = client.call("GetItem", {"TableName": "t"})
+            client.close()
+
+    assert answer == {"Item": {}}
+    assert "Credential=test/" in heard[0]
+    assert f"/{REGION}/dynamodb/aws4_request" in heard[0]
+
+
+def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
+    item = {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}
+    answer = json.dumps({"Attributes": item}).encode()
+    arrived, hung_up = threading.Event(), threading.Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            arrived.set()
+            hung_up.wait(10)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: Any, **__: Any) -> None:
+            """Say nothing."""
+
+    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    headers = {"Authorization": scope, "X-Amz-Target": "DynamoDB_20120810.UpdateItem"}
+    with serving(Slow) as server:
+        proxy = Proxy(Faults(Random(0), 0, 0, 0))
+        proxy.server = server
+        with proxy.listening():
+            caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
+            caller.request("POST", "/", json.dumps(increment("x-counters")), headers)
+            assert arrived.wait(10)
+            caller.close()
+            time.sleep(0.2)  # the proxy sees that
+            gc.collect()
+            hung_up.set()
+            assert wait_until(lambda: len(proxy.writes) == 1, 5)
+
+    assert list(proxy.writes[0].integers()) == [4]
