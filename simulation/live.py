@@ -28,7 +28,7 @@ def live(code: CodeType, suspended_at: int) -> frozenset[str]:
     """
     before, following, always = _analysed(code)
     # `total += yield number` reads total before it is suspended, and adds afterwards.
-    read = _mentioned(_before_on_the_lines_of(code, suspended_at))
+    read = _mentioned(_on_the_stack(code, suspended_at))
     return frozenset(always.union(read, *(before[offset] for offset in following[suspended_at])))
 
 
@@ -93,12 +93,40 @@ def _head(instructions: list[dis.Instruction], loop: dis.Instruction) -> list[di
     return [*instructions[begin:end], *(after for after in instructions[end:] if _line(after) == first)]
 
 
-def _before_on_the_lines_of(code: CodeType, offset: int) -> list[dis.Instruction]:
+def _on_the_stack(code: CodeType, offset: int) -> list[dis.Instruction]:
+    """Return the instructions that may have put on the stack what an expression needs after its `yield`.
+
+    If there is more than iterators of loops and what `yield` itself needs, all before it on its lines may have.
+    """
     instructions = list(dis.get_instructions(code))
-    at = next(instruction for instruction in instructions if instruction.offset == offset)
+    index = next(index for index, instruction in enumerate(instructions) if instruction.offset == offset)
+    loops = [each for each in instructions if each.opname == "FOR_ITER" and each.offset < offset < each.argval]
+    own = 2 if instructions[index - 1].opname == "SEND" else 1
+    if _depths(code)[offset] == len(loops) + own:
+        return []
+    at = instructions[index]
     last = (at.positions and at.positions.end_lineno) or _line(at)
-    before = [instruction for instruction in instructions if instruction.offset <= offset]
-    return [instruction for instruction in before if _line(at) <= _line(instruction) <= last]
+    return [before for before in instructions[: index + 1] if _line(at) <= _line(before) <= last]
+
+
+@cache
+def _depths(code: CodeType) -> dict[int, int]:
+    """Return how much is on the stack before each instruction."""
+    instructions = {instruction.offset: instruction for instruction in dis.get_instructions(code)}
+    _, following, _ = _analysed(code)
+    first = min(instructions)
+    depths = {first: 0}
+    todo = [first]
+    while todo:
+        instruction = instructions[todo.pop()]
+        for after in following[instruction.offset]:
+            jumps = after == instruction.argval and instruction.opcode in (*dis.hasjrel, *dis.hasjabs)
+            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=jumps)
+            if after not in depths:
+                begins = instruction.opname == "RETURN_GENERATOR"  # then what `next` sends is on the stack
+                depths[after] = 1 if begins else depths[instruction.offset] + effect
+                todo.append(after)
+    return depths
 
 
 def _line(instruction: dis.Instruction) -> int:

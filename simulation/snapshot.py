@@ -16,7 +16,7 @@ same, return the same. For any generator that is true if
   sets and dictionaries of such. (An object whose `repr` has its address, or a set whose order differs, only makes
   more states, never fewer.)
 - the frame's value stack holds nothing else that differs. It holds what an expression has read before its `yield`
-  (here always on the same line; live.py takes all variables of that line for live), and the iterator of a `for`
+  (always on the same line here; live.py takes the variables of that line for live then), and the iterator of a `for`
   loop that is suspended within its body: of `range(ROUNDS)` and `range(ATTEMPTS)`. The loop's variable tells the
   iterator's position, because no number comes twice. live.py takes it, and what is iterated over, for live until
   the loop is left.

@@ -1,6 +1,6 @@
 """Which variables a suspended generator may still read."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -68,24 +68,21 @@ def read_before_it_is_suspended(kept: int) -> Steps:
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "expected"),
+    ("steps", "expected"),
     [
-        (overwritten, (1,), set[str]()),
-        (read_later, (1,), {"kept"}),
-        (read_on_one_way, (1, 2), {"kept", "other"}),
-        (read_in_the_next_turn, (1,), {"kept"}),
-        (in_a_loop, ([1], 2), {"numbers", "number", "kept"}),
-        (read_by_a_handler, (1,), {"kept"}),
-        (read_by_a_function, (1,), {"kept", "later"}),
-        (read_by_a_comprehension, ([1],), {"kept"}),
-        (read_before_it_is_suspended, (1,), {"kept"}),
+        (overwritten(1), ""),
+        (read_later(1), "kept"),
+        (read_on_one_way(1, 2), "kept other"),
+        (read_in_the_next_turn(1), "kept"),
+        (in_a_loop([1], 2), "kept number numbers"),
+        (read_by_a_handler(1), "kept"),
+        (read_by_a_function(1), "kept later"),
+        (read_by_a_comprehension([1]), "kept"),
+        (read_before_it_is_suspended(1), "kept"),
     ],
-    ids=lambda value: value.__name__ if callable(value) else "",
+    ids=lambda value: "" if isinstance(value, str) else value.__name__,
 )
-def test_what_may_still_be_read_is_live(
-    function: Callable[..., Any], arguments: tuple[Any, ...], expected: set[str]
-) -> None:
-    steps = function(*arguments)
+def test_what_may_still_be_read_is_live(steps: Any, expected: str) -> None:
     next(steps)
 
-    assert live(steps.gi_frame.f_code, steps.gi_frame.f_lasti) == expected
+    assert " ".join(sorted(live(steps.gi_code, steps.gi_frame.f_lasti))) == expected
