@@ -1,89 +1,99 @@
-"""Measure how long a change of layout takes, with simulated latencies between regions: `python -m bench.settle`.
+"""Measure how long a run of the coordinator takes, with simulated latencies between regions: `python -m bench.settle`.
 
-The coordinator's own code (the protocol, and the threads that run it) works on tables in memory. They
-answer after 150 ms if the call leaves the home region, and after 5 ms if it doesn't. Signing and parsing
-also take processor time, about 1.5 ms per call with boto3; the last column counts it, for one processor.
+The coordinator's own code (accepting, the survey, the protocol, and the threads that run it) works on tables in
+memory. They answer after 150 ms if the call leaves the home region, and after 5 ms if it doesn't; a scan takes that
+for every 4,000 items, about 1 MB. Signing and parsing also take processor time, about 1.5 ms per call with boto3; the
+last column counts it, for one processor.
 """
 
 import time
-from collections.abc import Generator
 from threading import Lock
 from typing import Any
 
+from simulation.pulumi import wish_of
 from simulation.world import World  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.model import Register, Wish
-from coordinate.operations import Operation
+from coordinate.accept import Deployment, accept, finish
+from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation
 from coordinate.protocol import settle
-from coordinate.run import settle_all
+from coordinate.report import note
+from coordinate.run import drive, settle_all
+from coordinate.survey import survey
+from coordinate.tables import Shared
 
 ABROAD = 0.150
 AT_HOME = 0.005
 CPU_PER_CALL = 0.0015
+SCANNED = 4_000
+"""Items in a page of a scan: 1 MB, at 250 bytes each."""
 LIMIT = 900
 """Seconds that a Lambda function may run."""
 
 
-class Counters:
-    """A world for every counter, and the time that a call takes."""
+class Tables:
+    """A world, and the time that a call takes."""
 
-    def __init__(self, names: list[str], regions: tuple[str, ...]) -> None:
-        self.home = regions[0]
+    def __init__(self, home: str, counters: tuple[str, ...]) -> None:
+        self.home = home
+        self.counters = counters
+        self.world = World()
         self.calls = 0
         self.lock = Lock()
-        self.worlds = {name: World(standing=regions) for name in names}
+        self.described: dict[Operation, Shared] = {}
 
-    def deploy(self, regions: tuple[str, ...]) -> None:
-        """Make the tables of these regions and record that they are asked for."""
-        for world in self.worlds.values():
-            world.stand(regions)
-            for region in regions:
-                world.make_table(region)
+    def carry_out(self, operation: Operation) -> Any:
+        """Carry out one operation, after the time that the call takes."""
+        if isinstance(operation, DescribeLayouts | DescribeMirror | DescribeTable):  # as the store shares them
+            with self.lock:
+                shared = self.described.setdefault(operation, Shared(lambda: self._call(operation)))
+            return shared.ask()
+        return self._call(operation)
 
-    def carry_out(self, named: tuple[str, Operation]) -> Any:
-        """Carry out one operation of the named counter, after the time that the call takes."""
-        name, operation = named
+    def _call(self, operation: Operation) -> Any:
         region = getattr(operation, "region", self.home)
-        time.sleep(AT_HOME if region == self.home else ABROAD)
+        scan = type(operation).__name__.startswith("Scan")
+        pages = -(-len(self.counters) // SCANNED) if scan else 1
+        time.sleep(pages * (AT_HOME if region == self.home else ABROAD))
         with self.lock:
-            self.calls += 1
-            return self.worlds[name].carry_out(operation)
+            self.calls += pages
+            return self.world.carry_out(operation)
 
 
-def named(name: str, steps: Any) -> Generator[Any, Any, Any]:
-    """Return the counter's steps, each operation with the counter's name."""
-    try:
-        batch = next(steps)
-        while True:
-            batch = steps.send((yield [(name, operation) for operation in batch]))
-    except StopIteration as stop:
-        return stop.value
-
-
-def change(counters: Counters, regions: tuple[str, ...]) -> tuple[float, int, list[Register]]:
-    """Bring every counter to `regions`. Return the seconds and calls that it took, and the registers."""
-    counters.deploy(regions)
-    counters.calls = 0
+def run(tables: Tables, regions: tuple[str, ...] | None) -> tuple[float, int]:
+    """Bring every counter to `regions`, or run as the schedule does. Return the seconds and calls that it took."""
+    deployment = None
+    now = int(time.time())
+    if regions is not None:
+        for region in regions:
+            tables.world.make_table(region)
+        record = tables.world.layouts.record
+        deployment = Deployment(wish_of(regions, counters=tables.counters), record.number if record else 0, now)
+    tables.calls = 0
     began = time.perf_counter()
-    settlings = (named(name, settle(name, Wish(regions), "token")) for name in counters.worlds)
-    stand, refused, _ = settle_all(settlings, counters.carry_out, lambda: True)  # pyright: ignore[reportArgumentType]
+    record = drive(accept(deployment, now), tables.carry_out)
+    assert record is not None
+    looked = drive(survey(record, now), tables.carry_out)
+    settlings = (settle(counter, "run", now) for counter in looked.unsettled)
+    outcomes, refused, _ = settle_all(settlings, tables.carry_out, lambda: True)
     assert not refused
-    return time.perf_counter() - began, counters.calls, stand
+    stand = {**looked.settled, **{outcome.register.counter: outcome for outcome in outcomes}}
+    drive(finish(record, note(stand, record)), tables.carry_out)
+    assert len(stand) == len(tables.counters)
+    assert all(outcome.register.regions == record.wish.regions for outcome in stand.values())
+    return time.perf_counter() - began, tables.calls
 
 
 def main() -> None:
-    """Print a table of changes, and how long each took."""
+    """Print a table of runs, and how long each took."""
     print(f"{'counters':>8}  {'regions':>8}  {'what':<14}  {'calls':>7}  {'seconds':>8}  {'with signing':>12}")
     for count, size in ((100, 30), (5000, 3)):
         regions = tuple(f"region-{n}" for n in range(1, size + 1))
-        counters = Counters([f"tenant-{n}" for n in range(count)], regions[:-1])
-        for what, wish in (("first layout", regions[:-1]), ("a region comes", regions), ("nothing", regions)):
-            seconds, calls, stand = change(counters, wish)
-            assert len(stand) == count
-            assert all(register.regions == wish for register in stand)
+        tables = Tables(regions[0], tuple(f"tenant-{n}" for n in range(count)))
+        for what, wish in (("first layout", regions[:-1]), ("a region comes", regions), ("the schedule", None)):
+            seconds, calls = run(tables, wish)
             signed = max(seconds, calls * CPU_PER_CALL)
-            print(f"{count:>8}  {len(wish):>8}  {what:<14}  {calls:>7}  {seconds:>8.1f}  {signed:>12.1f}", flush=True)
+            print(f"{count:>8}  {size:>8}  {what:<14}  {calls:>7}  {seconds:>8.1f}  {signed:>12.1f}", flush=True)
     print(f"the function may take {LIMIT} s")
 
 

@@ -9,11 +9,12 @@ from typing import Any, cast
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from .checks import ATTRIBUTES, unknown_setting
+from .checks import ATTRIBUTES
 from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
+from .value_checks import unknown_setting
 
-LISTS = frozenset({"regions", "counters", "cors_origins"})
+LISTS = frozenset({"regions", "leaving", "allow_url_regions", "counters", "cors_origins"})
 OBJECTS = frozenset({"floors"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
 STRINGS = frozenset({"authorization"})

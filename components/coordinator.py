@@ -1,4 +1,4 @@
-"""What the stack has once, in its home region: the layouts table and the coordinator that lays out the counters."""
+"""What the stack has once, in its home region: the registers' tables, the coordinator that lays out, its schedule."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,13 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
+from .deployment import DeploymentArgs, first_home, request
 from .policy import allow
 from .python_function import PythonFunction, PythonFunctionArgs
+from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
+from .schedule import Schedule, ScheduleArgs
+from .staying import STAYS
 from .table import TableArgs, table
 
 
@@ -21,18 +25,22 @@ class CoordinatorArgs:
 
     names: ResourceNames
     home: str
-    """The region of the coordinator and the layouts table."""
+    """The region of the coordinator and its tables."""
     regions: Sequence[str]
+    leaving: Sequence[str]
     counters: Sequence[str]
     floors: Mapping[str, int]
-    tables: Sequence[aws.dynamodb.Table]
-    """The counters tables in the order of the regions. They exist before the coordinator runs."""
+    window: int
+    headroom: int
+    watch_minutes: int
+    regional: Mapping[str, RegionalCounter]
+    """What each region has, those that are leaving included. All of it exists before the coordinator runs."""
     log_retention_days: int
     protect: bool
 
 
 class Coordinator(pulumi.ComponentResource):
-    """The layouts table, the coordinator, and its run at every deployment that asks for something else.
+    """The registers' tables, the coordinator, its run at every deployment that asks for something else, its schedule.
 
     Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
@@ -43,17 +51,26 @@ class Coordinator(pulumi.ComponentResource):
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         names = args.names
-        layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect), self)
+        layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
+        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
+        home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
                 name=names.coordinate_function,
                 role_name=names.coordinate_function,
+                role_description=home,
                 region=args.home,
                 handler="coordinate.handler.handler",
                 code=archive("coordinate"),
-                environment={"LAYOUTS_TABLE": layouts.name, "COUNTERS_TABLE": names.counters_table},
-                statements=layouts.arn.apply(lambda arn: _statements(arn, names.counters_table)),
+                environment={
+                    "LAYOUTS_TABLE": layouts.name,
+                    "MIRROR_TABLE": mirror.name,
+                    "COUNTERS_TABLE": names.counters_table,
+                },
+                statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
+                    lambda arns: _statements(*cast("list[str]", arns), counters_table=names.counters_table)
+                ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
                 log_retention_days=args.log_retention_days,
@@ -61,36 +78,55 @@ class Coordinator(pulumi.ComponentResource):
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        # A failed deployment needs the schedule most, so it doesn't wait for the run below.
+        Schedule(
+            f"{name}-watch",
+            ScheduleArgs(names.watch_rule, args.home, function.function, args.watch_minutes),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
         invocation = aws.lambda_.Invocation(
             f"{name}-settle",
             region=args.home,
             function_name=function.name,
-            # CRUD: a changed request is an update in place, and the function sees which event it is.
-            lifecycle_scope="CRUD",
-            input=pulumi.Output.all(*(table.stream_label for table in args.tables)).apply(
-                lambda labels: _request(args, cast("list[str]", labels))
+            # A changed request is another invocation, which replaces this one. So one that fails leaves nothing in
+            # Pulumi's state; a failed update would (terraform-provider-aws#43447).
+            lifecycle_scope="CREATE_ONLY",
+            input=request(
+                DeploymentArgs(
+                    layouts=layouts,
+                    wish=_wish(args),
+                    home=home,
+                    first=function.role.description.apply(lambda text: first_home(text, args.home)),
+                    tables={region: counter.table for region, counter in args.regional.items()},
+                    protect=args.protect,
+                ),
+                self,
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*args.tables, layouts, function.policy]),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[*args.regional.values(), layouts, mirror, function.policy],
+                ignore_changes=STAYS,
+            ),
         )
         self.settled = invocation.result.apply(json.loads)
         self.function_name = function.name
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
 
 
-def _request(args: CoordinatorArgs, labels: Sequence[str]) -> str:
-    """Return the coordinator's event. It has the tables' stream labels, so that a recreated table changes it."""
-    return json.dumps(
-        {
-            "regions": list(args.regions),
-            "counters": list(args.counters),
-            "floors": dict(args.floors),
-            "tables": dict(zip(args.regions, labels, strict=True)),
-        },
-        sort_keys=True,
-    )
+def _wish(args: CoordinatorArgs) -> dict[str, Any]:
+    """Return the part of a wish that the settings say."""
+    return {
+        "regions": list(args.regions),
+        "leaving": list(args.leaving),
+        "counters": list(args.counters),
+        "floors": dict(args.floors),
+        "window": args.window,
+        "headroom": args.headroom,
+        "watchMinutes": args.watch_minutes,
+    }
 
 
-def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:
+def _statements(layouts_arn: str, mirror_arn: str, *, counters_table: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls, on its tables only.
 
     The counters table is named in any region: a region that leaves the layout must still be fenced when the
@@ -98,7 +134,10 @@ def _statements(layouts_arn: str, counters_table: str) -> list[dict[str, Any]]:
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{counters_table}"
+    registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
+    items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
     return [
-        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:ConditionCheckItem"], layouts_arn),
-        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], in_any_region),
+        allow([f"dynamodb:{action}" for action in registers], layouts_arn),
+        allow([f"dynamodb:{action}" for action in registers], mirror_arn),
+        allow([f"dynamodb:{action}" for action in items], in_any_region),
     ]

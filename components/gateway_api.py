@@ -6,6 +6,7 @@ itself has the stride and the ceiling.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -31,6 +32,8 @@ class GatewaySpec:
     default_counter: str
     signed: bool
     """Whether callers must sign their requests (`AWS_IAM`)."""
+    leaving: Sequence[str] = ()
+    """The regions of the layout, if this region leaves it."""
 
     @property
     def region(self) -> str:
@@ -94,7 +97,7 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
             ),
             "responses": {
                 r"2\d{2}": response("200", minted_template(spec.region)),
-                r"4\d{2}": response("500", refused_template()),
+                r"4\d{2}": response("500", refused_template(spec.leaving)),
                 "default": response("500", unavailable_template()),
             },
         },

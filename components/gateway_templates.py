@@ -5,6 +5,7 @@ request has an unsupported `count` or an `Idempotency-Key`, the name is replaced
 """
 
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +18,12 @@ JSON = "application/json"
 PROBLEM = "application/problem+json"
 RETRY_AFTER_SECONDS = "1"
 """The `Retry-After` of transient errors, in seconds."""
+
+RETRY_LATER_SECONDS = "5"
+"""The `Retry-After` of errors that the next run of the coordinator's schedule ends, within minutes."""
+
+HIGHEST_CEILINGS = "9007199254740(92[89]|9[3-9][0-9])"
+"""The integers from 2^53 − 64 on, as a pattern: every region's highest ceiling is one. Velocity has no such numbers."""
 
 TRANSIENT = (
     "InternalServerError",
@@ -66,20 +73,36 @@ def minted_template(region: str) -> str:
 """
 
 
-def refused_template() -> str:
-    """Return the template for DynamoDB's errors. If the condition failed without an item, there is no such counter."""
+def refused_template(leaving: Sequence[str] = ()) -> str:
+    """Return the template for DynamoDB's errors. If the condition failed without an item, there is no such counter.
+
+    Args:
+        leaving: the regions of the layout, if this region leaves it. Where its item is fenced or missing, callers
+            are told to go there.
+    """
     transient = " || ".join(f"$type.contains('{name}')" for name in TRANSIENT)
+    missing = _override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")
+    fenced = _override(
+        HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", retry=RETRY_AFTER_SECONDS
+    )
+    if leaving:
+        detail = "this region has left, and mints no more; use one of the other regions"
+        missing = fenced = _override(HTTPStatus.GONE, detail, regions=list(leaving))
+    waits = "the counter has no integer left in this region until the home region grants it more; try again later"
     return f"""\
 #set($type = "$!input.path('$.__type')")
+#set($ceiling = "$!input.path('$.Item.ceiling.N')")
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
 #if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
-{_override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")}
+{missing}
 #elseif($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.fenced.BOOL')" == 'true')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", retry=True)}
+{fenced}
+#elseif($type.contains('ConditionalCheckFailed') && !$ceiling.matches('{HIGHEST_CEILINGS}'))
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, waits, retry=RETRY_LATER_SECONDS)}
 #elseif($type.contains('ConditionalCheckFailed'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
 #elseif({transient})
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=True)}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
 #elseif($type.contains('ValidationException'))
 {_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
 #else
@@ -92,17 +115,17 @@ def unavailable_template() -> str:
     """Return the template for everything else, such as a 5xx response."""
     return f"""\
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=True)}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
 """
 
 
-def _override(status: HTTPStatus, detail: str, *, retry: bool = False) -> str:
+def _override(status: HTTPStatus, detail: str, *, retry: str = "", **members: Any) -> str:
     lines = [f"#set($context.responseOverride.status = {status.value})"]
     if retry:
-        lines.append(f"#set($context.responseOverride.header.Retry-After = '{RETRY_AFTER_SECONDS}')")
-    return "\n".join([*lines, json.dumps(problem(status, detail))])
+        lines.append(f"#set($context.responseOverride.header.Retry-After = '{retry}')")
+    return "\n".join([*lines, json.dumps(problem(status, detail, **members))])
 
 
-def problem(status: HTTPStatus, detail: str) -> dict[str, Any]:
+def problem(status: HTTPStatus, detail: str, **members: Any) -> dict[str, Any]:
     """Return a problem document (RFC 9457), like the function's (lambda/mint/http/reply.py)."""
-    return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, **members}

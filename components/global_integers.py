@@ -25,6 +25,8 @@ class GlobalIntegers(pulumi.ComponentResource):
     """Region → its Function URL, which ends with `/`. Known once the layout is opened, so every URL can mint."""
     gateway_urls: dict[str, pulumi.Output[str]]
     """Region → its API Gateway URL, which ends with `/`."""
+    leaving: dict[str, pulumi.Output[str]]
+    """Region that is leaving → its Function URL, which says where to go."""
     counters: pulumi.Output[dict[str, Any]]
     """Counter → its `epoch`, `base` and `regions`, in the order of the settings."""
     coordinator: pulumi.Output[str]
@@ -51,16 +53,23 @@ class GlobalIntegers(pulumi.ComponentResource):
         settings = settings_of(args, prefix)
         names = ResourceNames(settings.prefix)
 
-        regional = {region: self._regional_counter(name, region, names, settings) for region in settings.regions}
+        regional = {
+            region: self._regional_counter(name, region, names, settings)
+            for region in (*settings.regions, *settings.leaving)
+        }
         coordinator = Coordinator(
             f"{name}-coordinator",
             CoordinatorArgs(
                 names=names,
                 home=settings.home,
                 regions=settings.regions,
+                leaving=settings.leaving,
                 counters=settings.counters,
                 floors=settings.floors,
-                tables=[counter.table for counter in regional.values()],
+                window=settings.window,
+                headroom=settings.headroom,
+                watch_minutes=settings.watch_minutes,
+                regional=regional,
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
             ),
@@ -76,8 +85,14 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
-        self.urls = {region: _after_settling(coordinator, counter.url) for region, counter in regional.items()}
-        self.gateway_urls = {region: _after_settling(coordinator, gateway.url) for region, gateway in gateways.items()}
+        urls = {region: _after_settling(coordinator, counter.url) for region, counter in regional.items()}
+        self.urls = {region: urls[region] for region in settings.regions}
+        self.leaving = {region: urls[region] for region in settings.leaving}
+        self.gateway_urls = {
+            region: _after_settling(coordinator, gateway.url)
+            for region, gateway in gateways.items()
+            if region in settings.regions
+        }
         self.counters = coordinator.settled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
@@ -86,12 +101,14 @@ class GlobalIntegers(pulumi.ComponentResource):
                 "layout": self.layout,
                 "urls": self.urls,
                 "gatewayUrls": self.gateway_urls,
+                "leaving": self.leaving,
                 "counters": self.counters,
                 "coordinator": self.coordinator,
             }
         )
 
     def _regional_counter(self, name: str, region: str, names: ResourceNames, settings: Settings) -> RegionalCounter:
+        leaving = region in settings.leaving
         return RegionalCounter(
             f"{name}-{region}",
             RegionalCounterArgs(
@@ -107,7 +124,8 @@ class GlobalIntegers(pulumi.ComponentResource):
                 lease=settings.lease,
                 cors_origins=settings.cors_origins,
                 open_counters=settings.open_counters,
-                protect=settings.protect,
+                protect=settings.protect and not leaving,
+                successors=settings.regions if leaving else (),
             ),
             opts=self._child(region),
         )

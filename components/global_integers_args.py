@@ -19,7 +19,17 @@ class GlobalIntegersArgs:
     counters: Optional[list[str]] = None
     """The counters, each an independent sequence of integers. The first one is the default, at `/`."""
     floors: Optional[dict[str, int]] = None
-    """Counter → integer below which it mints nothing again."""
+    """Counter → integer below which it mints nothing again; `*` stands for the counters without a floor."""
+    leaving: Optional[list[str]] = None
+    """Regions that mint no longer, and are still there to say so. Their tables may be deleted next."""
+    window: Optional[int] = None
+    """How many integers a region may mint before the coordinator must grant more."""
+    headroom: Optional[int] = None
+    """How many integers a region may still mint after a change of regions has begun."""
+    watch_minutes: Optional[int] = None
+    """Minutes between two runs of the coordinator by schedule."""
+    allow_url_regions: Optional[list[str]] = None
+    """Regions that got Function URLs after this version was published."""
     authorization: Optional[str] = None
     """Who may call the Function URLs: `AWS_IAM` or `NONE`."""
     memory_size: Optional[int] = None

@@ -1,8 +1,16 @@
-"""The AWS regions that have Lambda, and the partitions that they are in."""
+"""The AWS regions that have Lambda, the partitions that they are in, and those without Function URLs."""
 
 from functools import cache
 
 import boto3
+
+WITHOUT_FUNCTION_URLS = frozenset(
+    {
+        *("ap-east-2", "ap-south-2", "ap-southeast-4", "ap-southeast-5", "ap-southeast-6", "ap-southeast-7"),
+        *("ca-west-1", "eu-central-2", "eu-south-2", "il-central-1", "me-central-1"),
+    }
+)
+"""Lambda guide, "Creating and managing Lambda function URLs", as of November 2026."""
 
 
 @cache

@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .policy import allow, policy, trusting
+from .staying import STAYS
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
@@ -32,6 +33,11 @@ class PythonFunctionArgs:
     log_level: str
     reserved_concurrency: int = 0
     """0 is no limit."""
+    role_description: pulumi.Input[str] | None = None
+    """What the role's description is when it is created. It is kept for good: such a role is never replaced.
+
+    Its name is kept too, since Pulumi doesn't apply `ignore_changes` to the inputs of a replacement.
+    """
 
 
 class PythonFunction(pulumi.ComponentResource):
@@ -43,6 +49,7 @@ class PythonFunction(pulumi.ComponentResource):
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
     function: aws.lambda_.Function
+    role: aws.iam.Role
     policy: aws.iam.RolePolicy
 
     def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -54,17 +61,20 @@ class PythonFunction(pulumi.ComponentResource):
             name=f"/aws/lambda/{args.name}",
             region=args.region,
             retention_in_days=args.log_retention_days,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
-        role = aws.iam.Role(
+        self.role = aws.iam.Role(
             f"{name}-role",
             name=args.role_name,
             assume_role_policy=trusting("lambda.amazonaws.com"),
-            opts=child,
+            description=args.role_description,
+            opts=pulumi.ResourceOptions(
+                parent=self, ignore_changes=["name", "description"] if args.role_description is not None else None
+            ),
         )
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
-            role=role.name,
+            role=self.role.name,
             name="own",
             policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs),
             opts=child,
@@ -73,7 +83,7 @@ class PythonFunction(pulumi.ComponentResource):
             f"{name}-function",
             name=args.name,
             region=args.region,
-            role=role.arn,
+            role=self.role.arn,
             runtime=RUNTIME,
             architectures=["arm64"],
             handler=args.handler,
@@ -89,7 +99,7 @@ class PythonFunction(pulumi.ComponentResource):
                 application_log_level=args.log_level,
                 system_log_level="WARN",
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy], ignore_changes=STAYS),
         )
         self.name = self.function.name
         self.arn = self.function.arn

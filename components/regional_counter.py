@@ -36,6 +36,8 @@ class RegionalCounterArgs:
     cors_origins: Sequence[str]
     open_counters: bool
     protect: bool
+    successors: Sequence[str] = ()
+    """Of a region that is leaving: the regions of the layout, where callers are to go."""
 
 
 class RegionalCounter(pulumi.ComponentResource):
@@ -74,6 +76,7 @@ class RegionalCounter(pulumi.ComponentResource):
                     "IDEMPOTENCY_HOURS": str(args.idempotency_hours),
                     "LEASE": str(args.lease),
                     **({"COORDINATOR": coordinator} if args.open_counters else {}),
+                    **({"LEAVING": ",".join(args.successors)} if args.successors else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
                     lambda arns: _statements(*arns, open_counters=args.open_counters)

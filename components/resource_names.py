@@ -33,6 +33,11 @@ class ResourceNames:
         return f"{self.prefix}-layouts"
 
     @property
+    def mirror_table(self) -> str:
+        """The table with a copy of the registers, in the home region."""
+        return f"{self.prefix}-mirror"
+
+    @property
     def mint_function(self) -> str:
         """The minting function."""
         return f"{self.prefix}-mint"
@@ -41,6 +46,11 @@ class ResourceNames:
     def coordinate_function(self) -> str:
         """The coordinator, in the home region; its role is called the same."""
         return f"{self.prefix}-coordinate"
+
+    @property
+    def watch_rule(self) -> str:
+        """The schedule of the coordinator."""
+        return f"{self.prefix}-watch"
 
     @property
     def gateway_api(self) -> str:

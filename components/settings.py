@@ -29,7 +29,12 @@ class Settings:
     regions: tuple[str, ...]
     counters: tuple[str, ...]
     floors: Mapping[str, int]
-    """Counter → the integer below which it must mint nothing again."""
+    """Counter → the integer below which it must mint nothing again; `*` stands for those without a floor."""
+    leaving: tuple[str, ...]
+    """Regions outside the layout that are still there."""
+    window: int
+    headroom: int
+    watch_minutes: int
     authorization: str
     memory_size: int
     log_retention_days: int
@@ -69,11 +74,18 @@ def settings_of(
     values = asdict(args) if isinstance(args, GlobalIntegersArgs) else args
     checks = Checks(values, key, example, errors)
     home = checks.home()
+    regions = checks.regions(home)
+    leaving = checks.leaving(home, regions)
+    checks.function_urls(regions=regions, leaving=leaving)
     settings = Settings(
         home=home,
-        regions=checks.regions(home),
+        regions=regions,
         counters=checks.counters(),
         floors=checks.floors(),
+        leaving=leaving,
+        window=checks.integer("window", 1000, 10**12, default=100_000_000),
+        headroom=checks.integer("headroom", 1, 1_000_000, default=10_000),
+        watch_minutes=checks.integer("watch_minutes", 1, 60, default=5),
         authorization=checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
         memory_size=checks.integer("memory_size", 128, 10_240, default=256),
         log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
@@ -88,7 +100,7 @@ def settings_of(
         protect=checks.boolean("protect", default=True),
         prefix=checks.text("prefix", default=prefix),
     )
-    checks.prefix(ResourceNames(settings.prefix), settings.regions, gateway=settings.api_gateway)
+    checks.prefix(ResourceNames(settings.prefix), (*regions, *leaving), gateway=settings.api_gateway)
     checks.unknown_keys()
     if checks.errors:
         raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in checks.errors)]))

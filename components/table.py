@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from .staying import STAYS
+
 
 @dataclass(frozen=True)
 class TableArgs:
@@ -37,5 +39,5 @@ def table(resource: str, args: TableArgs, parent: pulumi.ComponentResource) -> a
         stream_enabled=args.stream,
         stream_view_type="KEYS_ONLY" if args.stream else None,
         ttl=ttl,
-        opts=pulumi.ResourceOptions(parent=parent, protect=args.protect),
+        opts=pulumi.ResourceOptions(parent=parent, protect=args.protect, ignore_changes=STAYS),
     )

@@ -14,6 +14,7 @@ from .demo import next_commands, table
 from .engine import deploy
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
+from .preview import check
 from .process import Service
 from .resources import Aws
 from .state import State
@@ -24,6 +25,9 @@ GATEWAY_OF_VERSION_1 = Service("door", "local.door")
 def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     """Start the server unless it runs, deploy the stack to it, and print what was exported."""
     config = configuration(stack, overrides)
+    name = project()["name"]
+    if server.recorded() is None:  # wrong settings start nothing
+        check(name, stack, config)
     started = _server(port)
     counts: Counter[str] = Counter()
 
@@ -33,7 +37,7 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
             sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<12} {name}\n")  # one write: threads report
 
     try:
-        exported = deploy(project()["name"], stack, config, Aws(started.endpoint), report)
+        exported = deploy(name, stack, config, Aws(started.endpoint), report)
     except LocalError as error:
         ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
         raise LocalError(f"{error}{ended}") from error
@@ -82,7 +86,7 @@ def _exported(stack: str) -> dict[str, Any]:
     """Return what the last deployment exported.
 
     Raises:
-        LocalError: The server doesn't run, or the stack isn't deployed.
+        LocalError: the server doesn't run, or the stack isn't deployed.
     """
     server.running()
     exported = State(stack).outputs

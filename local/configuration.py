@@ -29,7 +29,7 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
     """Return full key → value, objects and lists as JSON: the project's defaults, the stack's file, `key=value`.
 
     Raises:
-        LocalError: There is no such stack, its file is wrong, or an override is not of the form `key=value`.
+        LocalError: there is no such stack, its file is wrong, or an override is not of the form `key=value`.
     """
     described = project()
     name = described["name"]

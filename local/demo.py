@@ -17,7 +17,7 @@ def mint(url: str, counter: str = "") -> int:
     """Return one integer from a region's URL.
 
     Raises:
-        LocalError: The URL takes signed requests only.
+        LocalError: the URL takes signed requests only.
         OSError: No response, or one without an integer.
     """
     # No proxy: whatever the environment says, the URL is on this machine.

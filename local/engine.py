@@ -1,6 +1,7 @@
 """Applies the program as `pulumi up` would: every resource that it registers is made in the local server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -8,8 +9,10 @@ from typing import Any
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
+from .deletion import refuse_protected, refuse_unknown
+from .ignored import with_kept
 from .inputs import as_json
-from .kinds import KINDS
+from .kinds import FUNCTIONS, KINDS
 from .paths import LocalError
 from .program import Registration, main, run_program
 from .progress import reported
@@ -31,7 +34,9 @@ NOT_FOUND = frozenset({"NoSuchEntity", "NoSuchEntityException", "ResourceNotFoun
 """What the services' errors are called where something does not exist."""
 
 Report = Callable[[str, str, str], None]
-"""Called for every resource: what happened (`created`, `updated`, `unchanged`, `deleted`), its type, its name."""
+"""Called for every resource: what happened, its type, its name.
+
+What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`."""
 
 
 class Engine:
@@ -46,17 +51,24 @@ class Engine:
         self._lock = Lock()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Refuse a provider function: there is nothing here that could answer it."""
-        raise LocalError(f"{token}: the program asks AWS, which can't be answered here (local/engine.py)")
+        """Answer a provider function from the local server.
+
+        Raises:
+            LocalError: it is not known here, or it failed.
+        """
+        function = FUNCTIONS.get(token)
+        if function is None:
+            raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/kinds.py)")
+        return function(self._aws, arguments)
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         """Bring the real resource to what the program registers.
 
         Where an identifying input has changed (a region, a name), it is another resource: it is created now,
-        and the old one is deleted at the end.
+        and the old one is deleted at the end. So it is where its kind says that it can't be changed.
 
         Raises:
-            LocalError: Its type is not known here, another one is the same, or the server refuses it.
+            LocalError: its type is not known here, another one is the same, or the server refuses it.
         """
         if not resource.custom:
             return "", resource.inputs
@@ -70,20 +82,25 @@ class Engine:
         key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
         self._see(key, resource)
         before = self._state.resources.get(key)
-        try:
-            if before is not None:  # as `pulumi up --refresh` does: what it is now, not what it was
-                outputs = self._read(kind, before)
-                before = replace(before, outputs=dict(outputs)) if outputs is not None else None
-            if before is not None and before.inputs == inputs:
-                self._state.put(replace(before, name=resource.name))
+        with _errors_of(resource.name, resource.type):
+            before = self._refreshed(kind, before) if before else None
+            registered = resource.inputs
+            if before is not None:
+                registered = with_kept(registered, before.inputs, resource.ignore_changes)
+            wanted = Made(key, resource.type, resource.name, as_json(registered), "", {}, resource.protect)
+            if before is not None and before.inputs == wanted.inputs and not before.updating:
+                self._state.put(replace(wanted, id=before.id, outputs=before.outputs))
                 self._report("unchanged", resource.type, resource.name)
-                return before.id, {**resource.inputs, **before.outputs}
-            result = self._apply(kind, Made(key, resource.type, resource.name, inputs, "", {}), before)
-        except (ClientError, BotoCoreError) as error:
-            raise LocalError(f"{resource.name} ({resource.type}): {error}") from error
-        self._state.put(Made(key, resource.type, resource.name, inputs, result.id, dict(result.outputs)))
-        self._report("updated" if before else "created", resource.type, resource.name)
-        return result.id, {**resource.inputs, **result.outputs}
+                return before.id, {**registered, **before.outputs}
+            result = self._apply(kind, wanted, before)
+        made = replace(wanted, id=result.id, outputs=dict(result.outputs))
+        if before is not None and result.replaces:
+            self._state.replace(made)
+        else:
+            self._state.put(made)
+        event = "created" if before is None else "replaced" if result.replaces else "updated"
+        self._report(event, resource.type, resource.name)
+        return result.id, {**registered, **result.outputs}
 
     def _see(self, key: str, resource: Registration) -> None:
         with self._lock:
@@ -91,19 +108,27 @@ class Engine:
                 raise LocalError(f"{resource.name} and {self._seen[key]} are the same resource: {key}")
             self._seen[key] = resource.name
 
-    def _read(self, kind: Kind, made: Made) -> Mapping[str, Any] | None:
+    def _refreshed(self, kind: Kind, made: Made) -> Made | None:
+        """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
         try:
-            return kind.read(self._aws, made)
+            outputs = kind.read(self._aws, made)
         except ClientError as error:
-            if _code(error) in NOT_FOUND:
-                return None
-            raise
+            if _code(error) not in NOT_FOUND:
+                raise
+            outputs = None
+        if outputs is None:
+            self._state.remove(made.key)
+            return None
+        changed = {name: outputs[name] for name in made.inputs if name in outputs}
+        return replace(made, inputs={**made.inputs, **changed}, outputs=dict(outputs))
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
         if wanted.type == INVOCATION:
             with reported(self._aws, inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
+        if before is not None:
+            self._state.put(replace(before, updating=True))
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
@@ -114,12 +139,24 @@ class Engine:
             return kind.apply(self._aws, inputs, replace(wanted, id=name))
 
     def delete_unseen(self) -> None:
-        """Remove what earlier runs made and this one did not register, the newest first."""
-        for made in reversed(list(self._state.resources.values())):
-            if made.key not in self._seen:
-                self._delete(made)
-                self._state.remove(made.key)
+        """Remove what earlier runs made and this one did not register, and what it replaced, the newest first.
+
+        Raises:
+            LocalError: one of them is protected or of an unknown type, and nothing was deleted; or the server refuses.
+        """
+        unseen = [made for made in reversed(list(self._state.resources.values())) if made.key not in self._seen]
+        refuse_unknown(unseen)
+        unseen = [made for made in unseen if self._still_there(made)]
+        refuse_protected(unseen)
+        for made in unseen:
+            self._delete(made)
+            self._state.remove(made.key)
+            if not made.replaced:
                 self._report("deleted", made.type, made.name)
+
+    def _still_there(self, made: Made) -> bool:
+        with _errors_of(made.name, made.type):
+            return self._refreshed(KINDS[made.type], made) is not None
 
     def _delete(self, made: Made) -> None:
         try:
@@ -127,6 +164,15 @@ class Engine:
         except (ClientError, BotoCoreError) as error:
             if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+@contextmanager
+def _errors_of(name: str, kind: str) -> Generator[None]:
+    """Name the resource in an error of the server or of the connection to it."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise LocalError(f"{name} ({kind}): {error}") from error
 
 
 def _code(error: ClientError) -> str:
@@ -155,26 +201,26 @@ def deploy(
         What the program exports.
 
     Raises:
-        LocalError: The program's settings are wrong, or a resource could not be made.
+        LocalError: the program's settings are wrong, or a resource could not be made.
     """
     state = State(stack)
     engine = Engine(aws, state, report)
     outcome = run_program(engine, project=project, stack=stack, config=config, program=program)
     if outcome.error is not None:
-        raise _user_error(outcome.error) from outcome.error
+        raise user_error(outcome.error) from outcome.error
     engine.delete_unseen()
     state.finish(outcome.outputs)
     return outcome.outputs
 
 
-def _user_error(error: BaseException) -> BaseException:
+def user_error(error: BaseException) -> BaseException:
     """Return the error that is meant for the user: our own or the program's, wherever it is in the chain."""
     found: BaseException | None = error
     seen: list[BaseException] = []  # a chain may lead back: Pulumi raises an error again where it was handled
     while found is not None and found not in seen:
         if isinstance(found, LocalError):
             return found
-        if isinstance(found, pulumi.RunError):
+        if isinstance(found, pulumi.RunError) or str(found).startswith("invoke of "):  # a provider function failed
             return LocalError(str(found))
         seen.append(found)
         found = found.__cause__ or found.__context__

@@ -15,7 +15,7 @@ def as_json(value: Any) -> Any:
     """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs.
 
     Raises:
-        LocalError: An archive holds something else than files.
+        LocalError: an archive holds something else than files.
     """
     match value:
         case pulumi.AssetArchive():

@@ -1,14 +1,19 @@
-"""What the local deployment can make: one entry for each Pulumi resource type that the program uses.
+"""What the local deployment can make and answer: the Pulumi resource types and provider functions of the program.
 
 To add a type, write a class with `apply`, `read` and `delete` (`resources/kind.py`) in the module of its AWS
 service, and a line here.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from .apigateway.resources import Deployment, MethodSettings, RestApi, Stage
-from .resources.dynamodb import Table
+from .resources.dynamodb import Table, table_item
+from .resources.events import Rule, Target
 from .resources.iam import Role, RolePolicy
-from .resources.kind import Kind
-from .resources.lambda_ import Function, FunctionUrl, Invocation, Permission
+from .resources.invocation import Invocation
+from .resources.kind import Aws, Kind
+from .resources.lambda_ import EventInvokeConfig, Function, FunctionUrl, Permission
 from .resources.logs import LogGroup
 
 KINDS: dict[str, Kind] = {
@@ -16,12 +21,19 @@ KINDS: dict[str, Kind] = {
     "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
     "aws:apigateway/restApi:RestApi": RestApi(),
     "aws:apigateway/stage:Stage": Stage(),
+    "aws:cloudwatch/eventRule:EventRule": Rule(),
+    "aws:cloudwatch/eventTarget:EventTarget": Target(),
     "aws:cloudwatch/logGroup:LogGroup": LogGroup(),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": Role(),
     "aws:iam/rolePolicy:RolePolicy": RolePolicy(),
     "aws:lambda/function:Function": Function(),
+    "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": EventInvokeConfig(),
     "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(),
     "aws:lambda/invocation:Invocation": Invocation(),
     "aws:lambda/permission:Permission": Permission(),
+}
+
+FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {
+    "aws:dynamodb/getTableItem:getTableItem": table_item,
 }

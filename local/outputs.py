@@ -11,7 +11,7 @@ def select(outputs: Mapping[str, Any], path: str) -> Any:
     """Return the value at a path like `regions` or `urls.eu-west-1`.
 
     Raises:
-        LocalError: There is none. The message names what there is.
+        LocalError: there is none. The message names what there is.
     """
     value: Any = outputs
     for key in path.split("."):

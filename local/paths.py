@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 
-VERSION = 2
+VERSION = 3
 """Of what `.local/` holds and of the server. Raise it when this version can't go on with what an older one left."""
 
 

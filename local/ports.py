@@ -16,7 +16,7 @@ def is_free(port: int) -> bool:
     """Return whether a server could listen on the port.
 
     Raises:
-        PermissionError: This user may listen on no port as low as this one.
+        PermissionError: this user may listen on no port as low as this one.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,7 +50,7 @@ class Listener:
 def listener(port: int) -> Listener | None:
     """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
     pid = _pid_by_proc(port) if (PROC / "net" / "tcp").exists() else _pid_by_lsof(port)
-    return Listener(pid, command_line(pid), _folder(pid)) if pid else None
+    return Listener(pid, command_line(pid), working_folder(pid)) if pid else None
 
 
 def command_line(pid: int) -> str:
@@ -84,7 +84,8 @@ def _pid_by_lsof(port: int) -> int | None:
     return int(pids[0]) if pids else None
 
 
-def _folder(pid: int) -> Path | None:
+def working_folder(pid: int) -> Path | None:
+    """Return a process's working folder, under the name that it has now, or None where it can't be known."""
     try:
         return Path(str((PROC / str(pid) / "cwd").readlink()).removesuffix(" (deleted)"))
     except OSError:

@@ -5,13 +5,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .interrupt import uninterrupted
 from .paths import VERSION, LocalError, command, state_folder
-from .ports import command_line
+from .ports import command_line, working_folder
+
+START_TIMEOUT = 30
+"""Seconds until it answers."""
 
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
@@ -22,7 +25,7 @@ _children: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class Service:
-    """A kind of process of which one runs at a time."""
+    """A kind of process of which one runs at a time in a state folder, which is its working folder."""
 
     name: str
     mark: str
@@ -58,11 +61,20 @@ class Service:
             time.sleep(0.001)  # its command line is empty for an instant
         return process
 
+    def comes_up(self, pid: int, answers: Callable[[], bool]) -> bool:
+        """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while not answers():
+            if not self.alive(pid) or time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
     def recorded(self) -> tuple[int, int] | None:
         """Return process and port of the last one started and not ended, running or not.
 
         Raises:
-            LocalError: The record is damaged.
+            LocalError: the record is damaged.
         """
         try:
             record = json.loads(self.record.read_text())
@@ -80,8 +92,12 @@ class Service:
         return int(json.loads(self.record.read_text()).get("version", 1))
 
     def alive(self, pid: int) -> bool:
-        """Return whether the process runs and is still this one (after a reboot, another may have its number)."""
-        return not _is_zombie(pid) and self.mark in command_line(pid)
+        """Return whether the process runs and is this one.
+
+        After a reboot, another process may have its number. A record that was copied from another state folder
+        names that folder's process, which works there.
+        """
+        return not _is_zombie(pid) and self.mark in command_line(pid) and _works_here(pid)
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
@@ -117,6 +133,11 @@ class Service:
         return "\n".join(
             [f"The end of {self.log}:", *(f"  {line}" for line in end)] if end else [f"{self.log} is empty."]
         )
+
+
+def _works_here(pid: int) -> bool:
+    """Return whether its working folder is the state folder, as far as that can be known."""
+    return working_folder(pid) in (None, state_folder().resolve())
 
 
 def _is_zombie(pid: int) -> bool:

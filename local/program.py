@@ -14,6 +14,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
+import grpc
 import pulumi
 import pulumi_aws
 from pulumi.runtime import mocks, rpc, settings
@@ -49,6 +50,8 @@ class Registration:
     """Explicit providers, by any of the options that name one."""
     aliases: tuple[str, ...]
     """Earlier names."""
+    ignore_changes: tuple[str, ...] = ()
+    """Paths of inputs that keep the value which they have in the state."""
 
 
 class Provider(Protocol):
@@ -162,8 +165,22 @@ class _Mocks(mocks.Mocks):
         id_, outputs = self._provider.create(self.present.registration)
         return id_, dict(outputs)
 
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
-        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), None
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), []
+
+
+class _CallFailed(grpc.RpcError):
+    """A failed call of a provider function, as the engine reports it. The program may catch what Pulumi makes of it."""
+
+    def __init__(self, details: str) -> None:
+        super().__init__(details)
+        self._details = details
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNKNOWN
+
+    def details(self) -> str:
+        return self._details
 
 
 class _Monitor(mocks.MockMonitor):
@@ -172,6 +189,13 @@ class _Monitor(mocks.MockMonitor):
     def __init__(self, stand_in: _Mocks) -> None:
         super().__init__(stand_in)
         self._present = stand_in.present
+
+    def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
+        with _event_loop():
+            try:
+                return super().Invoke(request)
+            except Exception as error:  # the provider may raise anything
+                raise _CallFailed(str(error)) from error
 
     def RegisterResource(  # noqa: N802 (the interface's name)
         self, request: resource_pb2.RegisterResourceRequest
@@ -188,6 +212,7 @@ class _Monitor(mocks.MockMonitor):
                 dependencies=frozenset(request.dependencies),
                 providers=tuple(provider for provider in providers if provider),
                 aliases=tuple(str(alias.spec.name) for alias in cast("Any", request).aliases),
+                ignore_changes=tuple(request.ignoreChanges),
             )
             return super().RegisterResource(request)
 

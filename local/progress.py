@@ -60,6 +60,8 @@ def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
 
 def _phase(register: dict[str, Any]) -> str:
     epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
-    if "next" in register:
-        return f"{epoch}: next decided, fencing"
-    return f"{epoch}: opened" if register["opened"]["BOOL"] else f"{epoch}: opening"
+    regions = [region["S"] for region in register["regions"]["L"]]
+    waiting = [
+        region for region, id_ in zip(regions, register.get("ids", {}).get("L", ()), strict=False) if "NULL" in id_
+    ]
+    return f"{epoch}: waiting for {', '.join(waiting)}" if waiting else epoch

@@ -3,7 +3,6 @@
 import http.client
 import os
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,8 +11,6 @@ from .ports import Listener, any_free_port, is_free, listener
 from .process import Service
 
 USUAL_PORT = 4566
-START_TIMEOUT = 30
-"""Seconds."""
 
 SERVICE = Service("server", "ministack")
 
@@ -46,13 +43,8 @@ class Server:
             connection.close()
 
     def comes_up(self) -> bool:
-        """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
-        deadline = time.monotonic() + START_TIMEOUT
-        while not self.healthy():
-            if not self.alive() or time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
+        """Wait until it answers. Return False if it ends instead, or doesn't answer in time."""
+        return SERVICE.comes_up(self.pid, self.healthy)
 
 
 def recorded() -> Server | None:
@@ -65,7 +57,7 @@ def running() -> Server:
     """Return the server once it answers. An `up` that was interrupted may have started it just now.
 
     Raises:
-        LocalError: It was never started, has ended, or does not answer.
+        LocalError: it was never started, has ended, or does not answer.
     """
     server = recorded()
     if server is None:
@@ -73,7 +65,7 @@ def running() -> Server:
     if not server.alive():
         raise LocalError(
             f"the local AWS server (process {server.pid}) has ended, and with it its tables: every integer it minted "
-            f"is forgotten.\nStart afresh, from 1: {command('down')}, then {command('up')}\n{SERVICE.log_end()}"
+            f"is forgotten; {start_afresh()}\n{SERVICE.log_end()}"
         )
     if not server.comes_up():
         raise LocalError(
@@ -87,7 +79,7 @@ def check_version() -> None:
     """Check that this version can go on with the server that runs.
 
     Raises:
-        LocalError: Another version started it.
+        LocalError: another version started it.
     """
     version = SERVICE.version()
     if version != VERSION:
@@ -105,7 +97,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         more: Further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
 
     Raises:
-        LocalError: The port can't be used, or the server does not come up.
+        LocalError: the port can't be used, or the server does not come up.
     """
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
     try:
@@ -152,7 +144,7 @@ def _environment(port: int) -> dict[str, str]:
         "GATEWAY_PORT": str(port),
         "MINISTACK_HOST": "127.0.0.1",
         "AUTH": "true",
-        "SERVICES": "dynamodb,iam,lambda,logs,sqs,sts",
+        "SERVICES": "dynamodb,events,iam,lambda,logs,sqs,sts",
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",

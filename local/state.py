@@ -5,12 +5,15 @@ renamed in the program stays the same one, with all that is in it.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from .paths import VERSION, LocalError, start_afresh, state_folder
+
+REPLACED = "replaced "
+"""Before the key of a resource that another one of the same key has replaced."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,15 @@ class Made:
     inputs: dict[str, Any]
     id: str
     outputs: dict[str, Any]
+    protect: bool = False
+    """Whether it was registered as protected: then it isn't deleted."""
+    updating: bool = False
+    """Whether an update has begun and not succeeded: it may be as before, as wanted then, or in between."""
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another one has taken its place. It is deleted at the end of the deployment, or of the next."""
+        return self.key.startswith(REPLACED)
 
 
 class State:
@@ -34,7 +46,7 @@ class State:
         """Read what the last deployment of the stack left.
 
         Raises:
-            LocalError: It is damaged or of another version.
+            LocalError: it is damaged or of another version.
         """
         self._stack = stack
         self._path: Path = state_folder() / f"{stack}.json"
@@ -71,6 +83,16 @@ class State:
         """Record a resource."""
         with self._lock:
             self.resources[made.key] = made
+            self._write()
+
+    def replace(self, made: Made) -> None:
+        """Record a resource in place of another, which stays recorded until it is deleted."""
+        with self._lock:
+            before = self.resources.pop(made.key)
+            key = REPLACED + before.key
+            while key in self.resources:
+                key = REPLACED + key
+            self.resources |= {key: replace(before, key=key), made.key: made}
             self._write()
 
     def remove(self, key: str) -> None:

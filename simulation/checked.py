@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.operations import Operation, WriteCopy, WriteRecord, WriteRegister
+from coordinate.operations import (
+    DescribeTable,
+    Operation,
+    ReadItem,
+    ScanItems,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
+)
 
 from .world import Layouts, Mirror, World
 
@@ -15,10 +24,6 @@ class Duplicate(AssertionError):
 
 class Unasked(AssertionError):
     """A layout was begun that the last accepted deployment didn't ask for."""
-
-
-class FalseOwner(AssertionError):
-    """A region said something about an integer that isn't so."""
 
 
 @dataclass
@@ -35,6 +40,10 @@ class CheckedWorld(World):
     """How many integers of restored tables were minted before or after."""
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
+    forgotten: dict[str, int] = field(default_factory=dict[str, int])
+    """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
+    epochs: int = 0
+    """The highest epoch of any register so far."""
     clock: int = 0
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
@@ -86,13 +95,16 @@ class CheckedWorld(World):
                 self._back_up("layouts")
             case WriteCopy():
                 self._back_up("mirror")
-            case _ if region is not None:
+            case WriteRecordCopy():
+                self._back_up("mirror")
+            case _ if region is not None and not isinstance(operation, ReadItem | ScanItems | DescribeTable):
                 self._back_up(region)
             case _:
-                self._back_up("mirror")
+                pass
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record
+            self.epochs = max(self.epochs, new.epoch)
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.home == self.layouts.id and (record is None or record.home == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.home == new.home
@@ -149,3 +161,4 @@ class CheckedWorld(World):
                 if how == "restored":
                     self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
                     self.restored[name] = self.clock
+                    self.forgotten[name] = self.epochs

@@ -1,64 +1,58 @@
 """Every interleaving of two coordinators that add a third region, and of some mints: a small case in full."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from coordinate.model import Item, Next, Register, Wish
-from coordinate.operations import Operation, RecordLayouts
+from coordinate.model import Copy, Item, Record, Register
+from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation, ReadRecord, RecordLayouts
 from coordinate.protocol import settle
 
 from .checked import CheckedWorld
-from .snapshot import Snapshot, snapshot
-from .world import Table
+from .coordinator import Coordinator
+from .pulumi import wish_of
+from .turns import NOW, Turn, run_after
+from .world import Counter, Layouts, Mirror, Table
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
-HEADROOM = 1
-
-Answers = tuple[tuple[Any, ...], ...]
-"""What a coordinator has been answered so far, batch by batch. All that it does follows from that."""
 
 
-class Run:
-    """A coordinator between two batches. Runs that go on in the same way are equal, whatever answers they got."""
+@dataclass(frozen=True)
+class Case:
+    """What may happen while two coordinators run."""
 
-    def __init__(self, name: str, answers: Answers) -> None:
-        self.name = name
-        self.answers = answers
-        self.batch: Sequence[Operation] = ()
-        """The operations that it asks for next; none if it has ended."""
-        steps = settle("c", Wish(AFTER), name, HEADROOM)
-        try:
-            batch = next(steps)
-            for answer in answers:
-                batch = steps.send(list(answer))
-            while not batch:
-                batch = steps.send([])
-            self.batch = tuple(batch)
-            self.key: tuple[str, Snapshot | Register] = (name, snapshot(steps))
-        except StopIteration as stop:
-            self.key = (name, stop.value)
-        self._hash = hash(self.key)
+    mints: int
+    """How many integers are minted, in any regions and at any time."""
+    loses: str | None = None
+    """The region whose table is recreated empty at any time, once. None: none is."""
+    away: str | None = None
+    """The region that stops answering at any time, and answers again at any time later. None: none does."""
+    without: str | None = None
+    """The condition or rule that is taken out, if one is."""
 
-    def __hash__(self) -> int:
-        return self._hash
+    def at_once(self, operation: Operation) -> bool:
+        """Return whether an operation changes nothing in a State, and nothing in this case can change its answer.
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Run) and self.key == other.key
-
-
-@cache
-def run_after(name: str, answers: Answers) -> Run:
-    """Return the run of the coordinator `name` after these answers."""
-    return Run(name, answers)
+        It makes no difference when it is carried out: it is, together with the operation before.
+        """
+        match operation:
+            case ReadRecord() | DescribeLayouts() | DescribeMirror():
+                return True
+            case DescribeTable(region):
+                return region not in (self.loses, self.away)
+            case RecordLayouts(region):
+                return region != self.away
+            case _:
+                return False
 
 
-class Turn(NamedTuple):
-    """A coordinator within a batch: what the first operations of the batch have been answered."""
+class Kept(NamedTuple):
+    """A region's table: its id, and its item."""
 
-    run: Run
-    given: tuple[Any, ...] = ()
+    region: str
+    id: str
+    item: Item | None
 
 
 class State(NamedTuple):
@@ -67,26 +61,42 @@ class State(NamedTuple):
     The layouts that are recorded for questions about owners are left out: no decision depends on them.
     """
 
-    register: Register | None
-    items: tuple[tuple[str, Item | None], ...]
-    minted: frozenset[int]
+    register: Register
+    copy: Copy | None
+    tables: tuple[Kept, ...]
+    minted: frozenset[tuple[str, int]]
+    away: bool | None
+    """Whether the region that may be away is away now; None if it was, and is back."""
     turns: tuple[Turn, ...]
 
-    def world(self, without: str | None) -> CheckedWorld:
+    def world(self, record: Record, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
-        tables = {region: Table(item) for region, item in self.items}
-        return CheckedWorld(without, AFTER, self.register, tables, dict.fromkeys(self.minted, ""))
+        world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
+        world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
+        world.tables = {kept.region: Table(kept.id, {"c": Counter(kept.item)}) for kept in self.tables}
+        world.minted = dict.fromkeys(self.minted, "")
+        world.away = {case.away} if case.away and self.away else set()
+        return world
 
 
-def explore(
-    mints: int, following: Next | None, without: str | None, check_end: Callable[[CheckedWorld], None]
-) -> tuple[int, int]:
-    """Visit every state that any interleaving of two coordinators and so many mints reaches.
+def joining(without: str | None = None) -> CheckedWorld:
+    """Return the tables when a deployment that adds a third region has just been accepted."""
+    world = CheckedWorld(without)
+    for regions in (BEFORE, AFTER):
+        for region in regions:
+            world.make_table(region)
+        wish = replace(wish_of(regions), headroom=1)
+        world.layouts.record = Record("layouts 1", len(regions), 0, NOW, wish, settled=True)
+        if regions == BEFORE:
+            Coordinator(settle("c", "first", NOW)).finish(world.carry_out)
+    return world
+
+
+def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int, int]:
+    """Visit every state that any interleaving of two coordinators, and of what else may happen, reaches.
 
     Args:
-        mints: how many integers are minted, in any regions and at any time.
-        following: the change that is already decided, if one is.
-        without: the condition that is taken out, if one is.
+        case: what may happen.
         check_end: called with the tables of every state in which both coordinators have ended.
 
     Returns:
@@ -95,48 +105,68 @@ def explore(
     Raises:
         AssertionError: what `check_end` raises, or `Duplicate` if some interleaving mints an integer twice.
     """
-    opened = Register("c", 1, BEFORE, 1, "first", opened=True, next=following)
-    tables = {"a": Table(Item(-1, 2, 2**53 - 1, 1)), "b": Table(Item(0, 2, 2**53 - 2, 1)), "c": Table()}
-    turns = (Turn(run_after("one", ())), Turn(run_after("two", ())))
-    start = _state(CheckedWorld(without, AFTER, opened, tables), turns)
+    world = joining(case.without)
+    record = world.layouts.record
+    assert record is not None
+    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in ("one", "two"))
+    start = _state(world, False, turns)
     seen = {start}
     stack = [start]
     ends = 0
     while stack:
         state = stack.pop()
         if not any(turn.run.batch for turn in state.turns):
-            check_end(state.world(without))
+            check_end(state.world(record, case))
             ends += 1
-        for successor in _successors(state, mints, without):
+        for successor in _successors(state, record, case):
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
     return len(seen), ends
 
 
-def _state(world: CheckedWorld, turns: tuple[Turn, ...]) -> State:
-    items = tuple((region, table.item) for region, table in sorted(world.tables.items()))
-    return State(world.register, items, frozenset(world.minted), turns)
+def _state(world: CheckedWorld, away: bool | None, turns: tuple[Turn, ...]) -> State:
+    tables = tuple(
+        Kept(region, table.id, kept.item if (kept := table.counters.get("c")) else None)
+        for region, table in sorted(world.tables.items())
+    )
+    return State(
+        world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), away, turns
+    )
 
 
-def _successors(state: State, mints: int, without: str | None) -> Iterator[State]:
-    """Yield what one operation of one coordinator, or one mint in one region, makes of a state."""
+def _successors(state: State, record: Record, case: Case) -> Iterator[State]:
+    """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
     for index, turn in enumerate(state.turns):
         if turn.run.batch:
-            world = state.world(without)
-            after = _after_one(turn, world)
-            yield _state(world, (*state.turns[:index], after, *state.turns[index + 1 :]))
-    if len(state.minted) < mints:
-        for region, _ in state.items:
-            world = state.world(without)
-            if world.mint(region) is not None:
-                yield _state(world, state.turns)
+            world = state.world(record, case)
+            after = _after_one(turn, world, case)
+            yield _state(world, state.away, (*state.turns[:index], after, *state.turns[index + 1 :]))
+    if len(state.minted) < case.mints:
+        for kept in state.tables:
+            world = state.world(record, case)
+            if world.mint(kept.region) is not None:
+                yield _state(world, state.away, state.turns)
+    if case.loses is not None and all(kept.id != "recreated" for kept in state.tables):
+        world = state.world(record, case)
+        world.tables[case.loses] = Table("recreated")
+        yield _state(world, state.away, state.turns)
+    if case.away is not None and state.away is not None:
+        yield state._replace(away=None if state.away else True)
 
 
-def _after_one(turn: Turn, world: CheckedWorld) -> Turn:
+def _after_one(turn: Turn, world: CheckedWorld, case: Case) -> Turn:
     """Carry out the coordinator's next operation."""
+    return _at_once(_answered(turn, world), world, case)
+
+
+def _at_once(turn: Turn, world: CheckedWorld, case: Case) -> Turn:
+    while turn.run.batch and case.at_once(turn.run.batch[len(turn.given)]):
+        turn = _answered(turn, world)
+    return turn
+
+
+def _answered(turn: Turn, world: CheckedWorld) -> Turn:
     run, batch = turn.run, turn.run.batch
     given = (*turn.given, world.carry_out(batch[len(turn.given)]))
-    while len(given) < len(batch) and isinstance(batch[len(given)], RecordLayouts):
-        given = (*given, True)  # changes nothing in a State, and `settle` doesn't look at the answer
     return Turn(run_after(run.name, (*run.answers, given))) if len(given) == len(batch) else Turn(run, given)

@@ -14,6 +14,7 @@ from coordinate.model import Refused
 from .checked import CheckedWorld
 from .coordinator import Coordinator
 from .network import Network
+from .owners import ask
 from .pulumi import Pulumi
 from .run import Result, run
 from .settled import Stuck, check_settled
@@ -63,6 +64,8 @@ class Schedule:
         self.for_ever: str | None = None
         """The region that never comes back."""
         self.last: Result | None = None
+        self.top = 0
+        """About the largest integer minted so far."""
 
     def run(self) -> CheckedWorld:
         """Run the schedule, then leave the system alone until it has settled.
@@ -112,6 +115,10 @@ class Schedule:
                 self.world.mint_block(region, random.randint(2, 5), counter)
             else:
                 self.world.mint(region, counter)
+        elif random.random() < 0.2:
+            top = max((integer for _, integer in self.world.minted), default=0) if random.random() < 0.1 else self.top
+            self.top = top
+            ask(self.world, random.choice(REGIONS), random.choice(self.counters), random.randint(1, top + 10))
 
     def _turn(self, coordinator: Coordinator) -> None:
         if self.asleep.get(coordinator):

@@ -36,6 +36,8 @@ def check_settled(world: CheckedWorld, result: Result) -> None:
             item = table.counters[counter].item
             if item is None or item.fenced or item.opening or (item.epoch, table.id) != (register.epoch, id_):
                 raise Stuck(f"{region} has {item} in {table.id}, the register is {register}")
+            if table.counters[counter].layouts != register.layouts:
+                raise Stuck(f"{region} has outdated layouts on record: {table.counters[counter].layouts}")
             if item.ceiling > register.limit:
                 raise Stuck(f"{region} has {item}, above the limit of {register}")
             for _ in range(5):

@@ -4,14 +4,73 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, cast
 
-from coordinate.model import Item, Next, Register
-from coordinate.operations import Operation, ReplaceRegister
+from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
+from coordinate.operations import Operation, RecordLayouts, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
 
-from integers.lattice import MAX_INTEGER, MAX_REGIONS
-from integers.layouts import Layout
+READ, DESCRIBE = "Read", "Describe"
 
 WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by"}
 """Fields whose names alone say too little."""
+
+
+def shown_steps(name: str, steps: Sequence[tuple[Operation, Any]]) -> list[str]:
+    """Return what a coordinator did, a line for each write and for reads that follow each other.
+
+    The ids that tables are described with afterwards are in parentheses.
+
+    Args:
+        name: the coordinator's.
+        steps: the operations and their answers.
+    """
+    lines: list[str] = []
+    read: list[str] = []
+    ids: list[str] = []
+    for index, (operation, answer) in enumerate(steps):
+        kind = _kind(operation)
+        if kind == READ:
+            read.append(_found(operation, answer))
+        elif kind == DESCRIBE:
+            ids.append(_id(operation, answer))
+        else:
+            lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
+        following = _kind(steps[index + 1][0]) if index + 1 < len(steps) else None
+        if (read or ids) and (following not in (READ, DESCRIBE) or (kind, following) == (DESCRIBE, READ)):
+            described = ", ".join(ids)
+            if read:
+                lines.append(f"{name} reads {', '.join(read)}" + (f" ({described})" if ids else ""))
+            else:
+                lines.append(f"{name} describes {described}")
+            read, ids = [], []
+    return lines
+
+
+def _kind(operation: Operation) -> str:
+    name = type(operation).__name__
+    return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
+
+
+def _id(operation: Operation, answer: Any) -> str:
+    return f"{getattr(operation, 'region', '')} {answer.value}" if isinstance(answer, Absent) else shown_id(answer)
+
+
+def _found(operation: Operation, answer: Any) -> str:
+    """Return what a read has found, in a few words."""
+    where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
+    match answer:
+        case Record() | RecordCopy():
+            return f"{where} {(answer.record if isinstance(answer, RecordCopy) else answer).number}"
+        case Register() | Copy():
+            return f"{where} epoch {(answer.register if isinstance(answer, Copy) else answer).epoch}"
+        case Item():
+            closed = " placed" if answer.opening else " fenced" if answer.fenced else ""
+            return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
+        case dict():
+            found = cast("dict[str, Any]", answer)
+            return f"{where} {' '.join(found) or 'none'}"
+        case Absent():
+            return f"{where} {answer.value}"
+        case _:
+            return f"{where} none"
 
 
 def shown_operation(operation: Operation) -> str:
@@ -27,40 +86,66 @@ def shown(value: Any) -> str:
             return "none"
         case bool():
             return "done" if value else "condition failed"
-        case int():
-            return "max" if value > MAX_INTEGER - MAX_REGIONS else str(value)
+        case Absent():
+            return value.value
+        case Record():
+            marks = [mark for mark in ("settled", "restored") if getattr(value, mark)]
+            return ", ".join([f"{value.number}: {shown(value.wish)}", *marks])
+        case Wish():
+            leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
+            floors = [f"floor {floor}" for floor in value.floors.values()]
+            return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors])
         case Register():
-            parts = [_named(value, "epoch", "regions", "base"), "opened" if value.opened else "not opened"]
-            return ", ".join([*parts, *([f"next {shown(value.next)}"] if value.next else [])])
-        case Next():
-            return shown(value.regions) + (f" from {value.floor}" if value.floor else "")
+            return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}"
         case Item():
             parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *(["fenced"] if value.fenced else [])]
             return ", ".join([*parts, *([f"placed by {value.opening}"] if value.opening else [])])
-        case Layout():
-            return f"epoch {value.epoch}: {shown(value.regions)} from {value.base}"
         case tuple():
-            parts = cast("tuple[Any, ...]", value)
-            return (" " if all(isinstance(part, str) for part in parts) else "; ").join(map(shown, parts))
+            return " ".join(map(shown, cast("tuple[Any, ...]", value)))
         case _:
             return str(value)
 
 
+def shown_id(id_: str) -> str:
+    """Return a table's id as one word."""
+    return id_.replace(" ", "#")
+
+
 def _details(operation: Operation) -> str:
-    if isinstance(operation, ReplaceRegister):
-        wanted = operation.standing
-        return _change(operation.old, operation.new) + (f", if {shown(wanted)} are asked for" if wanted else "")
-    names = [entry.name for entry in fields(operation) if entry.name not in ("region", "counter")]
-    if names[:1] in (["register"], ["item"], ["layouts"]):
-        return ", ".join([shown(getattr(operation, names[0])), *_named_each(operation, names[1:])])
-    return ", ".join(_named_each(operation, names))
+    match operation:
+        case WriteRecord(old, new):
+            return _record_change(old, new)
+        case WriteRecordCopy(old, new):
+            return _record_change(old.record if old else None, new.record)
+        case WriteRegister(old, new):
+            return _change(old, new)
+        case WriteCopy(old, new):
+            return _change(old.register if old else None, new.register)
+        case RecordLayouts(layouts=layouts):
+            return f"up to epoch {layouts[-1].epoch}"
+        case _:
+            names = [entry.name for entry in fields(operation) if entry.name not in ("region", "counter")]
+            first = [shown(getattr(operation, name)) for name in names if name == "item"]
+            return ", ".join([*first, *_named_each(operation, [name for name in names if name != "item"])])
 
 
-def _change(old: Register, new: Register) -> str:
+def _record_change(old: Record | None, new: Record) -> str:
+    """Return what differs in the new record."""
+    return f"{new.number} settled" if old and new.settled and old.number == new.number else shown(new)
+
+
+def _change(old: Register | None, new: Register) -> str:
     """Return what differs in the new register."""
-    if new.epoch > old.epoch:
+    if old is None or new.epoch > old.epoch:
         return shown(new)
-    return "opened" if new.opened and not old.opened else f"next {shown(new.next)}"
+    if new.home != old.home:
+        return f"{shown(new)}, in {shown_id(new.home)}"
+    parts = [f"tables {_tables(new)}"] if new.ids != old.ids else []
+    return ", ".join([*parts, *([_named(new, "limit")] if new.limit > old.limit else [])])
+
+
+def _tables(register: Register) -> str:
+    return " ".join("-" if id_ is None else shown_id(id_) for id_ in register.ids)
 
 
 def _named(value: Any, *names: str) -> str:

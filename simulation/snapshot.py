@@ -6,17 +6,20 @@ neither copy nor compare. All answers that it has got so far would identify it e
 often lead to the same position, so the search would be hundreds of times larger. This module instead reads
 from the generator's frame what decides how it goes on.
 
-Two runs that are suspended at the same instruction, with the same local variables, in every generator of
-the chain of `yield from`, go on alike: they yield the same and, sent the same, return the same. For any
-generator that is true if
+Two runs that are suspended at the same instruction, with the same values in all variables that they may still
+read (live.py), in every generator of the chain of `yield from`, go on alike: they yield the same and, sent the
+same, return the same. For any generator that is true if
 
 - it reads nothing but its local variables, constants and what it is sent. `settle` and what it delegates to
   do no I/O and read no global that changes;
-- `repr` shows all of a local variable. Here they are numbers, strings, and frozen dataclasses, tuples, lists
-  and dictionaries of such. (An object whose `repr` has its address only makes more states, never fewer.)
-- the frame's value stack holds nothing else that differs. It holds functions about to be called (`all`), and
-  the iterator of a `for` loop that is suspended within its body. The loop's variable tells the iterator's
-  position, because it is a region, and no region comes twice.
+- `repr` shows all of a local variable. Here they are numbers, strings, and frozen dataclasses, tuples, lists,
+  sets and dictionaries of such. (An object whose `repr` has its address, or a set whose order differs, only makes
+  more states, never fewer.)
+- the frame's value stack holds nothing else that differs. It holds what an expression has read before its `yield`
+  (here always on the same line; live.py takes all variables of that line for live), and the iterator of a `for`
+  loop that is suspended within its body: of `range(ROUNDS)` and `range(ATTEMPTS)`. The loop's variable tells the
+  iterator's position, because no number comes twice. live.py takes it, and what is iterated over, for live until
+  the loop is left.
 
 tests/simulation/test_snapshot.py holds `settle` to that: it compares how runs with equal snapshots and
 different histories go on.
@@ -25,8 +28,10 @@ different histories go on.
 from collections.abc import Generator
 from typing import Any
 
+from .live import live
+
 Snapshot = tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
-"""For each generator of the chain: the instruction, and the names and values of its variables."""
+"""For each generator of the chain: the instruction, and the names and values of its live variables."""
 
 
 def snapshot(generator: Generator[Any, Any, Any]) -> Snapshot:
@@ -41,7 +46,8 @@ def snapshot(generator: Generator[Any, Any, Any]) -> Snapshot:
         frame = suspended.gi_frame
         if frame is None:
             raise ValueError(f"{suspended} has ended")
-        variables = sorted((name, repr(value)) for name, value in frame.f_locals.items())
+        needed = live(frame.f_code, frame.f_lasti)
+        variables = sorted((name, repr(value)) for name, value in frame.f_locals.items() if name in needed)
         frames.append((frame.f_lasti, tuple(variables)))
         suspended = suspended.gi_yieldfrom
     return tuple(frames)

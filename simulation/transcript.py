@@ -1,31 +1,45 @@
-"""Transcripts: runs of the protocol as text, which a reader can follow and a test can check.
+"""Transcripts: runs of the coordinator as text, which a reader can follow and a test can check.
 
 A transcript is a text of blocks. Each has commands, a line `----`, and what they print, up to an empty line.
 Lines that begin with `#` are comments. The commands:
 
-    deploy A us eu        make the tables of these regions, record that they are asked for, start coordinator A
+    deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them;
+                          `deploy A us leaving eu`: eu leaves; `deploy A us eu floor 500`: of all counters
+    watch A               start coordinator A as the schedule does
     step A [n]            let A carry out n operations (1)
     run A [until Kind]    let A go on to its end, or until an operation of this kind is next
-    finish A              let A go on to its end, and print only how it ends
+    writes A [until Kind] the same as run, and print no reads
+    finish A              the same as run, and print only how it ends
     crash A               A never goes on
-    mint us [n]           mint n integers (1)
-    show                  print the register and the items
+    mint us [n]           mint n integers (1); `none`: there is no item, or its ceiling is reached
+    lose us               delete the table and make it again, empty; also `lose layouts` and `lose mirror`
+    away us               us stops answering the coordinator
+    back us               us answers again
+    show                  print the record, the register and the items
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any
 
 from coordinate import operations
-from coordinate.model import Refused, Wish
+from coordinate.accept import Deployment
+from coordinate.model import Refused
 from coordinate.operations import Operation
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
-from .shown import shown, shown_operation
+from .pulumi import wish_of
+from .run import Result, run
+from .shown import shown, shown_id, shown_operation, shown_steps
 
+COUNTER = "orders"
 HEADROOM = 10
 """Integers that a region may still mint after its fence. Really 10,000; the transcripts stay readable with few."""
+
+WINDOW = 100
+"""Integers that a region may mint before the limit must be raised. Really 100,000,000."""
 
 LINE = "----"
 
@@ -66,70 +80,117 @@ class Stage:
         name, *words = command.split()
         commands: dict[str, Callable[..., list[str]]] = {
             "deploy": self._deploy,
+            "watch": self._watch,
             "step": self._step,
             "run": self._run,
+            "writes": self._writes,
             "finish": self._finish,
             "crash": self._crash,
             "mint": self._mint,
+            "lose": self._lose,
+            "away": self._away,
+            "back": self._back,
             "show": self._show,
         }
         if name not in commands:
             raise ValueError(f"{command!r} is no command; there are {', '.join(commands)}")
         return commands[name](*words)
 
-    def _deploy(self, name: str, *regions: str) -> list[str]:
+    def _deploy(self, name: str, *words: str) -> list[str]:
+        words, floor = _split(words, "floor")
+        regions, leaving = _split(words, "leaving")
         for region in regions:
             self.world.make_table(region)
-        self.world.stand(regions)
-        self.coordinators[name] = Coordinator(Wish(regions), name, HEADROOM, counter="orders")
-        return [f"regions asked for: {shown(regions)}"]
+        home, read = self.world.layouts.id, self.world.layouts.record
+        floors = {"*": int(floor[0])} if floor else {}
+        wish = wish_of(regions, leaving, counters=[COUNTER], floors=floors, home=home)
+        wish = replace(wish, window=WINDOW, headroom=HEADROOM)
+        self._start(name, Deployment(wish, read.number if read else 0, self._now()))
+        return [f"asked for: {shown(wish)}"]
+
+    def _watch(self, name: str) -> list[str]:
+        self._start(name, None)
+        return []
+
+    def _start(self, name: str, deployment: Deployment | None) -> None:
+        self.world.clock += 60
+        self.coordinators[name] = Coordinator(run(deployment, name, self._now), name)
+
+    def _now(self) -> int:
+        return 1_000 + self.world.clock
 
     def _step(self, name: str, count: str = "1") -> list[str]:
-        lines: list[str] = []
-        for _ in range(int(count)):
-            lines += self._one_step(name)
-        return lines
+        return self._advance(name, int(count), ())
 
     def _run(self, name: str, _until: str = "until", kind: str | None = None) -> list[str]:
-        stop_before = () if kind is None else getattr(operations, kind)
-        lines: list[str] = []
-        while name in self.coordinators:
-            following = self.coordinators[name].todo[0][1]
-            if isinstance(following, stop_before):
-                return lines
-            lines += self._one_step(name)
-        return lines
+        return self._advance(name, None, () if kind is None else getattr(operations, kind))
+
+    def _writes(self, name: str, *until: str) -> list[str]:
+        reads = (f"{name} reads", f"{name} describes")
+        return [line for line in self._run(name, *until) if not line.startswith(reads)]
 
     def _finish(self, name: str) -> list[str]:
         return self._run(name)[-1:]
 
-    def _one_step(self, name: str) -> list[str]:
+    def _advance(self, name: str, most: int | None, before: Any) -> list[str]:
+        """Let a coordinator carry out so many operations at most, and stop before one of a kind."""
         coordinator = self.coordinators[name]
-        lines: list[str] = []
+        steps: list[tuple[Operation, Any]] = []
+        ending: list[str] = []
 
         def carry_out(operation: Operation) -> Any:
-            answer = self.world.carry_out(operation)
-            lines.append(f"{name}: {shown_operation(operation)} -> {shown(answer)}")
-            return answer
+            steps.append((operation, self.world.carry_out(operation)))
+            return steps[-1][1]
 
-        try:
-            coordinator.step(carry_out)
-        except Refused as refusal:
-            lines.append(f"{name} is refused: {refusal}")
-        if coordinator.settled is not None:
-            lines.append(f"{name} has finished")
+        while not coordinator.ended and len(steps) != most and not isinstance(coordinator.todo[0][1], before):
+            try:
+                coordinator.step(carry_out)
+            except Refused as refusal:
+                ending = [f"{name} is refused: {refusal}"]
         if coordinator.ended:
             del self.coordinators[name]
-        return lines
+            ending = ending or [f"{name} has finished{_pending(coordinator.result)}"]
+        return [*shown_steps(name, steps), *ending]
 
     def _crash(self, name: str) -> list[str]:
         following = self.coordinators.pop(name).todo[0][1]
         return [f"{name} has crashed before {shown_operation(following)}"]
 
     def _mint(self, region: str, count: str = "1") -> list[str]:
-        integers = [self.world.mint(region) for _ in range(int(count))]
-        return [f"{region}: " + " ".join("none left" if integer is None else str(integer) for integer in integers)]
+        minted = [self.world.mint(region, COUNTER) for _ in range(int(count))]
+        integers = ["none" if integer is None else str(integer) for integer in minted]
+        if len(integers) > 12:
+            integers[3:-2] = ["..."]
+        return [f"{region}: {' '.join(integers)}"]
+
+    def _lose(self, name: str) -> list[str]:
+        self.world.lose(name, "recreated", Random(0))
+        made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
+        return [f"made again, empty: {shown_id(made.id)}"]
+
+    def _away(self, region: str) -> list[str]:
+        self.world.away.add(region)
+        return []
+
+    def _back(self, region: str) -> list[str]:
+        self.world.away.remove(region)
+        return []
 
     def _show(self) -> list[str]:
-        items = [f"{region}: {shown(table.item)}" for region, table in self.world.tables.items()]
-        return [f"register: {shown(self.world.register)}", *items]
+        lines = [f"record: {shown(self.world.layouts.record)}"]
+        lines += [f"register: {shown(self.world.layouts.registers.get(COUNTER))}"]
+        for region, table in self.world.tables.items():
+            kept = table.counters.get(COUNTER)
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(kept.item if kept else None)}")
+        return lines
+
+
+def _split(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what comes before a word, and what comes after it."""
+    where = words.index(word) if word in words else len(words)
+    return words[:where], words[where + 1 :]
+
+
+def _pending(result: Result | None) -> str:
+    pending = {region for outcome in result.outcomes.values() for region in outcome.pending} if result else ()
+    return f", pending: {shown(tuple(sorted(pending)))}" if pending else ""

@@ -58,7 +58,6 @@ CONDITIONS = (
     "fence: issued within",
     "close: that epoch",
     "close: not being opened",
-    "close: ceiling = issued in the same write",
 )
 """Every condition of every write, by name. Any one can be taken out, to see that it is needed."""
 

@@ -62,7 +62,7 @@ def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operat
                 return None
         elif deployment is None or _is_of(record, deployment):
             return record
-        elif record.number != deployment.follows:
+        elif record.number != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.wish.regions)
         else:
             new = Record(
@@ -117,6 +117,15 @@ def _evidence(registers: Mapping[str, Register], copies: Mapping[str, Copy], hom
 def _is_of(record: Record, deployment: Deployment) -> bool:
     """Return whether this very deployment was accepted before: by an earlier attempt, or by another run of it."""
     return (record.wish.text, record.follows) == (deployment.wish.text, deployment.follows)
+
+
+def _sees_more(deployment: Deployment, record: Record) -> bool:
+    """Return whether a deployment knows of a new layouts table, into which the record was just put back.
+
+    Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
+    the table before, as the record does.
+    """
+    return record.restored and deployment.wish.home != record.wish.home
 
 
 def finish(record: Record, report: str | None) -> Generator[Sequence[Operation], Sequence[Any], Record]:

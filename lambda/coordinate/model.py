@@ -63,7 +63,7 @@ class Record:
     wish: Wish
     settled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
-    report: str = ""
+    report: str = "{}"
     """What stands, as JSON, for the next preview."""
     restored: bool = False
     """Whether it was put back from the mirror, and not every register yet."""

@@ -55,6 +55,8 @@ class Give:
     open: tuple[str, ...] = ()
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    """What is pending even then, as in `Settled`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,7 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
     if missing:
         return Place(tuple(missing))
     if joining:
-        ids_ = tuple(joining.get(region, known) for region, known in zip(register.regions, register.ids, strict=True))
-        return Change(replace(register, ids=ids_))
+        return Change(join(register, joining))
     raised = _raised(register, record, max(issued, default=register.base), now)
     if raised is not None:
         return Change(raised)
@@ -136,7 +137,7 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
         elif item is not None and not _is_closed(item, register.epoch):
             steps["close"].append(region)
     if any(steps.values()):
-        return Give(**{name: tuple(regions) for name, regions in steps.items()})
+        return Give(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
     return Settled(tuple(pending))
 
 
@@ -152,6 +153,13 @@ def wanted_items(register: Register) -> dict[str, Item]:
 def closed(item: Item, token: str) -> Item:
     """Return the item as it is placed: it can't mint until `token` opens it."""
     return replace(item, ceiling=item.issued, fenced=True, opening=token)
+
+
+def join(register: Register, ids: Mapping[str, str | Absent]) -> Register:
+    """Return the register with these tables. A region that doesn't answer stays as it is."""
+    known = zip(register.regions, register.ids, strict=True)
+    joined = ((ids.get(region, before), before) for region, before in known)
+    return replace(register, ids=tuple(before if isinstance(id_, Absent) else id_ for id_, before in joined))
 
 
 def _is_closed(item: Item, epoch: int) -> bool:

@@ -40,7 +40,7 @@ from .operations import (
     WriteCopy,
     WriteRegister,
 )
-from .plan import Change, Conflict, End, Give, Place, Settled, Stay, closed, granted, plan, wanted_items
+from .plan import Change, Conflict, End, Give, Place, Settled, Stay, closed, granted, join, plan, wanted_items
 from .refusals import ahead, lost_home, lost_register, no_region, nothing_deployed, used_up
 
 Steps = Generator[Sequence[Operation], Sequence[Any], Any]
@@ -85,16 +85,18 @@ def settle(counter: str, run: str, now: int) -> Generator[Sequence[Operation], S
             raise nothing_deployed(counter) if record is None else lost_home(home)
         if register is None or register.home != home:
             if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
-                yield [WriteRegister(register, replace(copy.register, home=home), record)]
+                yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
             elif register is not None and not register.home and not register.granted:
                 yield from _adopt(register, record, home)
             else:
-                created = (yield from _begin(counter, register, copy, record, home, now)) or created
+                new = yield from _first(counter, register, copy, record, home, now)
+                created = (yield from _write(register, new, record, copy, mirror)) or created
             continue
         if copy != Copy(register, mirror):
             yield [WriteCopy(copy, Copy(register, mirror))]
             continue  # it is acted by only when both are as they should be
         items, ids = yield from _look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
+        following: Register | None = None
         match plan(register, record, items, ids, now):
             case Settled(pending):
                 return Outcome(register, pending, created)
@@ -103,17 +105,20 @@ def settle(counter: str, run: str, now: int) -> Generator[Sequence[Operation], S
                     continue  # another run was faster, and what it has given is no conflict
                 if record.wish.floor(counter) <= register.base:
                     raise ahead(register, region, item)
-                yield from _advance(register, record, items, now, beyond_floor=True)
+                following = yield from _advance(register, record, items, now, beyond_floor=True)
             case Stay():
                 raise no_region(counter, record.wish.regions)
             case End():
-                yield from _advance(register, record, items, now)
+                following = yield from _advance(register, record, items, now)
             case Place(regions):
-                yield from _place(register, regions, items, token)
+                following = yield from _place(register, regions, items, token)
             case Change(changed):
-                yield [WriteRegister(register, changed, record)]
+                following = changed
             case Give() as give:
-                yield from _give(register, give, items)
+                if (yield from _give(register, give, items)):
+                    return Outcome(register, give.pending, created)
+        if following is not None:
+            yield from _write(register, following, record, copy, mirror)
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
 
 
@@ -127,10 +132,20 @@ def _look(
     return dict(zip(names, items, strict=True)), dict(zip(names, ids, strict=True))
 
 
-def _begin(
-    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+def _write(
+    old: Register | None, new: Register, record: Record, copy: Copy | None, mirror: str
 ) -> Generator[Sequence[Operation], Sequence[Any], bool]:
-    """Create a counter's register, and return whether this run has.
+    """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
+    written = yield from _one(WriteRegister(old, new, record))
+    if written:
+        yield [WriteCopy(copy, Copy(new, mirror))]
+    return bool(written)
+
+
+def _first(
+    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+) -> Generator[Sequence[Operation], Sequence[Any], Register]:
+    """Return the first register of a counter.
 
     If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
     """
@@ -141,7 +156,7 @@ def _begin(
     floor = wish.floor(counter)
     if (found or past or not (yield from _whole(record))) and not floor:
         raise lost_register(counter, list(found))
-    bounds = yield from _fence(counter, found, 0, wish.headroom)
+    bounds = yield from _fence(counter, found, 0, wish.headroom, later=True)
     ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
@@ -149,8 +164,7 @@ def _begin(
         raise used_up(
             counter, [region for region, ceiling in zip(found, ceilings, strict=True) if ceiling == MAX_INTEGER]
         )
-    new = _register(counter, home, epoch, record, base, now)
-    return (yield [WriteRegister(register, new, record)])[0]
+    return _register(counter, home, epoch, record, base, now)
 
 
 def _whole(record: Record) -> Generator[Sequence[Operation], Sequence[Any], bool]:
@@ -183,20 +197,29 @@ def _register(
     return granted(empty, base - 1, window, now)
 
 
-def _place(register: Register, regions: Sequence[str], items: steps.Items, token: str) -> Steps:
-    """Put a closed item where there is none. It can't mint before the register names its table, and it is opened."""
+def _place(
+    register: Register, regions: Sequence[str], items: steps.Items, token: str
+) -> Generator[Sequence[Operation], Sequence[Any], Register]:
+    """Put a closed item where there is none, and return the register with the tables in which it now is.
+
+    The item can't mint before the register names its table, and it is opened.
+    """
     wanted = wanted_items(register)
-    yield [
+    places = [
         PlaceItem(region, register.counter, closed(wanted[region], token), _token(items[region])) for region in regions
     ]
+    answers = yield places
+    placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
+    described = yield [DescribeTable(region) for region in placed]
+    return join(register, dict(zip(placed, described, strict=True)))
 
 
 def _token(item: Item | Absent | None) -> str | None:
     return item.opening if isinstance(item, Item) else None
 
 
-def _give(register: Register, give: Give, items: steps.Items) -> Steps:
-    """Give regions what the register says, and close those that leave.
+def _give(register: Register, give: Give, items: steps.Items) -> Generator[Sequence[Operation], Sequence[Any], bool]:
+    """Give regions what the register says, and close those that leave. Return whether all of them have got it.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
     """
@@ -218,7 +241,8 @@ def _give(register: Register, give: Give, items: steps.Items) -> Steps:
             writes.append(OpenItem(region, counter, item.opening, wanted[region].ceiling))
         elif region in give.close:
             writes.append(_closing(region, counter, item, register.epoch))
-    yield writes
+    done = yield writes
+    return len(here) == len(told) and all(answer is True for answer in done)
 
 
 def _closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
@@ -240,7 +264,7 @@ def _advance(register: Register, record: Record, items: steps.Items, now: int, *
         if beyond_floor and isinstance(item, Item) and region not in taking_part and item.epoch >= register.epoch
     }
     present = {region: items[region] for region in {**taking_part, **unknown}}
-    bounds = yield from _fence(register.counter, present, register.epoch, record.wish.headroom)
+    bounds = yield from _fence(register.counter, present, register.epoch, record.wish.headroom, later=beyond_floor)
     names = tuple(taking_part)
     described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
@@ -252,13 +276,15 @@ def _advance(register: Register, record: Record, items: steps.Items, now: int, *
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
     fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
     following = _register(register.counter, register.home, epoch, record, base, now, fenced)
-    yield [WriteRegister(register, replace(following, past=register.layouts[-MAX_PAST:]), record)]
+    return replace(following, past=register.layouts[-MAX_PAST:])
 
 
 def _fence(
-    counter: str, items: steps.Items, epoch: int, headroom: int
+    counter: str, items: steps.Items, epoch: int, headroom: int, *, later: bool
 ) -> Generator[Sequence[Operation], Sequence[Any], dict[str, int]]:
-    """Fence items, and return the ceilings of those that are. An item of a later epoch is fenced in that one.
+    """Fence items, and return the ceilings of those that are.
+
+    With `later`, an item of a later epoch is fenced in that one. Without, it is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. So what a late run may
     still be about to give finds another epoch, or no token.
@@ -267,7 +293,7 @@ def _fence(
     for _ in range(ATTEMPTS):
         writes: dict[str, Operation] = {}
         for region, item in items.items():
-            if not isinstance(item, Item) or region in ceilings:
+            if not isinstance(item, Item) or region in ceilings or (item.epoch > epoch and not later):
                 continue
             if item.opening is not None or item.epoch < epoch:
                 writes[region] = _closing(region, counter, item, max(item.epoch, epoch))

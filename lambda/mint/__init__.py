@@ -18,6 +18,7 @@ with https     ssl                                               4.3   3.4   aws
 when needed    logging                                           5.4    12   loaded by Lambda's own runtime
                urllib.parse                                      1.8   2.1   a query string
                random                                            0.9   0.5   a retry
+               mint.refusals, integers.lattice                   1.1   –     a counter that can't be minted
                mint.receipts                                     0.8   0.8   an Idempotency-Key
                mint.leases                                       0.6   0.7   the setting lease
                mint.http.accept                                  0.4   0.4   an Accept header other than */*

@@ -6,6 +6,8 @@ from http import HTTPStatus
 
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
+from integers.records import counter_of
+
 from .http.reply import RETRY_AFTER, Problem, Response, json_response
 from .table import CounterTable
 
@@ -58,8 +60,25 @@ def list_page(table: CounterTable, limit: int, after: str | None) -> Response:
         Unavailable: the table is unavailable.
     """
     _coordinator()
-    counters, following = table.names(limit, after)
+    counters, following = _names(table, limit, after)
     return json_response({"counters": counters} | ({"next": following} if following else {}))
+
+
+def _names(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
+    """Return up to `limit` counters, in no order, and the key after which the list continues, if it does."""
+    names: list[str] = []
+    while True:
+        start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}
+        page = table.scan(
+            ProjectionExpression="#counter",
+            ExpressionAttributeNames={"#counter": "counter"},
+            Limit=limit - len(names),
+            **start,
+        )
+        names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
+        after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
+        if after is None or len(names) == limit:
+            return names, after
 
 
 def _coordinator() -> str:

@@ -17,24 +17,28 @@ MAX_PAUSE = 0.4
 T = TypeVar("T")
 
 
-def wait_out_fence(mint: Callable[[], T]) -> T:
+def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
     """Retry `mint` with full jitter, for up to `MAX_WAIT` seconds while the ceiling is fenced.
 
+    Args:
+        mint: mints, or raises CeilingReached.
+        reached: what it has raised.
+
     Raises:
-        CeilingReached: the counter is still fenced, or it is used up, and waiting can't help.
+        CeilingReached: the counter is still fenced, or its ceiling is reached without a fence, and waiting can't help.
     """
     import random  # 1 ms
 
     ends = time.monotonic() + min(MAX_WAIT, deadline.left())
     pause = FIRST_PAUSE
-    while True:
+    while reached.item.fenced:
         wait = random.uniform(0, pause)  # noqa: S311 (not for security)
         if time.monotonic() + wait > ends:
-            raise CeilingReached(fenced=True)
+            break
         time.sleep(wait)
         try:
             return mint()
-        except CeilingReached as reached:
-            if not reached.fenced:
-                raise
+        except CeilingReached as again:
+            reached = again
         pause = min(2 * pause, MAX_PAUSE)
+    raise reached

@@ -19,6 +19,7 @@ from .http.reply import (
 )
 from .http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, method_of, request_of
 from .minting import mint
+from .seen import WentBackwards
 from .table import Unavailable
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ def _respond(event: Mapping[str, Any]) -> Response:
     except Unavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
+    except WentBackwards:  # it is logged once, by the function that has seen it
+        from .refusals import restored
+
+        raise restored() from None
 
 
 def _mint(request: Mint, region: str) -> Response:
@@ -68,13 +73,14 @@ def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCoun
     table = runtime.table()
     match request:
         case Health():
-            table.check(os.environ["DEFAULT_COUNTER"])
-            return json_response({"status": "ok", "region": region})
+            from .health import health
+
+            return health(table, region, os.environ["DEFAULT_COUNTER"])
         case Page(counter):
             from .http.page import page
 
-            layouts, exists = table.layouts(counter), table.exists(counter)
-            return page(counter, region, layouts, exists=exists, open_counters="COORDINATOR" in os.environ)
+            layouts, item = table.layouts(counter), table.find(counter)
+            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 

@@ -5,6 +5,9 @@ otherwise it halves. So a cold function takes one integer, and an idle counter h
 the rest of its block is lost. This leaves a gap but never a duplicate: one write minted the whole block, and no
 later layout mints these integers again.
 
+A table that was restored to an earlier state mints the same integers again. So once it is seen to have gone
+backwards, no lease taken before is used any more.
+
 Nothing is leased before the first request, because a snapshot of an initialised function (SnapStart) may be
 started many times.
 """
@@ -26,12 +29,16 @@ MAX_COUNTERS = 1000
 
 
 class Lease(NamedTuple):
-    """The rest of a block, its stride and size, and when it was taken (the clock's seconds)."""
+    """The rest of a block, its stride and size, and when it was taken (the clock's seconds).
+
+    `findings` is how often the table had been found to have gone backwards before it was taken.
+    """
 
     rest: Iterator[int]
     stride: int
     size: int
     taken: float
+    findings: int
 
 
 class Leases:
@@ -56,17 +63,18 @@ class Leases:
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: no integer is left.
+            WentBackwards: the table was restored to an earlier state.
             Unavailable: the table is unavailable.
         """
-        now = self._clock()
+        now, findings = self._clock(), self._table.seen.findings
         lease = self._leases.get(counter)
-        if lease is not None and 0 <= now - lease.taken < LIFETIME:
+        if lease is not None and 0 <= now - lease.taken < LIFETIME and lease.findings == findings:
             integer = next(lease.rest, None)  # atomic, so two threads never get the same integer
             if integer is not None:
                 return Block(integer, lease.stride, 1)
         block = self._take(counter, self._size(lease, now))
         self._leases.pop(counter, None)
-        self._leases[counter] = Lease(iter(block.integers()[1:]), block.stride, block.count, self._clock())
+        self._leases[counter] = Lease(iter(block.integers()[1:]), block.stride, block.count, self._clock(), findings)
         if len(self._leases) > MAX_COUNTERS:
             del self._leases[next(iter(self._leases))]
         return Block(block.first, block.stride, 1)

@@ -1,9 +1,10 @@
 """Mint the integers of a request: from the table, a lease or a receipt."""
 
+import os
 from http import HTTPStatus
 
 from . import runtime
-from .http.reply import RETRY_AFTER, Problem
+from .http.reply import Problem
 from .http.request import Mint
 from .table import Block, CeilingReached, UnknownCounter
 
@@ -12,7 +13,9 @@ def mint(request: Mint) -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
 
     Raises:
-        Problem: 404, there is no such counter; 422, the key was used for another request; 503, the ceiling is reached.
+        Problem: 404, there is no such counter; 410, this region has left; 422, the key was used for another request;
+            503, the ceiling is reached.
+        WentBackwards: the table was restored to an earlier state.
         Unavailable: the table is unavailable.
     """
     if request.key is None:
@@ -32,26 +35,25 @@ def _mint_new(request: Mint) -> Block:
     try:
         return _mint_with_retries(counter, count)
     except UnknownCounter:
-        raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
+        from .refusals import missing  # rarely needed
+
+        raise missing(counter) from None
     except CeilingReached as reached:
-        if reached.fenced:
-            raise Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", RETRY_AFTER
-            ) from None
-        left = f"has fewer than {count} integers left" if count and count > 1 else "is used up"
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region") from None
+        from .refusals import ceiling_reached
+
+        raise ceiling_reached(counter, count, reached.item) from None
 
 
 def _mint_with_retries(counter: str, count: int | None) -> Block:
-    """Mint; if the counter is fenced, wait and retry."""
+    """Mint; if the counter is fenced, wait and retry. In a region that leaves, a fence stays."""
     try:
         return _mint_once(counter, count)
     except CeilingReached as reached:
-        if not reached.fenced:
+        if not reached.item.fenced or os.environ.get("LEAVING"):
             raise
         from .fence import wait_out_fence  # rarely needed
 
-        return wait_out_fence(lambda: _mint_once(counter, count))
+        return wait_out_fence(lambda: _mint_once(counter, count), reached)
 
 
 def _mint_once(counter: str, count: int | None) -> Block:

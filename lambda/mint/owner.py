@@ -1,6 +1,14 @@
-"""Say which region owns an integer. This needs no call to another region."""
+"""Say which region owns an integer. This needs no call to another region.
 
-from collections.abc import Mapping
+A region speaks only of integers up to what its item vouches for: its ceiling, or, while it is fenced, what it has
+issued. Every epoch after the item's begins above that. If the region was fenced, the next base lies above its fenced
+ceiling; if it wasn't, because it was away, above the limit, which no ceiling exceeds. So the layouts that the region
+knows are right up to there, also if its item is of a past epoch or further epochs have begun meanwhile. Above it,
+another layout may be in force that this region hasn't heard of, and it says so instead of naming an owner.
+
+The layouts are read before the item, so an epoch that begins between the two reads shows in the item.
+"""
+
 from http import HTTPStatus
 from typing import Any
 
@@ -8,7 +16,8 @@ from integers.layouts import owner_of
 from integers.records import issued_in
 
 from .http.reply import RETRY_AFTER, Problem
-from .table import CounterTable, UnknownCounter
+from .refusals import beyond_knowledge, missing
+from .table import CounterTable, Item, UnknownCounter
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:
@@ -18,16 +27,17 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     or if no region knows, because the owner has left the layout or its table was lost.
 
     Raises:
-        Problem: 404, there is no such counter, or no owner is known; 503, a change of layout is just reaching
-            this region.
+        Problem: 404, there is no such counter, or no owner is known; 410, this region has left; 503, a change of
+            layout is under way or just reaching this region, or no region is known to mint the integer yet.
+        WentBackwards: the table was restored to an earlier state.
         Unavailable: the table is unavailable.
     """
     layouts = table.layouts(counter)
     try:
-        item = table.numbers(counter)
+        item = table.item(counter)
     except UnknownCounter:
-        raise Problem(HTTPStatus.NOT_FOUND, f"there is no counter {counter!r} in this region") from None
-    if not layouts or item["epoch"] > layouts[-1].epoch:
+        raise missing(counter) from None
+    if not layouts or item.epoch > layouts[-1].epoch:
         raise Problem(
             HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is just reaching this region; try again", RETRY_AFTER
         )
@@ -36,6 +46,8 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
         oldest = layouts[0]
         why = f"{counter} begins at" if oldest.epoch == 1 else "owners are only known of integers from"
         raise Problem(HTTPStatus.NOT_FOUND, f"no region is known to mint {integer}: {why} {oldest.base}")
+    if integer > (item.issued if item.fenced else item.ceiling):
+        raise beyond_knowledge(counter, integer, item)
     document: dict[str, Any] = {
         "integer": integer,
         "counter": counter,
@@ -50,7 +62,7 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     return document
 
 
-def minted(integer: int, epoch: int, item: Mapping[str, int]) -> bool | None:
+def minted(integer: int, epoch: int, item: Item) -> bool | None:
     """Return whether this region has minted an integer, or None if it can't know.
 
     It can't know if its table didn't exist in that epoch, or was lost since.
@@ -58,9 +70,9 @@ def minted(integer: int, epoch: int, item: Mapping[str, int]) -> bool | None:
     Args:
         integer: an integer that this region owns.
         epoch: the integer's epoch.
-        item: the numbers of this region's item.
+        item: this region's item.
     """
-    if epoch >= item["epoch"]:  # nothing is minted in an epoch that is about to begin here
-        return epoch == item["epoch"] and integer <= item["issued"]
-    issued = item.get(issued_in(epoch))
-    return None if issued is None else integer <= issued
+    if epoch >= item.epoch:  # nothing is minted in an epoch that is about to begin here
+        return epoch == item.epoch and integer <= item.issued
+    issued = item.attributes.get(issued_in(epoch))
+    return None if issued is None else integer <= int(issued["N"])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 
+from .seen import MAX_COUNTERS, Mark, Seen
+
 if TYPE_CHECKING:
     from integers.layouts import Layout
 
@@ -25,6 +27,17 @@ class Block(NamedTuple):
         return list(range(self.first, self.first + self.count * self.stride, self.stride))
 
 
+class Item(NamedTuple):
+    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
+
+    issued: int
+    stride: int
+    ceiling: int
+    epoch: int
+    fenced: bool
+    attributes: Mapping[str, Any]
+
+
 class ConditionFailed(Exception):
     """A write's condition did not hold. `item` is the item as it is, or None if there is none."""
 
@@ -38,11 +51,11 @@ class UnknownCounter(Exception):
 
 
 class CeilingReached(Exception):
-    """No integer is left up to the ceiling. If it is `fenced`, a change of layout is finishing, and waiting helps."""
+    """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
-    def __init__(self, fenced: bool) -> None:
-        super().__init__("fenced" if fenced else "used up")
-        self.fenced = fenced
+    def __init__(self, item: Item) -> None:
+        super().__init__("fenced" if item.fenced else "the ceiling is reached")
+        self.item = item
 
 
 class Unavailable(Exception):
@@ -56,7 +69,8 @@ class CounterTable:
         """Use the table `name` over `dynamodb`, by default a connection of its own."""
         self._name = name
         self._dynamodb = dynamodb or DynamoDB()
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        self.seen = Seen()
 
     def mint(self, counter: str) -> Block:
         """Mint the counter's next integer with one conditional UpdateItem.
@@ -64,10 +78,11 @@ class CounterTable:
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: no integer is left.
+            WentBackwards: the table was restored to an earlier state.
             Unavailable: the table is unavailable.
         """
-        item = self._update(counter, "SET issued = issued + stride", "issued < ceiling", {})
-        return Block(item["issued"], item["stride"], 1)
+        item = self._update(counter, 1, "SET issued = issued + stride", "issued < ceiling", {})
+        return Block(item.issued, item.stride, 1)
 
     def mint_block(self, counter: str, count: int) -> Block:
         """Mint `count` integers with one write, on the condition that stride and ceiling are those seen last.
@@ -77,13 +92,15 @@ class CounterTable:
         Raises:
             UnknownCounter: the table has no such counter.
             CeilingReached: fewer than `count` integers are left.
+            WentBackwards: the table was restored to an earlier state.
             Unavailable: the table is unavailable.
         """
+        stride, ceiling = self._places.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
         for _ in range(ATTEMPTS):
-            stride, ceiling = self._seen.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
             try:
                 item = self._update(
                     counter,
+                    count,
                     "SET issued = issued + :step",
                     "stride = :stride AND ceiling = :ceiling AND issued <= :last",
                     {
@@ -93,42 +110,38 @@ class CounterTable:
                         ":last": ceiling - count * stride,
                     },
                 )
-            except CeilingReached:
-                if self._seen.get(counter) == (stride, ceiling):
+            except CeilingReached as reached:
+                present = reached.item.stride, reached.item.ceiling
+                if present == (stride, ceiling):
                     raise
-                continue  # unknown or changed: retry with the present ones
-            return Block(item["issued"] - (count - 1) * stride, stride, count)
+                stride, ceiling = present  # retry with the present ones
+            else:
+                return Block(item.issued - (count - 1) * stride, stride, count)
         raise Unavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
-    def check(self, counter: str) -> None:
-        """Check that the table responds, by reading an item.
+    def find(self, counter: str) -> Item | None:
+        """Return the counter's item, or None if there is none. It isn't compared with what was seen before.
 
         Raises:
             Unavailable: the table is unavailable.
         """
-        call_table(
-            lambda: self._dynamodb.call("GetItem", {"TableName": self._name, "Key": {"counter": {"S": counter}}})
-        )
+        attributes = self._get(counter)
+        return None if attributes is None else _item_of(attributes)
 
-    def exists(self, counter: str) -> bool:
-        """Return whether the table has the counter.
-
-        Raises:
-            Unavailable: the table is unavailable.
-        """
-        return self._get(counter) is not None
-
-    def numbers(self, counter: str) -> dict[str, int]:
-        """Return the numbers of the counter's item: `issued`, `stride`, `ceiling`, `epoch`, and past `issued_<epoch>`.
+    def item(self, counter: str) -> Item:
+        """Return the counter's item.
 
         Raises:
             UnknownCounter: the table has no such counter.
+            WentBackwards: the table was restored to an earlier state.
             Unavailable: the table is unavailable.
         """
-        item = self._get(counter)
+        last = self.seen.last(counter)
+        item = self.find(counter)
         if item is None:
             raise UnknownCounter
-        return _numbers(item)
+        self._see(counter, last, item, 0)
+        return item
 
     def layouts(self, counter: str) -> "tuple[Layout, ...]":
         """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown.
@@ -141,35 +154,21 @@ class CounterTable:
         record = self._get(layouts_key(counter))
         return layouts_of(record["layouts"]) if record else ()
 
-    def names(self, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Return up to `limit` counters, in no order, and the key after which the list continues, if it does.
+    def scan(self, **request: Any) -> dict[str, Any]:
+        """Return one page of a scan, in DynamoDB's own JSON.
 
         Raises:
             Unavailable: the table is unavailable.
         """
-        from integers.records import counter_of
-
-        names: list[str] = []
-        while True:
-            request: dict[str, Any] = {
-                "TableName": self._name,
-                "ProjectionExpression": "#counter",
-                "ExpressionAttributeNames": {"#counter": "counter"},
-                "Limit": limit - len(names),
-            }
-            if after is not None:
-                request["ExclusiveStartKey"] = {"counter": {"S": after}}
-            page = call_table(lambda request=request: self._dynamodb.call("Scan", request))
-            names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
-            after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
-            if after is None or len(names) == limit:
-                return names, after
+        return call_table(lambda: self._dynamodb.call("Scan", {"TableName": self._name, **request}))
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
         return call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
 
-    def _update(self, counter: str, update: str, condition: str, values: Mapping[str, int]) -> dict[str, int]:
+    def _update(self, counter: str, count: int, update: str, condition: str, values: Mapping[str, int]) -> Item:
+        if self.seen.refused(counter):
+            self.item(counter)  # read first: a write would waste integers as long as the counter is refused
         request: dict[str, Any] = {
             "TableName": self._name,
             "Key": {"counter": {"S": counter}},
@@ -180,24 +179,37 @@ class CounterTable:
         }
         if values:
             request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
+        last = self.seen.last(counter)
         try:
             attributes: Mapping[str, Any] = call_table(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
         except ConditionFailed as failed:
             if not failed.item:
-                self._seen.pop(counter, None)
+                self._places.pop(counter, None)
                 raise UnknownCounter from None
-            self._see(counter, failed.item)
-            raise CeilingReached(fenced=bool(failed.item.get("fenced", {}).get("BOOL", False))) from None
-        return self._see(counter, attributes)
+            item = _item_of(failed.item)
+            self._see(counter, last, item, 0)
+            raise CeilingReached(item) from None
+        item = _item_of(attributes)
+        self._see(counter, last, item, count * item.stride)
+        return item
 
-    def _see(self, counter: str, attributes: Mapping[str, Any]) -> dict[str, int]:
-        numbers = _numbers(attributes)
-        self._seen[counter] = (numbers["stride"], numbers["ceiling"])
-        return numbers
+    def _see(self, counter: str, last: Mark, item: Item, step: int) -> None:
+        """Remember the item, which has just grown by `step`, and refuse it if the table went backwards."""
+        self.seen.add(counter, last, Mark(item.epoch, item.issued - step), Mark(item.epoch, item.issued))
+        self._places[counter] = (item.stride, item.ceiling)
+        if len(self._places) > MAX_COUNTERS:
+            self._places.clear()
 
 
-def _numbers(attributes: Mapping[str, Any]) -> dict[str, int]:
-    return {name: int(value["N"]) for name, value in attributes.items() if "N" in value}
+def _item_of(attributes: Mapping[str, Any]) -> Item:
+    return Item(
+        int(attributes["issued"]["N"]),
+        int(attributes["stride"]["N"]),
+        int(attributes["ceiling"]["N"]),
+        int(attributes["epoch"]["N"]),
+        bool(attributes.get("fenced", {}).get("BOOL", False)),
+        attributes,
+    )
 
 
 def call_table(call: Callable[[], Any]) -> Any:

@@ -3,7 +3,6 @@
 import http.client
 import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
@@ -16,8 +15,6 @@ from ..resources.kind import Aws, Result
 from ..state import Made
 
 GATEWAY = Service("gateway", "local.apigateway.server")
-START_TIMEOUT = 30
-"""Seconds."""
 
 _starting = Lock()
 
@@ -128,12 +125,9 @@ def running(endpoint: str) -> int:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
         process = GATEWAY.start(command, environment, port)
-        deadline = time.monotonic() + START_TIMEOUT
-        while not _answers(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                GATEWAY.stop()
-                raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
-            time.sleep(0.05)
+        if not GATEWAY.comes_up(process.pid, lambda: _answers(port)):
+            GATEWAY.stop()
+            raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
         return port
 
 

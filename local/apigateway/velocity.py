@@ -72,7 +72,7 @@ def render(template: str, parameters: Mapping[str, Mapping[str, str]], body: str
         body: The document that `$input` reads.
 
     Raises:
-        airspeed.TemplateError: The template is wrong.
+        airspeed.TemplateError: the template is wrong.
     """
     override: dict[str, Any] = {"header": {}}
     variables = {"input": Input(parameters, body), "util": Util(), "context": {"responseOverride": override}}

@@ -1,13 +1,18 @@
-"""DynamoDB tables."""
+"""DynamoDB tables, and an item of one."""
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ..paths import LocalError
 from ..state import Made
 from .kind import Aws, Result
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_dynamodb.type_defs import StreamSpecificationTypeDef
 
 
 class Table:
@@ -28,12 +33,11 @@ class Table:
                     {"AttributeName": attribute["name"], "AttributeType": attribute["type"]}
                     for attribute in inputs["attributes"]
                 ],
-                StreamSpecification=(
-                    {"StreamEnabled": True, "StreamViewType": inputs["streamViewType"]}
-                    if inputs["streamEnabled"]
-                    else {"StreamEnabled": False}
-                ),
+                StreamSpecification=_stream(inputs),
             )
+            client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+        elif _has_stream(client.describe_table(TableName=name)["Table"]) != inputs["streamEnabled"]:
+            client.update_table(TableName=name, StreamSpecification=_stream(inputs))  # AWS refuses to enable it twice
             client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         client.update_table(TableName=name, DeletionProtectionEnabled=inputs["deletionProtectionEnabled"])
         client.update_continuous_backups(
@@ -50,13 +54,51 @@ class Table:
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or raise the service's error if it no longer exists."""
         client = aws.client("dynamodb", made.inputs["region"])
-        return _outputs(client.describe_table(TableName=made.id)["Table"])
+        table = client.describe_table(TableName=made.id)["Table"]
+        backups = client.describe_continuous_backups(TableName=made.id)["ContinuousBackupsDescription"]
+        recovery = backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
+        ttl = {"ttl": {**made.inputs["ttl"], "enabled": _expires(client, made.id)}} if "ttl" in made.inputs else {}
+        return {
+            **_outputs(table),
+            "streamEnabled": _has_stream(table),
+            "deletionProtectionEnabled": table.get("DeletionProtectionEnabled", False),
+            "pointInTimeRecovery": {**made.inputs["pointInTimeRecovery"], "enabled": recovery == "ENABLED"},
+            **ttl,
+        }
 
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete the table with all that is in it."""
         client = aws.client("dynamodb", made.inputs["region"])
         client.delete_table(TableName=made.id)
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+
+
+def table_item(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an item as `aws.dynamodb.get_table_item` does: its attributes with their types, as JSON.
+
+    Raises:
+        LocalError: there is no such item, or (with "operation error" in the text, as from AWS's SDK) the call failed.
+    """
+    table = arguments["tableName"]
+    try:
+        found = aws.client("dynamodb", arguments["region"]).get_item(
+            TableName=table, Key=json.loads(arguments["key"]), ConsistentRead=True
+        )
+    except (ClientError, BotoCoreError) as error:
+        raise LocalError(f"reading an item of {table}: operation error DynamoDB: GetItem, {error}") from error
+    if "Item" not in found:
+        raise LocalError(f"reading the item {arguments['key']} of {table}: empty result")
+    return {**arguments, "id": f"{table} {arguments['key']}", "item": json.dumps(found["Item"])}
+
+
+def _stream(inputs: Mapping[str, Any]) -> "StreamSpecificationTypeDef":
+    if not inputs["streamEnabled"]:
+        return {"StreamEnabled": False}
+    return {"StreamEnabled": True, "StreamViewType": inputs["streamViewType"]}
+
+
+def _has_stream(table: Mapping[str, Any]) -> bool:
+    return bool(table.get("StreamSpecification", {}).get("StreamEnabled"))
 
 
 def _expires(client: "DynamoDBClient", table: str) -> bool:

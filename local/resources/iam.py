@@ -15,13 +15,18 @@ class Role:
     identity: tuple[str, ...] = ("name",)
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the role, or change who may assume it."""
+        """Create the role, or change who may assume it and its description."""
         client = aws.client("iam", ANYWHERE)
         name = inputs["name"]
         if before is None:
-            client.create_role(RoleName=name, AssumeRolePolicyDocument=inputs["assumeRolePolicy"])
+            client.create_role(
+                RoleName=name,
+                AssumeRolePolicyDocument=inputs["assumeRolePolicy"],
+                Description=inputs.get("description", ""),
+            )
         else:
             client.update_assume_role_policy(RoleName=name, PolicyDocument=inputs["assumeRolePolicy"])
+            client.update_role(RoleName=name, Description=inputs.get("description", ""))
         return Result(name, {"arn": client.get_role(RoleName=name)["Role"]["Arn"]})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

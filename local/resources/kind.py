@@ -36,7 +36,9 @@ class Aws:
     def client(self, service: Literal["lambda"], region: str) -> "LambdaClient": ...
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
-    def client(self, service: Literal["dynamodb", "iam", "lambda", "logs"], region: str) -> Any:
+    @overload
+    def client(self, service: Literal["events"], region: str) -> Any: ...
+    def client(self, service: Literal["dynamodb", "events", "iam", "lambda", "logs"], region: str) -> Any:
         """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:
@@ -57,6 +59,8 @@ class Result:
 
     id: str
     outputs: Mapping[str, Any]
+    replaces: bool = False
+    """Whether it is a new one, which takes the place of the one before. That is deleted at the end."""
 
 
 class Kind(Protocol):
@@ -70,7 +74,10 @@ class Kind(Protocol):
         ...
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs as they are now, or None (or the service's error) if it no longer exists."""
+        """Return its outputs as they are now, or None (or the service's error) if it no longer exists.
+
+        Inputs may be among them, as they are now: what somebody else has changed is changed back.
+        """
         ...
 
     def delete(self, aws: Aws, made: Made) -> None:

@@ -1,11 +1,10 @@
-"""Lambda functions, their URLs and permissions, and invocations at deploy time."""
+"""Lambda functions, their URLs, permissions and queues of events."""
 
 import base64
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..paths import LocalError
 from ..state import Made
 from .kind import Aws, Result
 
@@ -110,6 +109,8 @@ class Permission:
             conditions["FunctionUrlAuthType"] = inputs["functionUrlAuthType"]
         if "invokedViaFunctionUrl" in inputs:
             conditions["InvokedViaFunctionUrl"] = inputs["invokedViaFunctionUrl"]
+        if "sourceArn" in inputs:
+            conditions["SourceArn"] = inputs["sourceArn"]
         aws.client("lambda", inputs["region"]).add_permission(
             FunctionName=inputs["function"],
             StatementId=inputs["statementId"],
@@ -131,36 +132,27 @@ class Permission:
         client.remove_permission(FunctionName=made.inputs["function"], StatementId=made.id)
 
 
-class Invocation:
-    """A call of a function at every change, as the provider makes it (lifecycle scope CRUD).
-
-    The event's `tf` says whether it is created, updated or deleted, and what the last event was.
-    """
+class EventInvokeConfig:
+    """How long an event may wait for a function, and how often one that failed is repeated."""
 
     identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Call the function. Its reply is the output `result`."""
-        previous = json.loads(before.inputs["input"]) if before else None
-        return Result(
-            f"{inputs['functionName']}:{inputs['lifecycleScope']}",
-            {"result": self._invoke(aws, inputs, "update" if before else "create", previous)},
+        """Write both, over earlier ones."""
+        aws.client("lambda", inputs["region"]).put_function_event_invoke_config(
+            FunctionName=inputs["functionName"],
+            MaximumEventAgeInSeconds=inputs["maximumEventAgeInSeconds"],
+            MaximumRetryAttempts=inputs["maximumRetryAttempts"],
         )
+        return Result(inputs["functionName"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return the reply of the last call."""
+        """Return its outputs, or raise the service's error if there is none."""
+        client = aws.client("lambda", made.inputs["region"])
+        client.get_function_event_invoke_config(FunctionName=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Call the function for the last time."""
-        self._invoke(aws, made.inputs, "delete", json.loads(made.inputs["input"]))
-
-    def _invoke(self, aws: Aws, inputs: dict[str, Any], action: str, previous: Any) -> str:
-        event = {**json.loads(inputs["input"]), "tf": {"action": action, "prev_input": previous}}
-        response = aws.client("lambda", inputs["region"]).invoke(
-            FunctionName=inputs["functionName"], Payload=json.dumps(event)
-        )
-        payload = response["Payload"].read().decode()
-        if "FunctionError" in response:
-            raise LocalError(f"{inputs['functionName']}: {json.loads(payload).get('errorMessage', payload)}")
-        return payload
+        """Set AWS's defaults again."""
+        client = aws.client("lambda", made.inputs["region"])
+        client.delete_function_event_invoke_config(FunctionName=made.id)

@@ -20,6 +20,9 @@ API_DEPLOYMENT = "aws:apigateway/deployment:Deployment"
 STAGE = "aws:apigateway/stage:Stage"
 METHOD_SETTINGS = "aws:apigateway/methodSettings:MethodSettings"
 INVOCATION = "aws:lambda/invocation:Invocation"
+RETRIES = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
+RULE = "aws:cloudwatch/eventRule:EventRule"
+TARGET = "aws:cloudwatch/eventTarget:EventTarget"
 
 LABEL = "2026-11-21T00:00:00.000"
 """Of a table's stream: when it was made."""
@@ -39,6 +42,8 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
             return {"arn": arn("lambda", region, f"function:{inputs['name']}")}
         case "aws:lambda/functionUrl:FunctionUrl":
             return {"functionUrl": url(region)}
+        case "aws:cloudwatch/eventRule:EventRule":
+            return {"arn": arn("events", region, f"rule/{inputs['name']}")}
         case "aws:apigateway/stage:Stage":
             return {"invokeUrl": f"https://abc{region}.execute-api.{region}.amazonaws.com/{inputs['stageName']}"}
         case "aws:lambda/invocation:Invocation":

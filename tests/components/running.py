@@ -27,9 +27,10 @@ def deploy(
     stack: str = STACK,
     preview: bool = False,
     program: Callable[[], None] = main,
+    aws: Aws | None = None,
 ) -> Deployment:
     """Run the program to its end."""
-    deployment, error = _run(Aws(preview=preview, failing=None), config, stack, program)
+    deployment, error = _run(aws or Aws(preview=preview), config, stack, program)
     if error is not None:
         raise error
     return deployment
@@ -41,9 +42,10 @@ def deploy_badly(
     stack: str = STACK,
     failing: str | None = None,
     program: Callable[[], None] = main,
+    aws: Aws | None = None,
 ) -> tuple[Exception, Deployment]:
     """Run the program, which must fail: of itself, or since resources of the type `failing` can't be created."""
-    deployment, error = _run(Aws(preview=False, failing=failing), config, stack, program)
+    deployment, error = _run(aws or Aws(failing=failing), config, stack, program)
     if error is None:
         raise AssertionError("the program did not fail")
     return error, deployment

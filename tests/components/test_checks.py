@@ -3,6 +3,7 @@
 import pulumi
 import pytest
 
+from components.partitions import WITHOUT_FUNCTION_URLS
 from tests.components.aws_answers import FUNCTION, LOG_GROUP, ROLE
 from tests.components.running import HOME, PROJECT, THREE, config, deploy, deploy_badly
 
@@ -56,6 +57,63 @@ def test_more_than_64_regions_are_refused() -> None:
     assert "regions: 65 regions; at most 64 are possible" in found
 
 
+@pytest.mark.parametrize(
+    ("leaving", "expected"),
+    [
+        (["us-west-2", "us-west-2"], ["'us-west-2' is listed 2 times"]),
+        (["us-wset-2"], ["'us-wset-2' is not an AWS region; did you mean 'us-west-2'?"]),
+        (["eu-west-1"], ["'eu-west-1' is in regions too", "remove one"]),
+        (["cn-north-1"], ["with aws:region they lie in different AWS partitions (aws, aws-cn)"]),
+        ("us-west-2", ["'us-west-2' is not a list of strings: in Pulumi.test.yaml, global-integers:leaving: ["]),
+    ],
+    ids=["twice", "mistyped", "in the layout too", "partitions", "no list"],
+)
+def test_wrong_regions_can_not_leave(leaving: object, expected: list[str]) -> None:
+    (line,) = lines(config(*THREE, leaving=leaving))
+
+    assert line.startswith("leaving: ")
+    assert [part for part in expected if part not in line] == [], line
+
+
+def test_a_region_that_leaves_is_of_the_home_regions_partition() -> None:
+    (line,) = lines(config("cn-north-1", home="cn-north-1", leaving=["us-east-1"]))
+
+    assert line.startswith("leaving: with aws:region they lie in different AWS partitions (aws, aws-cn)")
+
+
+@pytest.mark.parametrize("region", sorted(WITHOUT_FUNCTION_URLS))
+def test_a_region_without_function_urls_is_refused_until_it_is_allowed(region: str) -> None:
+    (line,) = lines(config(HOME, region))
+
+    assert line.startswith(f"regions: '{region}' has no Lambda Function URLs")
+    assert line.endswith(f'in Pulumi.test.yaml, global-integers:allowUrlRegions: ["{region}"]')
+    assert deploy(config(HOME, region, allowUrlRegions=[region])).outputs["regions"] == [HOME, region]
+
+
+def test_the_advice_keeps_the_regions_that_are_allowed_already() -> None:
+    (line,) = lines(config(HOME, "ca-west-1", leaving=["il-central-1"], allowUrlRegions=["ca-west-1"]))
+
+    assert line.startswith("leaving: 'il-central-1' has no Lambda Function URLs")
+    assert line.endswith('global-integers:allowUrlRegions: ["ca-west-1", "il-central-1"]')
+
+
+def test_only_regions_can_be_allowed() -> None:
+    (line,) = lines(config(HOME, allowUrlRegions=["ca-wets-1"]))
+
+    assert line == "allowUrlRegions: 'ca-wets-1' is not an AWS region; did you mean 'ca-west-1'?"
+
+
+def test_the_home_region_needs_no_function_urls() -> None:
+    assert deploy(config("us-east-1", home="ca-west-1")).outputs["regions"] == ["us-east-1"]
+
+
+def test_a_floor_may_be_for_all_other_counters() -> None:
+    assert lines(config(HOME, floors={"*": 0, "*x": 5})) == [
+        f"floors.*: 0 is out of range; 1 to {2**52} (2^52) are allowed",
+        f"floors: '*x' is not a counter's name; it must match {COUNTER}",
+    ]
+
+
 @pytest.mark.parametrize("name", ["Orders", "-orders", "_orders", "or ders", "or/ders", "ördërs", "", "a" * 64, "a\n"])
 def test_a_counter_whose_name_breaks_the_rule_is_refused(name: str) -> None:
     (line,) = lines(config(HOME, counters=["integers", name]))
@@ -98,6 +156,13 @@ def test_wrong_lists_of_counters_are_refused(counters: object, expected: list[st
         ("logRetentionDays", "14 days", "1, 3, 5, 7, 14"),
         ("reservedConcurrency", "-1", "0 to "),
         ("reservedConcurrency", "1.0", "0 to "),
+        ("window", "999", "1000 to 1000000000000 are allowed"),
+        ("window", "1000000000001", "1000 to 1000000000000 are allowed"),
+        ("headroom", "0", "1 to 1000000 are allowed"),
+        ("headroom", "1000001", "1 to 1000000 are allowed"),
+        ("watchMinutes", "0", "1 to 60 are allowed"),
+        ("watchMinutes", "61", "1 to 60 are allowed"),
+        ("watchMinutes", "1.5", "1 to 60 are allowed"),
         ("openCounters", "yes", "true nor false"),
         ("protect", "yes", "true nor false"),
         ("protect", "", "true nor false"),
@@ -203,3 +268,21 @@ def test_a_longer_stack_name_is_refused_with_the_length_that_is_possible() -> No
     assert deployment.resources == []
     assert f"<project>-<stack>: '{PROJECT}-{longest}s' has {room + 1} characters" in str(error)
     assert f"at most {room} are possible" in str(error)
+
+
+@pytest.mark.parametrize("stack", ["my.stack", "s" * 60])
+def test_a_name_that_can_not_be_used_is_to_be_chosen_anew_not_renamed(stack: str) -> None:
+    """`pulumi stack rename` would replace every table."""
+    (line,) = lines(config(HOME), stack=stack)
+
+    assert line.startswith(f"<project>-<stack>: '{PROJECT}-{stack}' ")
+    assert "choose another name before the first deployment, with `pulumi stack init`" in line
+    assert "rename " not in line
+
+
+def test_the_name_must_leave_room_for_regions_that_leave() -> None:
+    longest = "s" * (64 - len(f"{PROJECT}--mint-{HOME}"))
+
+    assert deploy(config(HOME), stack=longest).outputs["regions"] == [HOME]
+    (line,) = lines(config(HOME, leaving=["ap-southeast-2"]), stack=longest)
+    assert "with these regions at most" in line

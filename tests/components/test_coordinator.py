@@ -1,9 +1,9 @@
 """A deployment settles the layout, and gives the URLs out afterwards."""
 
-import json
+import pytest
 
 from local.program import FAILED
-from tests.components.aws_answers import FUNCTION, INVOCATION, LABEL, POLICY, ROLE, TABLE
+from tests.components.aws_answers import FUNCTION, FUNCTION_URL, INVOCATION, LABEL, PERMISSION, POLICY, ROLE, TABLE
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
@@ -26,38 +26,36 @@ def test_the_home_region_need_not_mint() -> None:
     ]
 
 
-def test_a_change_of_wishes_is_an_update_in_place(signed: Deployment) -> None:
-    assert signed.one(INVOCATION).inputs["lifecycleScope"] == "CRUD"
+def test_a_change_of_wishes_is_another_invocation_which_leaves_nothing_in_the_state_if_it_fails(
+    signed: Deployment,
+) -> None:
+    assert signed.one(INVOCATION).inputs["lifecycleScope"] == "CREATE_ONLY"
 
 
-def test_the_coordinator_is_asked_for_the_regions_and_counters_in_order() -> None:
-    deployment = deploy(config(*THREE, counters=["orders", "invoices", "a"]))
+def test_the_coordinator_runs_only_once_everything_that_it_opens_exists_and_its_role_may_write() -> None:
+    deployment = deploy(config(*THREE, authorization="NONE", leaving=["us-west-2"], openCounters=True))
+    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    role = next(r for r in deployment.of(ROLE) if coordinate.inputs["role"].endswith(f"/{r.inputs['name']}"))
+    mints = deployment.of(FUNCTION_URL) + deployment.of(FUNCTION)
+    public = [p for p in deployment.of(PERMISSION) if p.inputs["principal"] == "*"]
+    needed = {r.urn for r in (*mints, *public, *deployment.of(TABLE))}
 
-    assert json.loads(deployment.one(INVOCATION).inputs["input"]) == {
-        "regions": list(THREE),
-        "counters": ["orders", "invoices", "a"],
-        "floors": {},
-        "tables": dict.fromkeys(THREE, LABEL),
+    assert len(needed) == 4 + 5 + 8 + 10
+    needed.add(deployment.one(POLICY, role=role.inputs["name"]).urn)
+    assert needed <= deployment.one(INVOCATION).dependencies
+
+
+def test_no_region_waits_for_the_coordinator_or_for_another_region() -> None:
+    deployment = deploy(config(*THREE, leaving=["us-west-2"], openCounters=True))
+    own = {
+        r.urn: next((region for region in (*THREE, "us-west-2") if region in r.name), "home")
+        for r in deployment.resources
     }
+    regional = [r for r in deployment.resources if own[r.urn] != "home"]
 
-
-def test_the_coordinator_is_told_the_floors() -> None:
-    deployment = deploy(config(*THREE, floors={"integers": 5_000_000}))
-
-    assert json.loads(deployment.one(INVOCATION).inputs["input"])["floors"] == {"integers": 5_000_000}
-
-
-def test_the_coordinator_runs_only_once_all_tables_exist_and_its_role_may_write(signed: Deployment) -> None:
-    coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    role = next(r for r in signed.of(ROLE) if coordinate.inputs["role"].endswith(f"/{r.inputs['name']}"))
-    needed = {
-        coordinate.urn,
-        signed.one(POLICY, role=role.inputs["name"]).urn,
-        *(table.urn for table in signed.of(TABLE) if not table.inputs["name"].endswith("-receipts")),
-    }
-
-    assert len(needed) == 2 + 4
-    assert needed <= signed.one(INVOCATION).dependencies
+    assert len(regional) > 4 * 7
+    for resource in regional:
+        assert {own[urn] for urn in resource.dependencies} <= {own[resource.urn]}, resource.name
 
 
 def test_no_url_is_given_out_where_the_coordinator_fails() -> None:
@@ -67,11 +65,38 @@ def test_no_url_is_given_out_where_the_coordinator_fails() -> None:
     assert deployment.outputs["urls"] == dict.fromkeys(THREE, FAILED)
 
 
-def test_the_coordinator_is_not_asked_where_a_table_could_not_be_made() -> None:
-    _, deployment = deploy_badly(config(*THREE), failing=TABLE)
+@pytest.mark.parametrize("kind", [TABLE, FUNCTION, FUNCTION_URL, PERMISSION])
+def test_the_coordinator_is_not_asked_where_something_could_not_be_made(kind: str) -> None:
+    _, deployment = deploy_badly(config(*THREE, authorization="NONE"), failing=kind)
 
     assert deployment.of(INVOCATION) == []
 
 
+def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
+    coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
+
+    assert coordinate.inputs["environment"]["variables"] == {
+        "LAYOUTS_TABLE": f"{PREFIX}-layouts",
+        "MIRROR_TABLE": f"{PREFIX}-mirror",
+        "COUNTERS_TABLE": f"{PREFIX}-counters",
+    }
+
+
 def test_the_coordinators_name_is_exported_for_creating_counters_by_hand(signed: Deployment) -> None:
     assert signed.outputs["coordinator"] == f"{PREFIX}-coordinate"
+
+
+def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
+    """Another home region is refused, but an update without a preview begins to replace resources before."""
+    at_home = [r for r in signed.resources if "-coordinator-" in r.name and "region" in r.inputs]
+
+    assert len(at_home) == 9
+    assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
+
+
+def test_only_the_coordinators_role_is_never_replaced_and_keeps_what_it_says(signed: Deployment) -> None:
+    """Pulumi doesn't apply `ignore_changes` to the inputs of a replacement, so the name has to stay too."""
+    kept = {r.name: r.ignore_changes for r in signed.of(ROLE) if r.ignore_changes}
+
+    assert kept == {"integers-coordinator-coordinate-role": ("name", "description")}
+    assert signed.one(ROLE, name=f"{PREFIX}-coordinate").inputs["description"] == f"{HOME} {LABEL}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from components.gateway_api import GatewaySpec, document
 from components.gateway_templates import unavailable_template
+from integers.lattice import MAX_INTEGER, Place
 from integers.names import COUNTER_NAME
 from local.apigateway.velocity import Rendered, render
 from tests.lambda_.fixtures import Ask, Stack
@@ -27,7 +29,9 @@ class Response(NamedTuple):
 class Gateway(Protocol):
     """`gateway("orders", count="1")` sends a request with a counter in the path and a query string."""
 
-    def __call__(self, counter: str = "integers", path: str = "/{counter}", **query: str) -> Response: ...
+    def __call__(
+        self, counter: str = "integers", path: str = "/{counter}", *, leaving: bool = False, **query: str
+    ) -> Response: ...
 
 
 HOSTILE = [
@@ -55,9 +59,10 @@ HOSTILE = [
 ]
 
 
-def operation(table: str, path: str = "/{counter}") -> dict[str, Any]:
+def operation(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> dict[str, Any]:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
-    spec = GatewaySpec("gateway", arn, "arn:aws:iam::000000000000:role/gateway", "integers", signed=False)
+    role = "arn:aws:iam::000000000000:role/gateway"
+    spec = GatewaySpec("gateway", arn, role, "integers", signed=False, leaving=leaving)
     return document(spec)["paths"][path]["get"]["x-amazon-apigateway-integration"]
 
 
@@ -81,17 +86,20 @@ def response_to(integration: dict[str, Any], status: int, body: str) -> Response
 def gateway(stack: Stack) -> Gateway:
     """API Gateway in front of the table of `stack`."""
 
-    def gateway(counter: str = "integers", path: str = "/{counter}", **query: str) -> Response:
+    def gateway(
+        counter: str = "integers", path: str = "/{counter}", *, leaving: bool = False, **query: str
+    ) -> Response:
         in_path = {"counter": counter} if "{" in path else {}
         request = request_for(stack.counters, path, path=in_path, querystring=query)
+        integration = operation(stack.counters, path, ("eu-west-1", "us-west-2") if leaving else ())
         try:
             reply = stack.aws.client("dynamodb", HOME).update_item(**request)
         except ClientError as error:
             failure: Any = error.response
             body = {"__type": f"com.amazonaws.dynamodb.v20120810#{failure['Error']['Code']}"}
             body |= {"Item": failure["Item"]} if "Item" in failure else {}
-            return response_to(operation(stack.counters, path), 400, json.dumps(body))
-        return response_to(operation(stack.counters, path), 200, json.dumps({"Attributes": reply.get("Attributes")}))
+            return response_to(integration, 400, json.dumps(body))
+        return response_to(integration, 200, json.dumps({"Attributes": reply.get("Attributes")}))
 
     return gateway
 
@@ -135,10 +143,47 @@ def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
     assert "layout" in document["detail"]
     put_item(stack, HOME, Item(4, 3, 4, 1))
     status, headers, document = gateway()
-    assert (status, "Retry-After" in headers) == (503, False)
-    assert "used up" in document["detail"]
+    assert (status, headers["Retry-After"]) == (503, ask("POST")["headers"]["Retry-After"])
+    assert "home region grants it more" in document["detail"]
     assert item(stack, HOME) == Item(4, 3, 4, 1)
     assert function["statusCode"] == 404
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 63, 64])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_used_up_counter_is_an_error_that_no_retry_can_help(
+    stack: Stack, gateway: Gateway, ask: Ask, stride: int, first: bool
+) -> None:
+    highest = Place(1 if first else stride, stride).ceiling(MAX_INTEGER, 1)
+    put_item(stack, HOME, Item(highest, stride, highest, 1))
+
+    status, headers, document = gateway()
+    function = ask("POST")
+    assert (status, "Retry-After" in headers) == (503, False)
+    assert (function["statusCode"], "Retry-After" in function["headers"]) == (503, False)
+    assert "used up" in document["detail"]
+
+
+@pytest.mark.parametrize("ceiling", [1, 10**8, MAX_INTEGER - 64, 900719925474092, 9007199254740927, 2 * 10**15])
+def test_below_the_highest_ceilings_a_retry_can_help(stack: Stack, gateway: Gateway, ask: Ask, ceiling: int) -> None:
+    put_item(stack, HOME, Item(ceiling, 3, ceiling, 1))
+
+    assert gateway().headers["Retry-After"] == ask("POST")["headers"]["Retry-After"]
+
+
+@pytest.mark.parametrize("found", [Item(4, 3, 4, 1, fenced=True), None])
+def test_a_region_that_has_left_says_where_to_go(stack: Stack, gateway: Gateway, ask: Ask, found: Item | None) -> None:
+    stack.monkeypatch.setenv("LEAVING", "eu-west-1,us-west-2")
+    if found:
+        put_item(stack, HOME, found)
+
+    status, headers, document = gateway(leaving=True)
+    function = ask("POST")
+    assert (status, "Retry-After" in headers) == (410, False)
+    assert (function["statusCode"], document["title"]) == (410, "Gone")
+    assert document["regions"] == function["document"]["regions"] == ["eu-west-1", "us-west-2"]
+    put_item(stack, HOME, Item(1, 3, 4, 1, fenced=True))
+    assert gateway(leaving=True).document["integer"] == 4
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ class Aws:
         arn = f"arn:aws:x:{resource.inputs.get('region', '')}:123456789012:y"
         computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": "https://x/"}
         return resource.name, {**resource.inputs, **computed}
+    def call(self, token, arguments):
+        raise ValueError("empty result")
 
 aws = Aws()
 with open(sys.argv[2]) as file:

@@ -11,7 +11,7 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy
 
 COUNTERS = f"table/{PREFIX}-counters"
 RECEIPTS = f"table/{PREFIX}-receipts"
-LAYOUTS = f"table/{PREFIX}-layouts"
+REGISTERS = (f"table/{PREFIX}-layouts", f"table/{PREFIX}-mirror")
 ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
 
 
@@ -52,16 +52,16 @@ def test_the_minting_function_may_mint_keep_receipts_and_write_its_log(signed: D
 
 def test_the_coordinator_may_lay_out_in_any_region_and_keep_its_registers_at_home(signed: Deployment) -> None:
     coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    layouts = f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{LAYOUTS}"
+    registers = ("GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable")
+    items = ("GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable")
 
     assert allowed(signed, coordinate) == {
-        ("dynamodb:GetItem", layouts),
-        ("dynamodb:PutItem", layouts),
-        ("dynamodb:Scan", layouts),
-        ("dynamodb:ConditionCheckItem", layouts),
-        ("dynamodb:GetItem", ANYWHERE),
-        ("dynamodb:PutItem", ANYWHERE),
-        ("dynamodb:UpdateItem", ANYWHERE),
+        *(
+            (f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{table}")
+            for action in registers
+            for table in REGISTERS
+        ),
+        *((f"dynamodb:{action}", ANYWHERE) for action in items),
         *own_logs(HOME, f"{PREFIX}-coordinate"),
     }
 

@@ -11,6 +11,8 @@ def test_all_names_begin_with_the_prefix_and_differ() -> None:
         names.counters_table,
         names.receipts_table,
         names.layouts_table,
+        names.mirror_table,
+        names.watch_rule,
         names.mint_function,
         names.coordinate_function,
         names.gateway_api,

@@ -15,6 +15,8 @@ def test_what_is_left_out_takes_its_default() -> None:
 
     assert (settings.home, settings.regions, settings.prefix) == ("us-east-1", tuple(REGIONS), "shop-dev-orders")
     assert (settings.counters, settings.authorization, settings.lease) == (("integers",), "AWS_IAM", 1)
+    assert (settings.window, settings.headroom, settings.watch_minutes) == (100_000_000, 10_000, 5)
+    assert settings.leaving == ()
     assert settings.protect
 
 

@@ -61,15 +61,18 @@ def test_the_first_mint_of_an_epoch_hands_out_the_first_integer(place: Place, ba
     assert before + place.stride == place.first(base)
 
 
-@given(all_places, bases)
-def test_the_highest_ceiling_is_one_of_the_regions_own_integers(place: Place, base: int) -> None:
-    assert belongs(place.highest_ceiling(base), place)
+@given(all_places, bases, st.integers(0, MAX_INTEGER))
+def test_a_ceiling_is_the_regions_last_integer_up_to_the_limit(place: Place, base: int, limit: int) -> None:
+    ceiling = place.ceiling(limit, base)
+
+    assert belongs(ceiling, place)
+    assert ceiling == place.before(base) or limit - place.stride < ceiling <= limit
 
 
 @given(all_places, bases)
 def test_no_ceiling_lets_an_integer_above_2_to_the_53_minus_1_out(place: Place, base: int) -> None:
     assume(place.first(base) <= MAX_INTEGER)
-    ceiling = place.highest_ceiling(base)
+    ceiling = place.ceiling(MAX_INTEGER, base)
 
     assert place.first(base) <= ceiling <= 2**53 - 1
     assert ceiling + place.stride > 2**53 - 1
@@ -77,7 +80,7 @@ def test_no_ceiling_lets_an_integer_above_2_to_the_53_minus_1_out(place: Place, 
 
 @given(all_places, st.integers(MAX_INTEGER - 2 * MAX_REGIONS, MAX_INTEGER + MAX_REGIONS))
 def test_at_the_end_of_the_integers_a_region_mints_the_last_ones_or_nothing(place: Place, base: int) -> None:
-    issued, ceiling = place.before(base), place.highest_ceiling(base)
+    issued, ceiling = place.before(base), place.ceiling(MAX_INTEGER, base)
 
     assert issued <= ceiling
     minted = range(issued + place.stride, ceiling + 1, place.stride)

@@ -9,7 +9,8 @@ from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 from integers.names import COUNTER_NAME
 from integers.records import (
-    STANDING_KEY,
+    LEASE_KEY,
+    RECORD_KEY,
     counter_of,
     issued_in,
     layouts_attribute,
@@ -41,7 +42,7 @@ def test_regions_are_read_as_they_were_written(written: tuple[str, ...]) -> None
 def test_only_an_items_key_is_a_counters(name: str) -> None:
     assert counter_of(name) == name
     assert counter_of(layouts_key(name)) is None
-    assert counter_of(STANDING_KEY) is None
+    assert counter_of(RECORD_KEY) is counter_of(LEASE_KEY) is None
 
 
 def test_the_attribute_of_a_past_epoch() -> None:

@@ -28,6 +28,7 @@ class Stack:
     aws: Aws
     counters: str
     layouts: str
+    mirror: str
     receipts: str
     monkeypatch: pytest.MonkeyPatch
     """Undone when the tables are deleted."""
@@ -73,8 +74,9 @@ class Ask(Protocol):
 def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     """Empty tables in four regions, of which one may join later, and the functions' environment."""
     unique = uuid4().hex[:8]
-    counters, layouts, receipts = (f"t{unique}-{name}" for name in ("counters", "layouts", "receipts"))
-    tables = [(region, counters) for region in (*REGIONS, "us-west-2")] + [(HOME, layouts)]
+    names = ("counters", "layouts", "mirror", "receipts")
+    counters, layouts, mirror, receipts = (f"t{unique}-{name}" for name in names)
+    tables = [(region, counters) for region in (*REGIONS, "us-west-2")] + [(HOME, layouts), (HOME, mirror)]
     for region, table in tables:
         make_table(aws, region, table)
     make_table(aws, HOME, receipts, key="receipt")
@@ -87,6 +89,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "AWS_DEFAULT_REGION": HOME,
         "COUNTERS_TABLE": counters,
         "LAYOUTS_TABLE": layouts,
+        "MIRROR_TABLE": mirror,
         "RECEIPTS_TABLE": receipts,
         "DEFAULT_COUNTER": "integers",
         "IDEMPOTENCY_HOURS": "24",
@@ -94,7 +97,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         monkeypatch.setenv(name, value)
     boto3.DEFAULT_SESSION = None
     forget()
-    yield Stack(aws, counters, layouts, receipts, monkeypatch)
+    yield Stack(aws, counters, layouts, mirror, receipts, monkeypatch)
     forget()
     boto3.DEFAULT_SESSION = None
     for region, table in tables:

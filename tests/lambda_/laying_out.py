@@ -1,17 +1,37 @@
-"""Calls of the coordinator as a deployment makes them, and a look at what came of it."""
+"""Calls of the coordinator as a deployment and the schedule make them, and a look at what came of it."""
 
+import json
+import os
+import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+import boto3
 import coordinate.handler
-from coordinate.encoding import item_of, item_values, register_attributes, register_of
-from coordinate.model import Item, Register
+from botocore.exceptions import ClientError
+from coordinate.encoding import (
+    copy_attributes,
+    copy_of,
+    item_of,
+    item_values,
+    record_attributes,
+    record_of,
+    register_attributes,
+    register_of,
+)
+from coordinate.model import Copy, Item, Record, Register
 
+from integers.records import RECORD_KEY
 from local.resources import Aws
 
 HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
-CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000)
+
+
+def all_time() -> int:
+    """Return the milliseconds that a function has at first."""
+    return 900_000
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
@@ -23,13 +43,90 @@ def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
     )
 
 
-def deploy(*regions: str, counters: list[str] | None = None, **more: Any) -> dict[str, Any]:
-    event = {"regions": list(regions) or REGIONS, "counters": counters or ["integers"], **more}
-    return coordinate.handler.handler({**event, "tf": {"action": "update", "prev_input": None}}, CONTEXT)
+def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
+    """Deploy with these settings (`deployment`), and return the coordinator's reply."""
+    return send(deployment(*regions, **settings))
+
+
+def deployment(
+    *regions: str,
+    counters: list[str] | None = None,
+    leaving: list[str] | None = None,
+    floors: dict[str, Any] | None = None,
+    window: int = 100_000_000,
+    headroom: int = 10_000,
+    watch_minutes: int = 5,
+    home: str | None = None,
+    first: str | None = None,
+) -> dict[str, Any]:
+    """Return a deployment's event, as the program makes it from what its preview reads.
+
+    Args:
+        regions: the layout, by default `REGIONS`.
+        counters: by default `integers`.
+        leaving: regions that are out of the layout, but not deleted yet.
+        floors: by counter, or by `*`.
+        window: integers a region.
+        headroom: integers after a fence.
+        watch_minutes: between two runs of the schedule.
+        home: by default that of the layouts table as it is now.
+        first: what `home` was at the first deployment, by default what it is now.
+    """
+    names, leavers = list(regions) or REGIONS, leaving or []
+    home = home or home_now()
+    wish = {
+        "regions": names,
+        "leaving": leavers,
+        "counters": counters or ["integers"],
+        "floors": floors or {},
+        "window": window,
+        "headroom": headroom,
+        "watchMinutes": watch_minutes,
+        "tables": {region: _label(region, os.environ["COUNTERS_TABLE"]) for region in (*names, *leavers)},
+        "home": home,
+        "first": home if first is None else first,
+    }
+    stands = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
+    found = stands.get("Item")
+    if found is None:
+        return {"wish": wish, "follows": 0, "asked": int(time.time())}
+    record = record_of(found)
+    if record.settled and json.loads(record.wish.text) == wish:
+        return {"wish": wish, "follows": record.follows, "asked": record.asked}
+    return {"wish": wish, "follows": record.number, "asked": int(time.time())}
+
+
+def home_now() -> str:
+    """Return the home region, and what tells its layouts table from a recreated one."""
+    return f"{HOME} {_label(HOME, os.environ['LAYOUTS_TABLE'])}"
+
+
+def watch(remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Run the coordinator as the schedule does."""
+    return send({"watch": True}, remaining)
 
 
 def create(*counters: str) -> dict[str, Any]:
-    return coordinate.handler.handler({"create": list(counters)}, CONTEXT)
+    """Create counters as an operator does."""
+    return send({"create": list(counters)})
+
+
+def send(event: dict[str, Any], remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Send the coordinator an event. `remaining` says how many milliseconds the function has left."""
+    return coordinate.handler.handler(event, SimpleNamespace(get_remaining_time_in_millis=remaining))
+
+
+def _label(region: str, table: str) -> str:
+    try:
+        return _client(region).describe_table(TableName=table)["Table"].get("TableId", "")
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
+            raise
+        return ""
+
+
+def _client(region: str) -> Any:
+    return boto3.client("dynamodb", region_name=region)
 
 
 class Tables(Protocol):
@@ -42,15 +139,16 @@ class Tables(Protocol):
 
 
 class AllTables(Tables, Protocol):
-    """Where the layouts table is, too."""
+    """Where the layouts table and its mirror are, too."""
 
     @property
     def layouts(self) -> str: ...
+    @property
+    def mirror(self) -> str: ...
 
 
 def item(stack: Tables, region: str, counter: str = "integers") -> Item | None:
-    client = stack.aws.client("dynamodb", region)
-    found = client.get_item(TableName=stack.counters, Key={"counter": {"S": counter}}).get("Item")
+    found = _found(stack, region, stack.counters, counter)
     return item_of(found) if found else None
 
 
@@ -68,9 +166,18 @@ def delete_item(stack: Tables, region: str, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", region).delete_item(TableName=stack.counters, Key={"counter": {"S": counter}})
 
 
+def record(stack: AllTables) -> Record:
+    found = _found(stack, HOME, stack.layouts, RECORD_KEY)
+    assert found is not None, "there is no record"
+    return record_of(found)
+
+
+def put_record(stack: AllTables, new: Record) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=record_attributes(new))
+
+
 def register(stack: AllTables, counter: str = "integers") -> Register | None:
-    client = stack.aws.client("dynamodb", HOME)
-    found = client.get_item(TableName=stack.layouts, Key={"counter": {"S": counter}}).get("Item")
+    found = _found(stack, HOME, stack.layouts, counter)
     return register_of(found) if found else None
 
 
@@ -80,3 +187,21 @@ def put_register(stack: AllTables, new: Register) -> None:
 
 def delete_register(stack: AllTables, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})
+
+
+def copy(stack: AllTables, counter: str = "integers") -> Copy | None:
+    found = _found(stack, HOME, stack.mirror, counter)
+    return copy_of(found) if found else None
+
+
+def put_copy(stack: AllTables, new: Copy) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=copy_attributes(new))
+
+
+def delete_copy(stack: AllTables, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.mirror, Key={"counter": {"S": counter}})
+
+
+def _found(stack: Tables, region: str, table: str, key: str) -> dict[str, Any] | None:
+    client: Any = stack.aws.client("dynamodb", region)
+    return client.get_item(TableName=table, Key={"counter": {"S": key}}).get("Item")

@@ -16,13 +16,13 @@ from components.global_integers import GlobalIntegers
 from local.demo import mint
 from local.engine import Engine, deploy
 from local.paths import LocalError
-from local.program import Registration, main
+from local.program import main
 from local.resources import Aws
 from local.state import State
 from tests.local.machine import Machine
 from tests.local.machine import mint as ask
+from tests.local.registrations import HOME, registration, table
 
-HOME = "us-east-1"
 OTHER = "eu-west-1"
 
 
@@ -54,26 +54,6 @@ class Stack:
 @pytest.fixture
 def stack(aws: Aws, folder: Path) -> Stack:
     return Stack(aws)
-
-
-def registration(kind: str, name: str, inputs: dict[str, Any]) -> Registration:
-    return Registration("urn", kind, name, True, inputs, False, frozenset(), (), ())
-
-
-def table(name: str, **changed: Any) -> Registration:
-    """A table's registration, as the program makes it."""
-    inputs: dict[str, Any] = {
-        "region": HOME,
-        "name": name,
-        "billingMode": "PAY_PER_REQUEST",
-        "hashKey": "receipt",
-        "attributes": [{"name": "receipt", "type": "S"}],
-        "streamEnabled": False,
-        "deletionProtectionEnabled": False,
-        "pointInTimeRecovery": {"enabled": True},
-        "ttl": {"enabled": True, "attributeName": "expires"},
-    }
-    return registration("aws:dynamodb/table:Table", name, {**inputs, **changed})
 
 
 def ignore(_event: str, _kind: str, _name: str) -> None:
@@ -161,6 +141,13 @@ def test_a_resource_that_cant_be_made_here_is_named(folder: Path) -> None:
 
     with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/kinds.py"):
         engine.create(registration("aws:sqs/queue:Queue", "my-queue", {}))
+
+
+def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
+    engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
+
+    with pytest.raises(LocalError, match=r"aws:ec2/getAmi:getAmi: .*local/kinds.py"):
+        engine.call("aws:ec2/getAmi:getAmi", {})
 
 
 def test_a_role_that_a_killed_run_had_half_made_is_removed(stack: Stack) -> None:

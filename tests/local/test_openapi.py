@@ -1,5 +1,7 @@
 """The deployment answers as docs/openapi.yaml says, whether a request is one that the document allows or not."""
 
+# pyright: reportUnknownVariableType=false
+
 import http.client
 import json
 import subprocess
@@ -7,11 +9,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 import schemathesis
+from coordinate.model import Item
 from hypothesis import HealthCheck, settings
 from schemathesis import Case
+from schemathesis import Response as Received
+from schemathesis.checks import CheckFunction, not_a_server_error, positive_data_acceptance
 
 from local.paths import ROOT
+from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.laying_out import put_item
 from tests.local.machine import Machine
 
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
@@ -36,7 +44,14 @@ def url(deployed: Machine) -> str:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_the_deployment_answers_as_the_document_says(case: Case[Any], url: str) -> None:
-    case.call_and_validate(base_url=url)
+    response = case.call(base_url=url)
+    excluded: list[CheckFunction] = []
+    if response.status_code == 503:
+        # The owner of an integer that is granted to no region yet; every other 503 is a failure of the deployment.
+        assert case.path == "/{counter}/{integer}"
+        assert case.method == "HEAD" or "grants integers step by step" in response.json()["detail"]
+        excluded = [not_a_server_error, positive_data_acceptance]
+    case.validate_response(response, excluded_checks=excluded)
 
 
 def test_every_status_of_the_document_is_one_that_the_function_gives() -> None:
@@ -48,7 +63,39 @@ def test_every_status_of_the_document_is_one_that_the_function_gives() -> None:
         for status in operation["responses"]
     }
 
-    assert documented == {200, 201, 400, 403, 404, 413, 422, 500, 503}
+    assert documented == {200, 201, 400, 403, 404, 410, 413, 414, 422, 500, 503}
+
+
+def test_a_region_that_has_left_answers_as_the_document_says(stack: Stack, ask: Ask) -> None:
+    stack.monkeypatch.setenv("LEAVING", "us-east-1,eu-west-1")
+    put_item(stack, HOME, Item(issued=7, stride=3, ceiling=7, epoch=1, fenced=True))
+
+    for path, method, address in (
+        ("/", "get", "/"),
+        ("/{counter}", "post", "/integers"),
+        ("/{counter}/{integer}", "get", "/nothing/8"),
+        ("/-/health", "get", "/-/health"),
+    ):
+        response = ask(method.upper(), address)
+        assert response["statusCode"] == 410
+        schema[path][method].validate_response(
+            Received(
+                status_code=410,
+                headers={name.lower(): [value] for name, value in response["headers"].items()},
+                content=response["body"].encode(),
+                request=requests.Request(method, "http://127.0.0.1" + address).prepare(),
+                elapsed=0.0,
+                verify=False,
+            )
+        )
+
+
+@pytest.mark.parametrize("path", ["/" + "a" * 1024, "/integers/" + "1" * 1024, "/" * 1020 + "-/health"])
+def test_a_path_that_is_too_long_is_refused_as_the_document_says(url: str, path: str) -> None:
+    status, headers, body = send("GET", url + path)
+
+    assert (status, json.loads(body)["status"]) == (414, 414)
+    assert headers["Content-Type"] == "application/problem+json"
 
 
 def send(method: str, url: str, *headers: tuple[str, str]) -> tuple[int, http.client.HTTPMessage, bytes]:

@@ -6,6 +6,10 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
+from mint.http.page import page as minting_page
+from mint.http.reply import problem_response
+from mint.refusals import ceiling_reached
+from mint.table import Item
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.local.browser import browser
@@ -162,6 +166,25 @@ def test_opening_an_unknown_counter_says_at_once_that_it_does_not_exist(page: Pa
     )
     page.goto(url + "orders")
     expect(page.locator("#wrong")).to_be_empty()
+
+
+def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "This region has left and mints no more. Use another one: us-east-1, us-west-2."
+    monkeypatch.setenv("LEAVING", "us-east-1,us-west-2")
+    closed = Item(2, 3, 2, 1, fenced=True, attributes={})
+    opened = minting_page("integers", REGION, [], closed, open_counters=False)
+    refused = problem_response(ceiling_reached("integers", 1, closed))
+    page.route(url, lambda route: route.fulfill(headers=opened["headers"], body=opened["body"]))
+    page.goto(url)
+    expect(page.get_by_role("alert")).to_have_text(said)
+    expect(page.locator("#integer")).to_have_text("–")
+
+    page.unroute(url)
+    page.goto(url)
+    expect(page.locator("#wrong")).to_be_empty()
+    page.route(url + "integers?*", lambda route: route.fulfill(status=410, json=json.loads(refused["body"])))
+    page.get_by_role("button", name="Mint").click()
+    expect(page.get_by_role("alert")).to_have_text(said)
 
 
 @pytest.mark.parametrize("wrong", ["", "Orders", "a/b", "-a", "é"])

@@ -26,6 +26,8 @@ class Echo:
         return self._create(resource) if self._create else (f"id-{resource.name}", resource.inputs)
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "fail" in arguments:
+            raise RuntimeError(arguments["fail"])
         return {"token": token, **arguments}
 
 
@@ -64,7 +66,8 @@ def test_a_registration_has_what_the_engine_would_see() -> None:
     def program() -> None:
         parent = pulumi.ComponentResource("test:index:Parent", "parent")
         one = Thing("one", "a", pulumi.ResourceOptions(parent=parent, protect=True))
-        Thing("two", one.value, pulumi.ResourceOptions(aliases=[pulumi.Alias(name="old")]))
+        options = pulumi.ResourceOptions(aliases=[pulumi.Alias(name="old")], ignore_changes=["value", "tags.owner"])
+        Thing("two", one.value, options)
 
     provider = Echo()
     assert run(program, provider).error is None
@@ -75,6 +78,7 @@ def test_a_registration_has_what_the_engine_would_see() -> None:
     assert "test:index:Parent$test:index:Thing::one" in found["one"].urn
     assert found["two"].dependencies == {found["one"].urn}
     assert found["two"].aliases == ("old",)
+    assert found["two"].ignore_changes == ("value", "tags.owner")
 
 
 def test_computed_outputs_are_unknown_in_a_preview() -> None:
@@ -101,6 +105,42 @@ def test_a_resource_that_cannot_be_created_fails_the_run_and_what_hangs_on_it() 
     assert "the server refuses one" in str(outcome.error)
     assert outcome.outputs["two"] == FAILED
     assert "two" not in {resource.name for resource in provider.registered}
+
+
+def asked(arguments: dict[str, str]) -> dict[str, str]:
+    """Ask a provider function, as the SDK's generated functions do."""
+    return pulumi.runtime.invoke("test:index:ask", arguments).value
+
+
+def test_a_provider_function_is_answered_when_what_it_hangs_on_is_known() -> None:
+    def program() -> None:
+        one = Thing("one", "a")
+        pulumi.export("asked", one.value.apply(lambda value: asked({"value": value})))
+
+    assert run(program).outputs["asked"] == {"token": "test:index:ask", "value": "a"}
+
+
+def test_a_provider_function_that_fails_may_be_caught() -> None:
+    def caught(_: str) -> str:
+        with pytest.raises(Exception, match="there is none") as failed:
+            asked({"fail": "there is none"})
+        return str(failed.value)
+
+    def catching() -> None:
+        pulumi.export("said", Thing("one", "a").value.apply(caught))
+        pulumi.export("two", Thing("two", "b").value)
+
+    outcome = run(catching)
+
+    assert outcome.error is None
+    assert outcome.outputs == {"said": "invoke of test:index:ask failed: there is none", "two": "b"}
+
+
+def test_a_provider_function_that_fails_ends_the_run_of_a_program_that_does_not_catch_it() -> None:
+    def program() -> None:
+        pulumi.export("said", Thing("one", "a").value.apply(lambda _: asked({"fail": "there is none"})))
+
+    assert "there is none" in str(run(program).error)
 
 
 def test_runs_do_not_see_each_other() -> None:

@@ -99,7 +99,7 @@ def test_a_server_of_an_older_version_is_refused_and_down_ends_all_of_it(folder:
     record.write_text(json.dumps({"pid": started.pid, "port": started.port}))  # as version 1 wrote it
     machine = Machine(folder, started.port)
     program = [sys.executable, "-c", "input()", "local.door"]
-    door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True)
+    door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, cwd=folder)
     (folder / "door.json").write_text(json.dumps({"pid": door.pid, "port": 1}))
 
     refused = machine.run("up")
@@ -112,6 +112,31 @@ def test_a_server_of_an_older_version_is_refused_and_down_ends_all_of_it(folder:
     assert door.returncode == -signal.SIGTERM
     assert not started.alive()
     assert {path.name for path in folder.iterdir()} == {"lock", "server.log"}
+
+
+def test_a_record_that_was_copied_ends_no_server_of_another_folder(fresh: Machine, folder: Path) -> None:
+    assert fresh.up("us-east-1").returncode == 0
+    shutil.copytree(fresh.folder, folder, dirs_exist_ok=True)
+    copy = Machine(folder, fresh.port)
+
+    for command in ("up", "outputs"):
+        result = copy.run(command)
+        assert result.returncode == 1
+        assert "has ended, and with it its tables" in result.stderr
+    assert copy.run("down").returncode == 0
+
+    assert mint(fresh.outputs()["urls"]["us-east-1"])[0] == 200
+
+
+def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "before"))
+    started = server.start(any_free_port())
+    (folder / "before").rename(folder / "after")
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "after"))
+
+    assert server.running() == started
+    assert server.SERVICE.stop()
+    assert is_free(started.port)
 
 
 def test_a_damaged_record_is_reported(folder: Path) -> None:

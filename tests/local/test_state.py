@@ -23,6 +23,18 @@ def test_the_next_run_reads_what_was_recorded(folder: Path) -> None:
     assert State("other").resources == {}
 
 
+def test_what_is_replaced_stays_until_it_is_deleted(folder: Path) -> None:
+    state = State("dev")
+    state.put(TABLE)
+    for number in range(3):
+        state.replace(Made(TABLE.key, "Table", "t", {"number": number}, "t", {}))
+
+    again = State("dev").resources
+    assert [made.inputs.get("number") for made in again.values()] == [None, 0, 1, 2]
+    assert [made.replaced for made in again.values()] == [True, True, True, False]
+    assert list(again)[-1] == TABLE.key
+
+
 def test_a_state_of_an_older_version_is_refused(folder: Path) -> None:
     (folder / "dev.json").write_text('{"outputs": {}, "resources": []}')  # as version 1 wrote it
 
@@ -38,7 +50,7 @@ def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
         State("dev")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 2, "outputs": {}, "resources": [{', '{"version": 2}'])
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 3, "outputs": {}, "resources": [{', '{"version": 3}'])
 def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
     (folder / "dev.json").write_text(text)
 

@@ -4,40 +4,84 @@ A new operation is drawn as soon as it is in `coordinate.operations.Operation`; 
 its values in `FIELDS`.
 """
 
+import json
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-from coordinate.model import Item, Next, Register
-from coordinate.operations import Operation, PlaceItem, RenewItem
+from coordinate.encoding import wish_of
+from coordinate.model import Copy, Item, Record, RecordCopy, Register
+from coordinate.operations import (
+    CloseItem,
+    Operation,
+    PlaceItem,
+    RenewItem,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
+)
 from hypothesis import strategies as st
 
 from integers.layouts import Layout
-from simulation.world import Table, World
+from simulation.world import Counter, Layouts, Mirror, Table, World
 from tests.lambda_.laying_out import HOME
 
 REGIONS = (HOME, "eu-west-1")
 ORDERS = (REGIONS, REGIONS[::-1])
 COUNTER = "c"
 
-Step = tuple[str, Any]
-"""The name of a method that the world and the tables both have, and its argument."""
+Step = tuple[str, tuple[Any, ...]]
+"""The name of a method that the world and the tables both have, and its arguments."""
 
-_REGISTER = Register(COUNTER, 2, REGIONS, base=10, born="one")
+
+def _wish(regions: tuple[str, ...]) -> Any:
+    text = '"leaving":[],"counters":["c"],"floors":{},"window":10,"headroom":2,"watchMinutes":5,"home":"h","first":"h"'
+    return wish_of(f'{{"regions":{json.dumps(regions)},{text}}}')
+
+
+_RECORD = Record("home 1", 2, 1, 1_000, _wish(ORDERS[0]))
+
+RECORDS = [
+    _RECORD,
+    replace(_RECORD, home="home 2"),
+    replace(_RECORD, number=3),
+    replace(_RECORD, follows=2),
+    replace(_RECORD, asked=1_001),
+    replace(_RECORD, wish=_wish(ORDERS[1])),
+    replace(_RECORD, settled=True),
+    replace(_RECORD, report='{"counters":{}}'),
+    replace(_RECORD, restored=True),
+]
+"""Each differs from the first in one field, and so do the others below."""
+
+_REGISTER = Register(COUNTER, "home 1", 2, REGIONS, ("id 1", None), base=10, limit=29, window=10, granted=1_000)
 
 REGISTERS = [
     _REGISTER,
+    replace(_REGISTER, home="home 2"),
     replace(_REGISTER, epoch=3),
     replace(_REGISTER, regions=ORDERS[1]),
+    replace(_REGISTER, ids=("id 1", "id 2")),
     replace(_REGISTER, base=11),
-    replace(_REGISTER, born="two"),
-    replace(_REGISTER, opened=True),
-    replace(_REGISTER, next=Next(REGIONS)),
-    replace(_REGISTER, next=Next(REGIONS, floor=12)),
+    replace(_REGISTER, limit=49),
+    replace(_REGISTER, window=20),
+    replace(_REGISTER, granted=1_001),
     replace(_REGISTER, past=(Layout(1, 1, REGIONS),)),
 ]
-"""Each differs from the first in one field."""
+VERSION_1 = Register(COUNTER, "", 2, REGIONS, (None, None), base=10, limit=0, window=0, granted=0)
+"""A register of version 1, which has no home and no limit. It is read, and replaced by a new one."""
 
-_REGISTERS = st.sampled_from([*[_REGISTER] * 6, *REGISTERS])  # so that `old` is often the one that is there
+COPIES = [Copy(_REGISTER, "mirror 1"), *(Copy(register, "mirror 1") for register in REGISTERS[1:])]
+COPIES.append(Copy(_REGISTER, "mirror 2"))
+RECORD_COPIES = [*(RecordCopy(record, "mirror 1") for record in RECORDS), RecordCopy(_RECORD, "mirror 2")]
+
+
+def _mostly_first(values: list[Any]) -> st.SearchStrategy[Any]:
+    """Draw the first one often, so that `old` is often the one that is there."""
+    return st.sampled_from([*[values[0]] * (len(values) - 2), *values])
+
+
+_REGISTERS = _mostly_first(REGISTERS)
 
 LAYOUTS = [tuple(Layout(epoch, 10 * epoch, REGIONS) for epoch in range(1, last + 1)) for last in (1, 2, 3)]
 
@@ -53,10 +97,7 @@ _ITEM = {
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "counter": st.just(COUNTER),
     "region": st.sampled_from(REGIONS),
-    "register": _REGISTERS,
-    "old": _REGISTERS,
-    "new": _REGISTERS,
-    "standing": st.sampled_from([ORDERS[0], ORDERS[0], ORDERS[1], None]),
+    "record": _mostly_first(RECORDS),
     "over": _EPOCHS,
     "layouts": st.sampled_from(LAYOUTS),
     "instead_of": st.none() | _TOKENS,
@@ -67,55 +108,91 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 _OPEN = st.builds(Item, **_ITEM, fenced=st.sampled_from([False, False, True]))
 _OPENING = st.builds(Item, **_ITEM, fenced=st.just(True), opening=_TOKENS)
+_CLOSED = st.builds(Item, **_ITEM, fenced=st.just(True))
 
-ITEMS: dict[type, st.SearchStrategy[Item]] = {
+
+def _replaced(values: list[Any], before: list[Any]) -> dict[str, st.SearchStrategy[Any]]:
+    return {"old": st.none() | _mostly_first(values) | st.sampled_from(before), "new": _mostly_first(values)}
+
+
+OWN_FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     # In epoch 44, what was issued in the first ones is forgotten.
-    RenewItem: st.builds(Item, **{**_ITEM, "epoch": st.sampled_from([2, 44])}),
-    PlaceItem: _OPENING,
+    RenewItem: {"item": st.builds(Item, **{**_ITEM, "epoch": st.sampled_from([2, 44])})},
+    CloseItem: {"epoch": st.sampled_from([1, 2, 44])},
+    PlaceItem: {"item": _OPENING | _CLOSED},
+    WriteRecord: _replaced(RECORDS, RECORDS),
+    WriteRecordCopy: _replaced(RECORD_COPIES, RECORD_COPIES),
+    WriteRegister: _replaced(REGISTERS, [VERSION_1]),
+    WriteCopy: _replaced(COPIES, COPIES),
 }
-"""The items that an operation may write: one that may mint, or one that is being opened."""
+"""The fields whose values depend on the operation."""
 
 
 def _drawn(kind: type[Any]) -> st.SearchStrategy[Any]:
-    values = {field.name: ITEMS[kind] if field.name == "item" else FIELDS[field.name] for field in fields(kind)}
-    return st.builds(kind, **values)
+    values = {**FIELDS, **OWN_FIELDS.get(kind, {})}
+    return st.builds(kind, **{field.name: values[field.name] for field in fields(kind)})
 
 
 def _possible(operation: Operation) -> bool:
-    """An item is renewed by one of a later epoch only."""
-    return not isinstance(operation, RenewItem) or operation.over < operation.item.epoch
+    """An item is renewed by one of a later epoch only, and closed at its own or a later one."""
+    match operation:
+        case RenewItem():
+            return operation.over < operation.item.epoch
+        case CloseItem():
+            return operation.over <= operation.epoch
+        case _:
+            return True
 
 
-_READS = [kind for kind in get_args(Operation) if kind.__name__.startswith("Read")]
+_READS = [kind for kind in get_args(Operation) if kind.__name__.startswith(("Read", "Describe", "Scan"))]
 WRITES = [kind for kind in get_args(Operation) if kind not in _READS]
 
 OPERATIONS: st.SearchStrategy[Operation] = st.sampled_from([*WRITES * 3, *_READS]).flatmap(_drawn).filter(_possible)
 
-_STEP = {
-    "carry_out": OPERATIONS,
-    "mint": FIELDS["region"],
-    "stand": st.sampled_from([ORDERS[0], *ORDERS]),
-    "make_table": FIELDS["region"],
-    "delete_table": FIELDS["region"],
+_REGION = st.tuples(FIELDS["region"])
+_STEP: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
+    "carry_out": st.tuples(OPERATIONS),
+    "mint": _REGION,
+    "mint_block": st.tuples(FIELDS["region"], st.integers(1, 4)),
+    "make_table": _REGION,
+    "delete_table": _REGION,
 }
-_OFTEN = ["carry_out"] * 32 + ["mint"] * 4 + ["stand"] * 2 + ["make_table"] + ["delete_table"]
+_OFTEN = ["carry_out"] * 36 + ["mint"] * 3 + ["mint_block"] * 2 + ["make_table"] + ["delete_table"]
 
 STEPS: st.SearchStrategy[list[Step]] = st.lists(
     st.sampled_from(_OFTEN).flatmap(lambda name: st.tuples(st.just(name), _STEP[name])), min_size=25, max_size=40
 )
 
-_TABLES = st.builds(
-    Table,
+_COUNTERS = st.builds(
+    Counter,
     item=_OPEN | _OPEN | _OPEN | _OPENING,
     issued_in=st.sampled_from([{}, {1: 7}]).map(dict),
     layouts=st.sampled_from([(), *LAYOUTS]),
-).filter(lambda table: table.item is not None and all(epoch < table.item.epoch for epoch in table.issued_in))
+).filter(lambda counter: counter.item is not None and all(epoch < counter.item.epoch for epoch in counter.issued_in))
+
+_NOTHING: dict[str, Any] = {}
+_HELD = st.fixed_dictionaries({COUNTER: _COUNTERS})
 
 WORLDS = st.builds(
     World,
     without=st.none(),
-    standing=FIELDS["standing"],
-    register=st.none() | _REGISTERS,
-    tables=st.fixed_dictionaries(dict.fromkeys(REGIONS, _TABLES | _TABLES | st.builds(Table))),
+    layouts=st.builds(
+        Layouts,
+        id=st.just("layouts 1"),
+        record=st.none() | _mostly_first(RECORDS),
+        registers=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _REGISTERS | st.just(VERSION_1)}),
+    ),
+    mirror=st.builds(
+        Mirror,
+        id=st.just("mirror 1"),
+        record=st.none() | _mostly_first(RECORD_COPIES),
+        copies=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _mostly_first(COPIES)}),
+    ),
+    tables=st.fixed_dictionaries(
+        {
+            region: st.builds(Table, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just(_NOTHING).map(dict))
+            for region in REGIONS
+        }
+    ),
 )
 """What there may be at the start, so that few steps reach much."""

@@ -5,8 +5,10 @@ from typing import Any
 from aws.dynamodb import DynamoDB
 from coordinate.operations import Operation
 from coordinate.store import Store
+from coordinate.tables import described_id
 from mint.table import CeilingReached, CounterTable, Unavailable, UnknownCounter
 
+from simulation.world import World
 from tests.lambda_.fixtures import Stack
 from tests.lambda_.laying_out import HOME, make_table
 from tests.simulation.operations import COUNTER, REGIONS
@@ -20,38 +22,55 @@ class Tables:
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
-        self._store = Store(HOME, stack.layouts, stack.counters)
-        self._minting = {region: CounterTable(stack.counters, DynamoDB(region)) for region in REGIONS}
+        self._store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+        self._dynamodb = {region: DynamoDB(region) for region in REGIONS}
+        self._names = {
+            **{region: (region, stack.counters) for region in REGIONS},
+            "layouts": (HOME, stack.layouts),
+            "mirror": (HOME, stack.mirror),
+        }
+        self._ids: dict[str, str] = {}
+        """What the world calls a table's id."""
 
     def carry_out(self, operation: Operation) -> Any:
-        return self._store.carry_out(operation)
-
-    def stand(self, regions: tuple[str, ...]) -> None:
-        self._store.stand(regions)
+        answer = self._store.carry_out(operation)
+        return self._ids.get(answer, answer) if type(operation).__name__.startswith("Describe") else answer
 
     def mint(self, region: str) -> int | None:
         try:
-            return self._minting[region].mint(COUNTER).first
+            return self._cold(region).mint(COUNTER).first
         except (UnknownCounter, CeilingReached, Unavailable):
             return None
 
+    def mint_block(self, region: str, count: int) -> list[int]:
+        try:
+            return self._cold(region).mint_block(COUNTER, count).integers()
+        except (UnknownCounter, CeilingReached, Unavailable):
+            return []
+
     def make_table(self, region: str) -> None:
-        if self._records(region, self._stack.counters) is None:
+        if self._records(region) is None:
             make_table(self._stack.aws, region, self._stack.counters)
 
     def delete_table(self, region: str) -> None:
-        if self._records(region, self._stack.counters) is not None:
+        if self._records(region) is not None:
             self._client(region).delete_table(TableName=self._stack.counters)
+
+    def name_ids(self, world: World) -> None:
+        """Learn what the world calls the tables that there are now."""
+        names = {region: table.id for region, table in world.tables.items()}
+        for table, name in {**names, "layouts": world.layouts.id, "mirror": world.mirror.id}.items():
+            region, actual = self._names[table]
+            self._ids[described_id(self._client(region), actual)] = name
 
     def records(self) -> Records:
         """Return all that is in the tables."""
-        counters = {region: self._records(region, self._stack.counters) for region in REGIONS}
-        return {**counters, "layouts": self._records(HOME, self._stack.layouts)}
+        return {name: self._records(name) for name in self._names}
 
     def put(self, records: Records) -> None:
         """Make every table, and put these records in place of what is there."""
         for name, found in self.records().items():
-            region, table = (HOME, self._stack.layouts) if name == "layouts" else (name, self._stack.counters)
+            region, table = self._names[name]
             if found is None:
                 make_table(self._stack.aws, region, table)
             client, wanted = self._client(region), records[name] or {}
@@ -60,7 +79,12 @@ class Tables:
             for record in wanted.values():
                 client.put_item(TableName=table, Item=record)
 
-    def _records(self, region: str, table: str) -> dict[str, Any] | None:
+    def _cold(self, region: str) -> CounterTable:
+        """Return the table as a cold function has it: a warm one notices the states that `put` restores."""
+        return CounterTable(self._stack.counters, self._dynamodb[region])
+
+    def _records(self, name: str) -> dict[str, Any] | None:
+        region, table = self._names[name]
         client = self._client(region)
         try:
             found = client.scan(TableName=table, ConsistentRead=True)["Items"]

@@ -1,37 +1,87 @@
 """What must never happen is noticed."""
 
+from random import Random
+
 import pytest
-from coordinate.model import Item, Next, Register
-from coordinate.operations import FenceItem
+from coordinate.model import Item, Record, Register
+from coordinate.operations import FenceItem, WriteRegister
 
-from simulation.checked import CheckedWorld, Duplicate
-from simulation.world import Table
+from simulation.checked import CheckedWorld, Duplicate, Unasked
+from simulation.pulumi import wish_of
+from simulation.world import Counter
 
-FENCE = FenceItem("a", "c", epoch=1, ceiling=5)
+REGISTER = Register("c", "layouts 1", 1, ("a",), ("a 2",), base=1, limit=10, window=10, granted=1_000)
+NEXT = Register("c", "layouts 1", 2, ("a", "b"), ("a 2", None), base=11, limit=30, window=10, granted=1_000)
 
 
-def world(following: Next | None = None) -> CheckedWorld:
-    register = Register("c", 1, ("a",), 1, "born", opened=True, next=following)
-    return CheckedWorld(register=register, tables={"a": Table(Item(0, 1, 10, 1))})
+def world(*wanted: str) -> CheckedWorld:
+    """Return a world in which a mints, and these regions are asked for."""
+    checked = CheckedWorld()
+    checked.make_table("a")
+    checked.tables["a"].counters["c"] = Counter(Item(0, 1, 10, 1))
+    checked.layouts.registers["c"] = REGISTER
+    checked.layouts.record = Record("layouts 1", 1, 0, 1_000, wish_of(wanted))
+    return checked
 
 
 def test_an_integer_that_is_minted_twice_is_noticed() -> None:
-    tables = world()
+    tables = world("a")
     assert [tables.mint("a"), tables.mint("a")] == [1, 2]
-    tables.tables["a"].item = Item(0, 1, 10, 1)  # as if restored from a backup
+    tables.tables["a"].counters["c"].item = Item(0, 1, 10, 1)
 
-    with pytest.raises(Duplicate, match="1 was minted in a and again in a"):
+    with pytest.raises(Duplicate, match="c 1 was minted in a and again in a"):
         tables.mint("a")
 
 
-def test_a_fence_that_was_decided_is_fine() -> None:
-    assert world(Next(("a", "b"))).carry_out(FENCE) is True
+def test_a_block_that_has_an_integer_a_second_time_is_noticed() -> None:
+    tables = world("a")
+    assert tables.mint("a") == 1
+    tables.tables["a"].counters["c"].item = Item(-1, 1, 10, 1)
+
+    with pytest.raises(Duplicate, match="c 1 was minted"):
+        tables.mint_block("a", 3)
 
 
-def test_a_fence_that_nobody_decided_is_noticed() -> None:
-    with pytest.raises(AssertionError, match="nobody had decided to end"):
-        world().carry_out(FENCE)
+def test_what_a_restored_table_repeats_is_counted_instead() -> None:
+    tables = world("a")
+    assert [tables.mint("a"), tables.mint("a")] == [1, 2]
+    tables.lose("a", "restored", Random(0))  # to the moment between the two
+
+    assert [tables.mint("a"), tables.mint("a")] == [2, 3]
+    assert tables.excused == 1
+
+
+def test_a_table_is_lost_with_its_items_and_its_id() -> None:
+    tables = world("a")
+    tables.lose("a", "recreated", Random(0))
+
+    assert tables.tables["a"].counters == {}
+    assert tables.tables["a"].id != "a 2"
+
+
+def test_a_table_may_be_gone() -> None:
+    tables = world("a")
+    tables.lose("a", "gone", Random(0))
+
+    assert tables.tables == {}
+
+
+def test_a_layout_that_was_asked_for_is_fine() -> None:
+    tables = world("a", "b")
+    record = tables.layouts.record
+    assert record is not None
+
+    assert tables.carry_out(WriteRegister(REGISTER, NEXT, record)) is True
+
+
+def test_a_layout_that_nobody_asks_for_is_noticed() -> None:
+    tables = world("a")
+    record = tables.layouts.record
+    assert record is not None
+
+    with pytest.raises(Unasked, match=r"\('a', 'b'\) begun, asked for is \('a',\)"):
+        tables.carry_out(WriteRegister(REGISTER, NEXT, record))
 
 
 def test_a_fence_that_did_not_hold_is_none() -> None:
-    assert world().carry_out(FenceItem("a", "c", epoch=2, ceiling=5)) is False
+    assert world("a").carry_out(FenceItem("a", "c", epoch=2, ceiling=5)) is False

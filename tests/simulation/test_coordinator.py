@@ -1,35 +1,38 @@
 """A coordinator that a test stops between two operations."""
 
 import pytest
-from coordinate.model import Refused, Wish
-from coordinate.operations import CreateRegister, OpenItem, PlaceItem, ReadItem
+from coordinate.model import Record, Refused
+from coordinate.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
+from coordinate.protocol import Outcome, settle
 
 from simulation.coordinator import Coordinator
+from simulation.pulumi import wish_of
 from simulation.world import World
 
 
-def world() -> World:
-    found = World(standing=("a", "b"))
+def world(*regions: str) -> World:
+    found = World()
     for region in ("a", "b"):
         found.make_table(region)
+    found.layouts.record = Record("layouts 1", 1, 0, 1_000, wish_of(regions))
     return found
 
 
-def coordinator(*regions: str) -> Coordinator:
-    return Coordinator(Wish(regions or None), "token", headroom=2)
+def coordinator() -> Coordinator:
+    return Coordinator(settle("c", "token", 1_000), "one")
 
 
 def test_it_stops_before_an_operation() -> None:
-    tables, stopped = world(), coordinator("a", "b")
-    stopped.run_to(CreateRegister, tables.carry_out)
+    tables, stopped = world("a", "b"), coordinator()
+    stopped.run_to(WriteRegister, tables.carry_out)
 
-    assert tables.register is None
+    assert tables.layouts.registers == {}
     stopped.step(tables.carry_out)
-    assert tables.register is not None
+    assert tables.layouts.registers["c"].epoch == 1
 
 
 def test_it_never_stops_before_what_never_comes() -> None:
-    tables = world()
+    tables = world("a", "b")
     coordinator().finish(tables.carry_out)
 
     with pytest.raises(AssertionError, match="ended without any OpenItem"):
@@ -37,7 +40,7 @@ def test_it_never_stops_before_what_never_comes() -> None:
 
 
 def test_the_operations_of_a_batch_come_in_any_order() -> None:
-    tables, stopped = world(), coordinator("a", "b")
+    tables, stopped = world("a", "b"), coordinator()
     stopped.run_to(ReadItem, tables.carry_out)
     stopped.step(tables.carry_out, choose=lambda count: count - 1)
 
@@ -45,23 +48,24 @@ def test_the_operations_of_a_batch_come_in_any_order() -> None:
 
 
 def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:
-    tables, late = world(), coordinator("a", "b")
+    tables, late = world("a", "b"), coordinator()
     late.run_to(PlaceItem, tables.carry_out)
     late.step_all(tables.carry_out)
 
-    items = [tables.tables[region].item for region in ("a", "b")]
-    assert [item.opening for item in items if item] == ["token", "token"]
+    items = [tables.tables[region].counters["c"].item for region in ("a", "b")]
+    assert [item.opening for item in items if item] == ["token/2", "token/2"]
 
 
-def test_it_finishes_with_the_register_that_is_settled() -> None:
-    tables = world()
+def test_it_finishes_with_what_it_returns() -> None:
+    tables = world("a", "b")
+    result = coordinator().finish(tables.carry_out)
 
-    assert coordinator().finish(tables.carry_out) == tables.register is not None
+    assert result == Outcome(tables.layouts.registers["c"], pending=(), created=True)
 
 
 def test_it_has_ended_once_it_is_refused() -> None:
-    tables, superseded = world(), coordinator("b")
+    tables, refused = World(), coordinator()
 
-    with pytest.raises(Refused, match="another deployment has since asked for a, b"):
-        superseded.finish(tables.carry_out)
-    assert superseded.ended
+    with pytest.raises(Refused, match="nothing is deployed yet"):
+        refused.finish(tables.carry_out)
+    assert refused.ended

@@ -3,40 +3,63 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.model import Item, Next
+from coordinate.protocol import settle
 
-from simulation.checked import CheckedWorld
-from simulation.interleavings import AFTER, explore
+from simulation.checked import CheckedWorld, Duplicate
+from simulation.coordinator import Coordinator
+from simulation.interleavings import AFTER, Case, explore
+from simulation.run import Result
+from simulation.settled import check_settled
+from simulation.turns import NOW
 
 pytestmark = pytest.mark.slow
 
 
 def check_end(world: CheckedWorld) -> None:
-    register = world.register
-    assert register is not None
-    assert (register.regions, register.opened, register.next) == (AFTER, True, None)
-    for region in AFTER:
-        item = world.tables[region].item
-        assert item is not None
-        assert replace(item, issued=0, ceiling=0) == Item(0, 3, 0, register.epoch)
-        assert world.mint(region) is not None
+    """Check that the two coordinators have left nothing to do."""
+    register = world.layouts.registers["c"]
+    check_settled_after_another_run(world)
+    assert world.layouts.registers["c"] == register
+    assert (register.epoch, register.regions) == (2, AFTER)
+
+
+def check_settled_after_another_run(world: CheckedWorld) -> None:
+    """Check what the next run of the schedule makes of it, once every region answers."""
+    world.away.clear()
+    outcome = Coordinator(settle("c", "next", NOW)).finish(world.carry_out)
+    record = world.layouts.record
+    assert record is not None
+    check_settled(world, Result(replace(record, settled=True), {"c": outcome}))
 
 
 def test_no_interleaving_mints_twice_and_all_end_as_wished() -> None:
-    states, ends = explore(mints=1, following=None, without=None, check_end=check_end)
+    states, ends = explore(Case(mints=1), check_end)
 
     assert states > 100_000
     assert ends > 5
 
 
-def test_nor_with_more_mints_once_the_change_is_decided() -> None:
-    states, ends = explore(mints=3, following=Next(AFTER), without=None, check_end=check_end)
+def test_nor_while_a_region_is_away() -> None:
+    states, ends = explore(Case(mints=0, away="b"), check_settled_after_another_run)
 
     assert states > 100_000
     assert ends > 5
 
 
-@pytest.mark.parametrize("condition", ["mint: below the ceiling", "fence: issued within", "fence: not fenced"])
-def test_the_exploration_can_fail(condition: str) -> None:
-    with pytest.raises(AssertionError):
-        explore(mints=3, following=Next(AFTER), without=condition, check_end=check_end)
+def test_nor_while_a_table_is_lost() -> None:
+    states, ends = explore(Case(mints=0, loses="b"), check_settled_after_another_run)
+
+    assert states > 100_000
+    assert ends > 5
+
+
+@pytest.mark.parametrize(
+    ("case", "found"),
+    [
+        (Case(mints=3, without="mint: below the ceiling"), Duplicate),
+    ],
+    ids=lambda value: value.without if isinstance(value, Case) else "",
+)
+def test_the_exploration_can_fail(case: Case, found: type[Exception]) -> None:
+    with pytest.raises(found):
+        explore(case, check_end)

@@ -7,11 +7,19 @@ import pytest
 from simulation.transcript import play
 from tests.simulation.rewrite_transcripts import TRANSCRIPTS
 
-DEPLOYED = "deploy A us\nfinish A\n----\nregions asked for: us\nA has finished\n\n"
+DEPLOYED = "deploy A us\nfinish A\n----\nasked for: regions us\nA has finished\n\n"
 
 
-def test_there_are_a_layout_change_a_crash_and_a_race() -> None:
-    assert {"layout_change.txt", "crash.txt", "race.txt"} <= {path.name for path in TRANSCRIPTS}
+def test_the_readers_find_every_story() -> None:
+    assert {path.stem for path in TRANSCRIPTS} == {
+        "first_deployment",
+        "third_region",
+        "crash_and_race",
+        "lost_table",
+        "lost_layouts",
+        "away",
+        "leaving",
+    }
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
@@ -26,22 +34,70 @@ def test_a_transcript_that_says_something_else_is_corrected() -> None:
 
 
 def test_comments_stay_and_print_nothing() -> None:
-    assert (
-        play("# nothing yet\n\n# and here\nshow\n----\n") == "# nothing yet\n\n# and here\nshow\n----\nregister: none\n"
-    )
+    played = "# nothing yet\n\n# and here\nshow\n----\nrecord: none\nregister: none\n"
+
+    assert play("# nothing yet\n\n# and here\nshow\n----\n") == played
 
 
 def test_a_step_is_one_operation() -> None:
-    steps = "deploy A us\nstep A 2\n----\nregions asked for: us\nA: ReadRegister -> none\nA: ReadStanding -> us\n"
+    steps = "deploy A us\nstep A 2\n----\nasked for: regions us\nA reads Record none, RecordCopy none\n"
 
     assert play(steps) == steps
 
 
+def test_a_describe_is_printed_with_the_reads_that_it_proves() -> None:
+    steps = "deploy A us\nstep A 4\n----\n"
+
+    assert play(steps).endswith("\nA reads Record none, RecordCopy none (layouts#1, mirror#1)\n")
+
+
+def test_the_writes_are_printed_without_the_reads() -> None:
+    writes = (
+        "deploy A us\nwrites A until WriteRegister\n----\nasked for: regions us\nA: WriteRecord 1: regions us -> done\n"
+    )
+
+    assert play(writes) == writes
+
+
+def test_a_run_stops_before_the_operation() -> None:
+    stopped = (
+        "deploy A us\nwrites A until WriteRecord\nshow\n----\nasked for: regions us\nrecord: none\nregister: none\n"
+    )
+
+    assert play(stopped) == stopped + "us (us#2): none\n"
+
+
 def test_what_crashed_does_not_go_on() -> None:
-    crashed = "deploy A us\ncrash A\n----\nregions asked for: us\nA has crashed before ReadRegister\n\n"
+    crashed = "deploy A us\ncrash A\n----\nasked for: regions us\nA has crashed before ReadRecord\n\n"
 
     with pytest.raises(KeyError):
         play(crashed + "step A\n----\n")
+
+
+def test_a_region_that_is_away_mints_and_is_pending() -> None:
+    away = "away us\nmint us\ndeploy B us eu\nfinish B\nback us\nwatch C\nfinish C\n----\n"
+    lines = "us: 1\nasked for: regions us eu\nB has finished, pending: us\nC has finished\n"
+
+    assert play(DEPLOYED + away) == DEPLOYED + away + lines
+
+
+def test_a_lost_table_is_made_again_empty() -> None:
+    lost = "mint us\nlose us\nmint us\nshow\n----\n"
+
+    assert play(DEPLOYED + lost).splitlines()[-6:] == [
+        "us: 1",
+        "made again, empty: us#3",
+        "us: none",
+        "record: 1: regions us, settled",
+        "register: epoch 1, regions us, base 1, limit 100, tables us#2",
+        "us (us#3): none",
+    ]
+
+
+def test_a_refusal_is_printed() -> None:
+    refused = play(DEPLOYED + "lose layouts\nlose mirror\ndeploy B us\nfinish B\n----\n")
+
+    assert "B is refused: The layouts table (layouts 3) is not the one" in refused
 
 
 def test_what_is_no_command_is_refused() -> None:

@@ -10,27 +10,31 @@ from pathlib import Path
 
 from integers.layouts import Layout
 
+from ..refusals import regions_instead
+from ..table import Item
 from .reply import Response
 
 SOURCE = Path(__file__).with_name("page.html")
 
 
-def page(counter: str, region: str, layouts: Sequence[Layout], *, exists: bool, open_counters: bool) -> Response:
-    """Return the page of a counter.
+def page(counter: str, region: str, layouts: Sequence[Layout], item: Item | None, *, open_counters: bool) -> Response:
+    """Return the page of a counter. It says if this region doesn't have the counter, or has left the layout.
 
     Args:
         counter: the counter to mint from.
         region: this region.
         layouts: those that this region knows, the oldest first.
-        exists: whether this region has the counter; if not, the page says so.
+        item: the counter's item in this region, if there is one.
         open_counters: whether callers may create and list counters.
     """
     html, policy = _source()
+    can_mint = item is not None and item.issued < item.ceiling
     data = {
         "counter": counter,
         "region": region,
         "layouts": [layout._asdict() for layout in layouts],
-        "exists": exists,
+        "exists": item is not None,
+        "instead": [] if can_mint else regions_instead(item),
         "open": open_counters,
     }
     return {

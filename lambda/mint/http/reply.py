@@ -11,15 +11,25 @@ Response = dict[str, Any]
 RETRY_AFTER = {"Retry-After": "1"}
 """The header of transient errors, in seconds."""
 
+RETRY_LATER = {"Retry-After": "5"}
+"""The header of errors that the next run of the coordinator's schedule ends, within minutes."""
+
 
 class Problem(Exception):
-    """The reason why a request fails, with its HTTP status and further headers."""
+    """The reason why a request fails, with its HTTP status, further headers and members of the document."""
 
-    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        members: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.headers = dict(headers or {})
+        self.members = dict(members or {})
 
 
 def integers_response(
@@ -55,6 +65,7 @@ def problem_response(problem: Problem) -> Response:
         "title": problem.status.phrase,
         "status": problem.status.value,
         "detail": problem.detail,
+        **problem.members,
     }
     return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)
 

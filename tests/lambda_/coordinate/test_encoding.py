@@ -1,35 +1,78 @@
-"""Registers and items survive being stored."""
+"""The record, registers, copies and items survive being stored."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from typing import Any
 
-from coordinate.encoding import item_of, item_values, register_attributes, register_of
-from coordinate.model import Item, Next, Register
+import pytest
+from coordinate.encoding import (
+    copy_attributes,
+    copy_of,
+    item_of,
+    item_values,
+    record_attributes,
+    record_copy_attributes,
+    record_copy_of,
+    record_of,
+    register_attributes,
+    register_of,
+    wish_of,
+)
+from coordinate.model import Copy, Item, Record, RecordCopy, Register
 from hypothesis import given
 from hypothesis import strategies as st
 
 from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
+from tests.lambda_.coordinate.made_up import record, register, wish
 
 INTEGERS = st.integers(-64, MAX_INTEGER)
-REGIONS = st.lists(st.sampled_from(["us-east-1", "eu-west-1", "us-west-2"]), min_size=1, unique=True).map(tuple)
+NAMES = st.sampled_from(["us-east-1", "eu-west-1", "us-west-2"])
+REGIONS = st.lists(NAMES, min_size=1, unique=True).map(tuple)
 LAYOUTS = st.lists(st.builds(Layout, INTEGERS, INTEGERS, REGIONS)).map(tuple)
-REGISTERS = st.builds(
-    Register,
-    counter=st.text(min_size=1),
-    epoch=INTEGERS,
-    regions=REGIONS,
-    base=INTEGERS,
-    born=st.text(min_size=1),
-    opened=st.booleans(),
-    next=st.none() | st.builds(Next, REGIONS, INTEGERS),
-    past=LAYOUTS,
+IDS = st.text(min_size=1)
+
+
+@st.composite
+def registers(draw: st.DrawFn) -> Register:
+    regions = draw(REGIONS)
+    ids = draw(st.tuples(*[st.none() | IDS] * len(regions)))
+    numbers = [draw(INTEGERS) for _ in range(5)]
+    epoch, base, limit, window, granted = numbers
+    return Register(draw(IDS), draw(IDS), epoch, regions, ids, base, limit, window, granted, draw(LAYOUTS))
+
+
+RECORDS = st.builds(
+    Record,
+    home=IDS,
+    number=INTEGERS,
+    follows=INTEGERS,
+    asked=INTEGERS,
+    wish=st.just(wish("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
+    settled=st.booleans(),
+    report=st.text(),
+    restored=st.booleans(),
 )
-ITEMS = st.builds(Item, INTEGERS, INTEGERS, INTEGERS, INTEGERS, st.booleans(), st.none() | st.text(min_size=1))
+ITEMS = st.builds(Item, INTEGERS, INTEGERS, INTEGERS, INTEGERS, st.booleans(), st.none() | IDS)
 
 
-@given(REGISTERS)
+@given(registers())
 def test_a_register_is_read_as_it_was_written(register: Register) -> None:
     assert astuple(register_of(register_attributes(register))) == astuple(register), "what is past too"
+
+
+@given(registers(), IDS)
+def test_a_copy_is_read_as_it_was_written(register: Register, mirror: str) -> None:
+    copy = copy_of(copy_attributes(Copy(register, mirror)))
+
+    assert astuple(copy) == astuple(Copy(register, mirror))
+
+
+@given(RECORDS, IDS)
+def test_a_record_and_its_copy_are_read_as_they_were_written(record: Record, mirror: str) -> None:
+    found = record_of(record_attributes(record))
+
+    assert (found, found.wish.floors) == (record, record.wish.floors)
+    assert record_copy_of(record_copy_attributes(RecordCopy(record, mirror))) == RecordCopy(record, mirror)
 
 
 @given(ITEMS)
@@ -40,3 +83,43 @@ def test_an_item_is_read_as_it_was_written(item: Item) -> None:
 @given(ITEMS)
 def test_what_an_item_is_not_is_not_stored(item: Item) -> None:
     assert ("fenced" in item_values(item), "opening" in item_values(item)) == (item.fenced, item.opening is not None)
+
+
+def test_a_wish_is_known_by_its_text() -> None:
+    asked = wish("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, watchMinutes=2)
+
+    assert wish_of(asked.text) == asked
+    assert (asked.regions, asked.leaving, asked.watch_minutes) == (("a", "b"), ("d",), 2)
+    assert [asked.floor(counter) for counter in ("orders", "c")] == [5, 7]
+    assert wish("a").floor("c") == 0
+    assert wish("a", floors={"c": 9}) != wish("a")
+
+
+VERSION_1 = {
+    "counter": {"S": "orders"},
+    "epoch": {"N": "2"},
+    "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
+    "base": {"N": "20002"},
+    "born": {"S": "6a1f"},
+    "opened": {"BOOL": True},
+    "past": {"L": [{"M": {"epoch": {"N": "1"}, "base": {"N": "1"}, "regions": {"L": [{"S": "us-east-1"}]}}}]},
+}
+"""A register as version 1 stored it."""
+
+
+@pytest.mark.parametrize("more", [{}, {"next": {"M": {"floor": {"N": "0"}}}, "opened": {"BOOL": False}}])
+def test_a_register_of_version_1_is_read_without_a_home_a_limit_and_ids(more: dict[str, Any]) -> None:
+    found = register_of({**VERSION_1, **more})
+
+    assert found == Register("orders", "", 2, ("us-east-1", "eu-west-1"), (None, None), 20_002, 0, 0, 0)
+    assert found.past == (Layout(1, 1, ("us-east-1",)),)
+
+
+def test_a_register_of_version_1_is_compared_only_by_what_it_has() -> None:
+    assert register_attributes(register_of(VERSION_1)).keys() == VERSION_1.keys() - {"born", "opened"}
+
+
+def test_what_a_register_without_a_past_is_said_to_be_depends_on_its_home_and_epoch_only() -> None:
+    assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
+    assert "past" not in register_attributes(register("a"))
+    assert record("a").wish == wish("a")

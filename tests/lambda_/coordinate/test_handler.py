@@ -1,159 +1,204 @@
-"""The coordinator's first layout, counters that are created later, and what is refused."""
+"""The coordinator's first layout, counters that are created later, floors, and what is refused."""
 
 from typing import Any
 
 import pytest
-from coordinate.handler import CoordinatorError, handler
+from coordinate.handler import CoordinatorError
 from coordinate.model import Item
-from coordinate.store import Store
 
+from tests.lambda_.coordinate.stopped import Crash, crash_after, short_of_time
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import (
-    CONTEXT,
+    HOME,
     REGIONS,
     create,
     delete_item,
-    delete_register,
     deploy,
+    deployment,
     item,
     items,
     put_item,
-    put_register,
+    record,
     register,
+    send,
 )
+from tests.lambda_.losing import everything
 
 
-def test_every_region_opens_at_its_offset(stack: Stack) -> None:
-    settled = deploy()
+def integer(ask: Ask, region: str, path: str = "/") -> int:
+    return ask("POST", path, region)["document"]["integer"]
 
-    assert [(i.issued, i.stride, i.epoch, i.fenced) for i in items(stack) if i] == [
-        (-2, 3, 1, False),
-        (-1, 3, 1, False),
-        (0, 3, 1, False),
+
+def test_every_region_opens_at_its_offset_and_no_ceiling_is_above_the_limit(stack: Stack) -> None:
+    reply = deploy()
+
+    limit = 3 * 100_000_000
+    assert items(stack) == [
+        Item(-2, 3, limit - 2, 1),
+        Item(-1, 3, limit - 1, 1),
+        Item(0, 3, limit, 1),
     ]
     places = {region: {"offset": n, "stride": 3} for n, region in enumerate(REGIONS, 1)}
-    assert settled == {
-        "counters": {"integers": {"epoch": 1, "base": 1, "regions": places}},
+    assert reply == {
+        "counters": {"integers": {"epoch": 1, "base": 1, "limit": limit, "regions": places, "pending": []}},
         "created": ["integers"],
+        "pending": [],
         "registered": 1,
     }
 
 
-def test_deploying_again_changes_nothing(stack: Stack, ask: Ask) -> None:
+def test_the_record_says_what_stands(stack: Stack) -> None:
     deploy()
-    ask()
-    before = items(stack)
 
-    assert deploy()["counters"]["integers"]["epoch"] == 1
-    assert items(stack) == before
+    found = record(stack)
+    assert (found.number, found.follows, found.settled) == (1, 0, True)
+    assert found.report == '{"counters": {"integers": {"base": 1, "epoch": 1}}, "pending": []}'
+
+
+def test_a_region_comes_and_opens_above_everything_minted(stack: Stack, ask: Ask) -> None:
+    deploy(HOME, "eu-west-1")
+    before = [integer(ask, HOME) for _ in range(3)]
+
+    reply = deploy(HOME, "eu-west-1", "us-west-2")["counters"]["integers"]
+
+    assert (reply["epoch"], reply["base"]) == (2, before[-1] + 2 * 10_000 + 1)
+    after = [integer(ask, region) for region in (HOME, "eu-west-1", "us-west-2")]
+    assert sorted(after) == list(range(reply["base"], reply["base"] + 3))
+
+
+def test_headroom_is_what_a_change_skips(stack: Stack, ask: Ask) -> None:
+    deploy(headroom=1)
+    integers = [integer(ask, region) for region in REGIONS]
+
+    assert deploy(HOME, headroom=1)["counters"]["integers"]["base"] == max(integers) + 3 + 1
+
+
+def test_a_new_order_is_a_new_layout(stack: Stack, ask: Ask) -> None:
+    deploy()
+    reply = deploy(*reversed(REGIONS))["counters"]["integers"]
+
+    assert reply["regions"]["ap-southeast-2"] == {"offset": 1, "stride": 3}
+    assert integer(ask, "ap-southeast-2") % 3 == 1
 
 
 def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
     deploy()
-    settled = deploy(counters=["orders"])
+    reply = deploy(counters=["orders"])
 
-    assert set(settled["counters"]) == {"orders"}
-    assert settled["registered"] == 2
-    assert ask("GET", "/orders")["document"]["integer"] == 1
-    assert ask("GET", "/integers")["document"]["integer"] == 1
+    assert set(reply["counters"]) == {"orders"}
+    assert reply["registered"] == 2
+    assert integer(ask, HOME, "/orders") == 1
+    assert integer(ask, HOME, "/integers") == 1
 
 
 def test_counters_are_reported_in_the_order_of_the_request(stack: Stack) -> None:
-    deploy(counters=["b", "e"])
+    deploy(HOME, counters=["b", "e"])
     names = [*"hbafdegc"]
 
-    settled = deploy("us-east-1", counters=names)
+    reply = deploy(HOME, counters=names)
 
-    assert list(settled["counters"]) == names
-    assert settled["created"] == [*"hafdgc"]
+    assert list(reply["counters"]) == names
+    assert reply["created"] == [*"hafdgc"]
 
 
-def test_a_counter_can_be_created_by_hand_under_the_layout_that_stands(stack: Stack, ask: Ask) -> None:
+def test_a_counter_can_be_created_by_hand_and_follows(stack: Stack, ask: Ask) -> None:
     deploy()
 
-    assert create("invoices")["counters"]["invoices"]["epoch"] == 1
-    assert ask("GET", "/invoices", "ap-southeast-2")["document"]["integer"] == 3
-    assert create("invoices")["counters"]["invoices"]["epoch"] == 1
-    assert ask("GET", "/invoices", "ap-southeast-2")["document"]["integer"] == 6
+    assert create("invoices", "bills")["created"] == ["invoices", "bills"]
+    assert integer(ask, "ap-southeast-2", "/invoices") == 3
+    assert create("invoices")["created"] == []
+    assert integer(ask, "ap-southeast-2", "/invoices") == 6
+    assert deploy(HOME, "us-west-2")["registered"] == 3
+    assert integer(ask, "us-west-2", "/bills") % 2 == 0
+
+
+def test_a_creation_that_runs_out_of_time_says_so(stack: Stack) -> None:
+    deploy(HOME)
+    event = {"create": ["a", "b", "c"]}
+
+    with pytest.raises(CoordinatorError, match=r"^2 of 3 counters are done; time ran out. Send it again.$"):
+        send(event, short_of_time(2))
+    assert len(send(event)["created"]) == 1
+
+
+def test_nothing_can_be_created_before_the_first_deployment(stack: Stack) -> None:
+    with pytest.raises(CoordinatorError, match="invoices: nothing is deployed yet"):
+        create("invoices")
 
 
 @pytest.mark.parametrize("event", [{"create": []}, {"create": ["Bad"]}, {"create": "x"}, {}, {"regions": ["a", "a"]}])
 def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[str, Any]) -> None:
     with pytest.raises(CoordinatorError):
-        handler(event, CONTEXT)
-    assert register(stack) is None
-
-
-def test_nothing_can_be_created_before_the_first_deployment(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="nothing is deployed yet"):
-        create("invoices")
+        send(event)
+    assert everything(stack) == {"layouts": [], "mirror": []}
 
 
 def test_a_deletion_by_terraform_does_nothing(stack: Stack) -> None:
     deploy()
-    before = items(stack)
+    before = everything(stack, *REGIONS)
 
-    assert handler({"regions": ["x"], "tf": {"action": "delete"}}, CONTEXT) == {}
-    assert items(stack) == before
+    assert send({"regions": ["x"], "tf": {"action": "delete"}}) == {}
+    assert everything(stack, *REGIONS) == before
 
 
-def test_a_lost_register_is_reported_and_no_counter_begins_again(stack: Stack) -> None:
+def test_a_floor_opens_a_new_epoch_above_it_once(stack: Stack, ask: Ask) -> None:
     deploy()
-    before = items(stack)
-    delete_register(stack)
 
-    with pytest.raises(CoordinatorError, match="the register was lost"):
-        deploy()
-    assert items(stack) == before
+    reply = deploy(floors={"integers": 5_000_000})["counters"]["integers"]
+    assert (reply["epoch"], reply["base"]) == (2, 5_000_000)
+    assert integer(ask, HOME) >= 5_000_000
+    assert deploy(floors={"integers": 5_000_000})["counters"]["integers"]["epoch"] == 2
+    assert deploy()["counters"]["integers"]["epoch"] == 2
 
 
-def test_a_lost_item_is_reported(stack: Stack) -> None:
+def test_a_floor_for_all_is_for_those_that_have_none(stack: Stack) -> None:
+    reply = deploy(counters=["integers", "orders"], floors={"orders": 50, "*": 700})
+
+    assert [reply["counters"][name]["base"] for name in ("integers", "orders")] == [700, 50]
+
+
+def test_several_refusals_are_told_at_once_and_others_are_settled(stack: Stack) -> None:
+    deploy(HOME, counters=["a", "b", "c"])
+    for counter in ("a", "b"):
+        put_item(stack, HOME, Item(50, 1, 90, 7), counter)
+
+    with pytest.raises(CoordinatorError) as said:
+        deploy("us-west-2", HOME, counters=["a", "b", "c"])
+    assert [line.partition(":")[0] for line in str(said.value).splitlines()] == ["a", "b"]
+    assert not record(stack).settled
+    settled = register(stack, "c")
+    assert settled is not None
+    assert settled.regions == ("us-west-2", HOME)
+
+
+def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> None:
     deploy()
+    minted = integer(ask, "eu-west-1")
     delete_item(stack, "eu-west-1")
 
-    with pytest.raises(CoordinatorError, match=r"integers: eu-west-1 has no item .* lost or restored"):
-        deploy()
-    assert item(stack, "eu-west-1") is None
+    assert deploy()["counters"]["integers"]["base"] == 3 * 100_000_000 + 1
+    assert integer(ask, "eu-west-1") > minted
 
 
-def test_a_register_older_than_the_items_is_reported(stack: Stack) -> None:
+def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    event = deployment()
+    monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
+
+    with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):
+        send(event)
+
+
+def test_a_coordinator_may_crash_after_any_call_and_be_run_again(stack: Stack, ask: Ask) -> None:
     deploy()
-    old = register(stack)
-    assert old is not None
-    deploy("us-east-1", "eu-west-1")
-    put_register(stack, old)
-
-    with pytest.raises(CoordinatorError, match="restored from an old backup"):
-        deploy("us-east-1", "eu-west-1")
-
-
-class Crash(Exception):
-    """The function's process ended."""
-
-
-def crash_after(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = [calls]
-    real = Store.carry_out
-
-    def carry_out(self: Store, operation: Any) -> Any:
-        if left[0] == 0:
-            raise Crash
-        left[0] -= 1
-        return real(self, operation)
-
-    monkeypatch.setattr(Store, "carry_out", carry_out)
-
-
-@pytest.mark.parametrize("regions", [("us-east-1", "eu-west-1", "us-west-2"), ("ap-southeast-2", "us-east-1")])
-def test_a_coordinator_may_crash_after_any_call_and_be_run_again(
-    stack: Stack, ask: Ask, regions: tuple[str, ...]
-) -> None:
-    deploy()
+    event = deployment("ap-southeast-2", "us-west-2", leaving=[HOME])
+    minted = [integer(ask, region) for region in REGIONS]
     for calls in range(100):
         with pytest.MonkeyPatch.context() as patch:
             crash_after(calls, patch)
             try:
-                deploy(*regions)
+                send(event)
             except Crash:
                 pass
             else:
@@ -161,18 +206,20 @@ def test_a_coordinator_may_crash_after_any_call_and_be_run_again(
     else:
         pytest.fail("it never finished")
 
-    settled = deploy(*regions)["counters"]["integers"]
-    assert settled["epoch"] == 2
-    assert calls > 5
-    assert [ask("GET", "/", region)["document"]["integer"] >= settled["base"] for region in regions]
+    reply = send(event)["counters"]["integers"]
+    assert (reply["epoch"], reply["pending"]) == (2, [])
+    assert calls > 15
+    minted += [integer(ask, region) for region in ("ap-southeast-2", "us-west-2")]
+    assert len({*minted}) == len(minted)
 
 
-def test_an_item_that_a_crashed_coordinator_placed_cant_mint_and_is_taken_over(stack: Stack, ask: Ask) -> None:
-    put_item(stack, "us-east-1", Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
+def test_an_item_that_a_crashed_coordinator_placed_cant_mint(stack: Stack, ask: Ask) -> None:
+    put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mint.fence.MAX_WAIT", 0.1)
         assert ask()["statusCode"] == 503
-    delete_item(stack, "us-east-1")
-    deploy("us-east-1")
-    assert ask()["document"]["integer"] == 1
+    delete_item(stack, HOME)
+    deploy(HOME)
+    assert integer(ask, HOME) == 1
+    assert item(stack, "eu-west-1") is None

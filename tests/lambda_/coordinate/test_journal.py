@@ -1,44 +1,72 @@
 """The log has one line for each phase of a counter."""
 
 import json
+from typing import Any
 
 import pytest
-from coordinate.journal import journal
-from coordinate.model import Wish
+from coordinate.journal import journal, warn_of_unknown
+from coordinate.operations import DescribeLayouts, WriteRegister
 
-from simulation.coordinator import Coordinator
 from simulation.world import World
+from tests.lambda_.coordinate.made_up import NOW, record, register
 
 
-def test_each_phase_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_each_phase_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    begun = register("a", "b", epoch=1, base=1, ids=(None, None))
+    joined = register("a", "b", epoch=1, base=1)
+    granted = register("a", "b", epoch=1, base=1, limit=5000)
+    following = register("a", epoch=2, base=5001)
+    elsewhere = register("a", epoch=2, base=5001, home="layouts 2")
     world = World()
-    for regions in (("a",), ("a", "b")):
-        for region in regions:
-            world.make_table(region)
-        world.stand(regions)
-        Coordinator(Wish(regions), "token", headroom=2).finish(journal(world.carry_out))
+    world.layouts.record = record("a", "b")
+    carry_out = journal(world.carry_out)
 
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [(line["phase"], line["epoch"], line["base"], line["regions"]) for line in lines] == [
-        ("created", 1, 1, ["a"]),
-        ("opened", 1, 1, ["a"]),
-        ("decided", 1, 1, ["a"]),
-        ("fenced", 2, 3, ["a", "b"]),
-        ("opened", 2, 3, ["a", "b"]),
+    for old, new in [(None, begun), (begun, joined), (joined, granted), (granted, following), (following, elsewhere)]:
+        assert carry_out(WriteRegister(old, new, record("a", "b")))
+    carry_out(DescribeLayouts())
+
+    found = lines(capsys)
+    assert [(line["phase"], line["epoch"], line["limit"]) for line in found] == [
+        ("created", 1, 2000),
+        ("joined", 1, 2000),
+        ("granted", 1, 5000),
+        ("begun", 2, 6000),
+        ("put back", 2, 6000),
     ]
-    assert [line.get("next") for line in lines] == [None, None, {"regions": ["a", "b"], "floor": 0}, None, None]
-    assert {(line["level"], line["counter"]) for line in lines} == {("INFO", "c")}
+    assert found[0]["regions"] == ["a", "b"]
+    assert {(line["level"], line["counter"]) for line in found} == {("INFO", "c")}
+
+
+def test_a_register_that_is_put_back_where_there_is_none_is_not_called_created(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    world = World()
+    world.layouts.record = record("a")
+
+    journal(world.carry_out)(WriteRegister(None, register("a", epoch=3), record("a")))
+
+    assert [line["phase"] for line in lines(capsys)] == ["put back"]
 
 
 def test_a_write_whose_condition_failed_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     world = World()
-    world.make_table("a")
-    world.stand(("a",))
-    first, second = (Coordinator(Wish(("a",)), token, headroom=2) for token in ("one", "two"))
-    for _ in range(3):  # both have read that there is no register
-        first.step(journal(world.carry_out))
-        second.step(journal(world.carry_out))
-    first.finish(journal(world.carry_out))
-    second.finish(journal(world.carry_out))
+    world.layouts.record = record("a")
 
-    assert [json.loads(line)["phase"] for line in capsys.readouterr().err.splitlines()] == ["created", "opened"]
+    assert not journal(world.carry_out)(WriteRegister(register("a"), register("a", granted=NOW + 1), record("a")))
+    assert not journal(world.carry_out)(WriteRegister(None, register("a"), record("a", number=2)))
+    assert lines(capsys) == []
+
+
+def test_unknown_counters_are_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    warn_of_unknown({"orders": ("eu-west-1", "us-west-2"), "invoices": ("eu-west-1",)})
+
+    found = lines(capsys)
+    assert [(line["level"], line["phase"], line["counter"]) for line in found] == [
+        ("WARN", "unknown", "orders"),
+        ("WARN", "unknown", "invoices"),
+    ]
+    assert found[0]["regions"] == ["eu-west-1", "us-west-2"]

@@ -1,174 +1,395 @@
-"""Regions that are added and removed, floors, and what is refused: on real tables."""
+"""One counter is settled step by step, on tables in memory: what is done before what, and what is refused."""
 
-from threading import Thread
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
-import coordinate.store
 import pytest
-from coordinate.handler import CoordinatorError
+from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Refused, Register
+from coordinate.operations import (
+    FenceItem,
+    OpenItem,
+    Operation,
+    PlaceItem,
+    RaiseItem,
+    ReadItem,
+    ReadRegister,
+    RecordLayouts,
+    RenewItem,
+    WriteCopy,
+    WriteRegister,
+)
+from coordinate.protocol import Outcome, settle
 
-import tests.lambda_.laying_out
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import REGIONS, create, delete_item, deploy, item, items, register
+from simulation.coordinator import Coordinator
+from simulation.world import Mirror, World
+from tests.lambda_.coordinate.made_up import NOW, WINDOW, record
 
-
-def integer(ask: Ask, region: str, path: str = "/") -> int:
-    return ask("POST", path, region)["document"]["integer"]
-
-
-def test_a_region_comes_and_opens_above_everything_minted(stack: Stack, ask: Ask) -> None:
-    deploy("us-east-1", "eu-west-1")
-    before = [integer(ask, "us-east-1") for _ in range(3)]
-
-    settled = deploy("us-east-1", "eu-west-1", "us-west-2")["counters"]["integers"]
-
-    assert settled["epoch"] == 2
-    assert settled["base"] == before[-1] + 2 * 10_000 + 1
-    after = [integer(ask, region) for region in ("us-east-1", "eu-west-1", "us-west-2")]
-    assert sorted(after) == list(range(settled["base"], settled["base"] + 3))
-
-
-def test_a_region_that_leaves_is_fenced(stack: Stack) -> None:
-    deploy()
-    deploy("us-east-1")
-
-    left = item(stack, "eu-west-1")
-    assert left is not None
-    assert (left.fenced, left.epoch, left.ceiling) == (True, 1, -1 + 3 * 10_000)
+HEADROOM = 10
 
 
-def test_a_new_order_is_a_new_layout(stack: Stack, ask: Ask) -> None:
-    deploy()
-    settled = deploy(*reversed(REGIONS))["counters"]["integers"]
+class Scene:
+    """A world in which deployments are accepted, and what was written in it."""
 
-    assert settled["regions"]["ap-southeast-2"] == {"offset": 1, "stride": 3}
-    assert integer(ask, "ap-southeast-2") % 3 == 1
+    def __init__(self, *regions: str, **settings: Any) -> None:
+        self.world = World()
+        self.writes: list[Operation] = []
+        self.runs = 0
+        for region in ("a", "b", "d"):
+            self.world.make_table(region)
+        self.ask_for(*regions, **settings)
 
+    def ask_for(self, *regions: str, **settings: Any) -> Record:
+        stands = self.world.layouts.record
+        number = stands.number + 1 if stands else 1
+        self.world.layouts.record = record(*regions, number=number, **settings)
+        return self.world.layouts.record
 
-def test_counters_created_while_it_runs_follow(stack: Stack, ask: Ask) -> None:
-    deploy()
-    create("tenant-1", "tenant-2")
+    def begin(self, now: int = NOW) -> Coordinator:
+        self.runs += 1
+        return Coordinator(settle("c", f"run {self.runs}", now))
 
-    assert deploy("us-east-1", "us-west-2")["registered"] == 3
-    assert integer(ask, "us-west-2", "/tenant-2") % 2 == 0
+    def settle(self, now: int = NOW) -> Outcome:
+        return self.begin(now).finish(self.carry_out)
 
+    def carry_out(self, operation: Operation) -> Any:
+        if not type(operation).__name__.startswith(("Read", "Describe")):
+            self.writes.append(operation)
+        return self.world.carry_out(operation)
 
-def test_coordinators_at_the_same_time_report_the_same(stack: Stack) -> None:
-    deploy()
-    outcomes: list[Any] = []
+    def written(self) -> list[str]:
+        """Return the kinds of the writes since the last time, the region's name with them if there is one."""
+        names = [" ".join([type(w).__name__, getattr(w, "region", "")]).strip() for w in self.writes]
+        self.writes.clear()
+        return names
 
-    def run() -> None:
-        outcomes.append(deploy("us-east-1", "us-west-2"))
+    def register(self) -> Register:
+        return self.world.layouts.registers["c"]
 
-    threads = [Thread(target=run) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert outcomes == [outcomes[0]] * 3
-    assert outcomes[0]["counters"]["integers"]["epoch"] == 2
-
-
-def test_a_floor_opens_a_new_epoch_above_it_once(stack: Stack, ask: Ask) -> None:
-    deploy()
-
-    settled = deploy(floors={"integers": 5_000_000})["counters"]["integers"]
-    assert (settled["epoch"], settled["base"]) == (2, 5_000_000)
-    assert integer(ask, "us-east-1") >= 5_000_000
-    assert deploy(floors={"integers": 5_000_000})["counters"]["integers"]["epoch"] == 2
-    assert deploy()["counters"]["integers"]["epoch"] == 2
-
-
-def test_a_new_counter_begins_at_its_floor(stack: Stack, ask: Ask) -> None:
-    assert deploy(floors={"integers": 1000})["counters"]["integers"] | {"regions": {}} == {
-        "epoch": 1,
-        "base": 1000,
-        "regions": {},
-    }
-    assert sorted(integer(ask, region) for region in REGIONS) == [1000, 1001, 1002]
+    def item(self, region: str) -> Item:
+        item = self.world.carry_out(ReadItem(region, "c"))
+        assert isinstance(item, Item)
+        return item
 
 
-@pytest.mark.parametrize("floor", [0, -1, 2**53, 1.5, "5", True, None])
-def test_a_floor_that_is_none_is_refused(stack: Stack, floor: object) -> None:
-    with pytest.raises(CoordinatorError, match="is not an integer from 1 to 4503599627370496"):
-        deploy(floors={"integers": floor})
-    assert register(stack) is None
+def test_a_counter_is_created_step_by_step() -> None:
+    scene = Scene("a", "b")
+
+    outcome = scene.settle()
+
+    assert outcome == Outcome(scene.register(), (), created=True)
+    assert scene.written() == [
+        "WriteRegister",
+        "WriteCopy",
+        *["PlaceItem a", "PlaceItem b"],
+        "WriteRegister",
+        "WriteCopy",
+        *["RecordLayouts a", "RecordLayouts b"],
+        *["OpenItem a", "OpenItem b"],
+    ]
+    assert (scene.register().epoch, scene.register().base, scene.register().limit) == (1, 1, 2 * WINDOW)
+    assert scene.register().ids == tuple(scene.world.tables[region].id for region in "ab")
+    assert [scene.item(region) for region in "ab"] == [
+        Item(-1, 2, 2 * WINDOW - 1, 1),
+        Item(0, 2, 2 * WINDOW, 1),
+    ]
 
 
-def test_a_floor_of_no_counter_is_refused(stack: Stack) -> None:
-    with pytest.raises(CoordinatorError, match="there is no counter orders"):
-        deploy(floors={"orders": 5})
+def test_a_settled_counter_is_left_alone() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.written()
+
+    assert scene.settle() == Outcome(scene.register(), ())
+    assert scene.written() == []
 
 
-def test_a_lost_table_stops_a_change_before_it_begins_and_a_floor_recovers(stack: Stack, ask: Ask) -> None:
-    deploy()
-    minted = [integer(ask, region) for region in REGIONS * 2]
-    delete_item(stack, "eu-west-1")
-    before = items(stack)
+def test_a_change_fences_before_the_next_epoch_and_mirrors_before_anything_is_given() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.world.mint("a")
+    scene.written()
+    scene.ask_for("b", "d")
 
-    with pytest.raises(CoordinatorError, match="eu-west-1 has no item"):
-        deploy("us-east-1", "eu-west-1", "us-west-2")
-    assert items(stack) == before
+    outcome = scene.settle()
 
-    deploy(floors={"integers": 1_000_000})
-    again = [integer(ask, region) for region in REGIONS]
-    assert min(again) >= 1_000_000
-    assert not set(again) & set(minted)
-
-
-def test_a_region_lost_for_good_can_be_taken_out_with_a_floor(stack: Stack, ask: Ask) -> None:
-    deploy()
-    stack.aws.client("dynamodb", "eu-west-1").delete_table(TableName=stack.counters)
-
-    with pytest.raises(CoordinatorError, match="eu-west-1 has no item"):
-        deploy("us-east-1", "ap-southeast-2")
-    settled = deploy("us-east-1", "ap-southeast-2", floors={"integers": 10_000_000})
-    assert settled["counters"]["integers"]["base"] == 10_000_000
+    assert outcome.pending == ()
+    assert scene.written() == [
+        *["FenceItem a", "FenceItem b"],
+        "WriteRegister",
+        "WriteCopy",
+        "PlaceItem d",
+        "WriteRegister",
+        "WriteCopy",
+        *["RecordLayouts b", "RecordLayouts d"],
+        *["RenewItem b", "OpenItem d"],
+    ]
+    assert outcome.register.base == 1 + 2 * HEADROOM + 1
+    assert [layout.regions for layout in outcome.register.layouts] == [("a", "b"), ("b", "d")]
 
 
-def test_a_region_that_cant_be_reached_stops_the_change_and_the_layout_stands(
-    stack: Stack, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    deploy()
-    before = items(stack)
-    real: Any = coordinate.store.boto3.client  # pyright: ignore[reportUnknownVariableType]
+def test_the_next_base_lies_above_the_limit_if_a_region_is_away() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    limit = scene.register().limit
+    scene.world.away = {"b"}
+    scene.ask_for("a", "d")
 
-    def unreachable(service: str, region_name: str, config: Any) -> Any:
-        away = {"endpoint_url": "http://127.0.0.1:1"} if region_name == "eu-west-1" else {}
-        return real(service, region_name=region_name, config=config, **away)
-
-    monkeypatch.setattr(coordinate.store.boto3, "client", unreachable)
-
-    with pytest.raises(CoordinatorError, match="eu-west-1: can't be reached"):
-        deploy("us-east-1", "us-west-2")
-    assert items(stack) == before
-    standing = register(stack)
-    assert standing is not None
-    assert (standing.epoch, standing.next) == (1, None)
+    assert scene.settle().pending == ()
+    assert scene.register().base == limit + 1
 
 
-def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
+@pytest.mark.parametrize("when", [FenceItem, WriteRegister])
+def test_the_next_base_lies_above_the_limit_if_a_table_was_recreated_in_between(when: type[Operation]) -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    limit = scene.register().limit
+    scene.ask_for("a", "d")
+    run = scene.begin()
+    run.run_to(when, scene.carry_out)
+    scene.world.delete_table("b")
+    scene.world.make_table("b")
+    run.finish(scene.carry_out)
 
-    with pytest.raises(CoordinatorError, match="DynamoDB refused"):
-        deploy()
+    base = scene.register().base
+    assert base == (limit + 1 if when is FenceItem else HEADROOM * 2 + 1), "fenced and described before it was lost"
 
 
-def test_what_does_not_fit_in_the_time_goes_on_when_run_again(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"tenant-{n}" for n in range(60)]
-    deploy(counters=names)
-    left = [70_000]
+def test_a_region_that_was_given_nothing_skips_nothing() -> None:
+    scene = Scene("a")
+    scene.settle()
+    scene.world.away = {"b"}
+    scene.ask_for("a", "b")
+    assert scene.settle().pending == ("b",)
+    scene.ask_for("a", "b", "d")
+    assert scene.settle().pending == ("b",)
 
-    def remaining() -> int:
-        left[0] -= 500
-        return left[0]
+    assert scene.register().base < WINDOW
+    scene.world.away = set()
+    assert scene.settle().pending == ()
 
-    with monkeypatch.context() as patch:
-        patch.setattr(tests.lambda_.laying_out, "CONTEXT", SimpleNamespace(get_remaining_time_in_millis=remaining))
-        with pytest.raises(CoordinatorError, match=r"of 60 counters are done; time ran out. Deploy again"):
-            deploy("us-east-1", counters=names)
-    settled = deploy("us-east-1", counters=names)["counters"]
-    assert {entry["epoch"] for entry in settled.values()} == {2}
+
+def test_a_fence_is_tried_again_while_the_region_mints_past_it() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("a", headroom=2)
+    run = scene.begin()
+    run.run_to(FenceItem, scene.carry_out)
+    scene.world.mint_block("a", 10)
+    run.finish(scene.carry_out)
+
+    assert scene.written().count("FenceItem a") == 2
+    assert scene.register().base > 19
+
+
+def test_a_region_that_mints_past_every_fence_counts_with_the_limit() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    limit = scene.register().limit
+    scene.ask_for("b", headroom=1)
+
+    def minting(operation: Operation) -> Any:
+        if isinstance(operation, FenceItem) and operation.region == "a":
+            scene.world.mint_block("a", 5)
+        return scene.carry_out(operation)
+
+    scene.begin().finish(minting)
+    assert scene.written().count("FenceItem a") == 5
+    assert scene.register().base == limit + 1
+
+
+def test_the_limit_is_raised_in_the_register_and_its_copy_before_the_items() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.written()
+    scene.world.mint_block("a", 900)
+
+    scene.settle(NOW + 86_400)
+
+    assert scene.written() == ["WriteRegister", "WriteCopy", "RaiseItem a", "RaiseItem b"]
+    assert scene.item("a").ceiling == scene.register().limit == 1799 + 2 * WINDOW
+
+
+def test_a_run_of_a_past_record_writes_no_register() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("a")
+    run = scene.begin()
+    run.run_to(WriteRegister, scene.carry_out)
+    scene.ask_for("a", "b")
+    run.finish(scene.carry_out)
+
+    assert scene.register().regions == ("a", "b")
+
+
+def test_two_runs_carry_out_the_same_change() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("b", "d")
+    runs = [scene.begin(), scene.begin()]
+    while not all(run.ended for run in runs):
+        for run in runs:
+            if not run.ended:
+                run.step(scene.carry_out)
+
+    assert runs[0].result.register == runs[1].result.register == scene.register()
+    assert scene.register().epoch == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [PlaceItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
+    ids=lambda k: k.__name__,
+)
+def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("b", "d")
+    run = scene.begin()
+    run.run_to(kind, scene.carry_out)
+
+    assert scene.settle().pending == ()
+    assert scene.register().regions == ("b", "d")
+    for _ in range(3):
+        run.step_all(scene.carry_out)  # what was under way arrives late
+    assert scene.settle().pending == ()
+
+
+def test_a_leaving_region_is_closed_at_what_it_has_issued() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("a", leaving=["b"])
+    outcome = scene.settle()
+    item = scene.item("b")
+
+    assert outcome.pending == ()
+    assert (item.fenced, item.ceiling, item.epoch) == (True, item.issued, 2)
+    assert scene.world.mint("b") is None
+
+
+def test_a_register_is_put_back_from_the_mirror() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    lost = scene.register()
+    scene.world.layouts = replace(scene.world.layouts, id="layouts 2", registers={})
+    scene.world.layouts.record = replace(record("a", "b"), home="layouts 2")
+
+    assert scene.settle().register == replace(lost, home="layouts 2")
+
+
+def test_nothing_is_begun_without_a_record() -> None:
+    scene = Scene("a")
+    scene.world.layouts.record = None
+    with pytest.raises(Refused, match="c: nothing is deployed yet"):
+        scene.settle()
+    scene.world.layouts.record = record("a", home="layouts 0")
+    with pytest.raises(Refused, match="is not the one in which the layouts were written"):
+        scene.settle()
+    assert scene.written() == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_after_a_restoration_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
+    scene = Scene("a")
+    stands = replace(record("a"), restored=True)
+    scene.world.layouts.record = stands
+    if whole:
+        scene.world.mirror.record = RecordCopy(stands, scene.world.mirror.id)
+        assert scene.settle().created
+    else:
+        with pytest.raises(Refused, match="c: there was a register of this counter"):
+            scene.settle()
+
+
+def test_what_no_register_knows_is_refused_until_a_floor_says_what_was_minted() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.world.mint_block("b", 30)
+    scene.world.layouts.registers.clear()
+    scene.world.mirror = Mirror("mirror 2")
+    before = scene.item("b")
+
+    with pytest.raises(Refused, match="c: a, b already have an item of this counter"):
+        scene.settle()
+    assert scene.item("b") == before
+    scene.ask_for("a", "b", floors={"c": 5})
+    outcome = scene.settle()
+    assert outcome.created
+    assert outcome.register.base > 60 + 2 * HEADROOM
+    assert outcome.register.epoch == 2
+
+
+def test_a_region_that_is_ahead_is_refused_until_a_floor_says_what_was_minted() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    ahead = Item(700, 2, 900, 5)
+    scene.world.tables["b"].counters["c"].item = ahead
+
+    with pytest.raises(Refused, match=r"c: b has an item of epoch 5, but the register is in epoch 1.* at least 701"):
+        scene.settle()
+    assert scene.item("b") == ahead
+    scene.ask_for("a", "b", floors={"c": 800})
+    outcome = scene.settle()
+    assert (outcome.register.epoch, outcome.pending) == (6, ())
+    assert outcome.register.base > 700 + 2 * HEADROOM
+
+
+def test_a_change_waits_if_no_region_of_the_next_layout_answers() -> None:
+    scene = Scene("a")
+    scene.settle()
+    scene.world.away = {"b"}
+    scene.ask_for("b")
+    scene.written()
+
+    with pytest.raises(Refused, match="c: none of b answers"):
+        scene.settle()
+    assert scene.written() == []
+    assert scene.world.mint("a") == 1
+
+
+def test_a_register_of_version_1_needs_every_region_once() -> None:
+    scene = Scene("a", "b")
+    old = Register("c", "", 1, ("a", "b"), (None, None), 1, 0, 0, 0)
+    scene.world.layouts.registers["c"] = old
+    scene.world.away = {"b"}
+
+    with pytest.raises(Refused, match="c: b must answer once, since version 1 set no limit"):
+        scene.settle()
+    assert scene.register() == old
+    scene.world.away = set()
+    outcome = scene.settle()
+    assert (outcome.register.epoch, outcome.register.granted, outcome.created) == (2, NOW, False)
+
+
+def test_no_run_goes_on_for_ever() -> None:
+    scene = Scene("a")
+
+    def always_late(operation: Operation) -> Any:
+        return False if isinstance(operation, WriteRegister) else scene.world.carry_out(operation)
+
+    with pytest.raises(Refused, match="c: other runs were faster 100 times"):
+        scene.begin().finish(always_late)
+
+
+def test_a_copy_is_compared_with_the_mirrors_table() -> None:
+    scene = Scene("a")
+    scene.settle()
+    scene.world.mirror = Mirror("mirror 2", copies={"c": Copy(scene.register(), "mirror 1")})
+    scene.written()
+
+    scene.settle()
+    assert scene.written() == ["WriteCopy"]
+    assert scene.world.mirror.copies["c"] == Copy(scene.register(), "mirror 2")
+    assert scene.world.carry_out(ReadRegister("c")) == scene.register()
+
+
+def test_a_region_that_goes_away_in_the_middle_is_pending() -> None:
+    scene = Scene("a", "b")
+    run = scene.begin()
+    run.run_to(RecordLayouts, scene.carry_out)
+    scene.world.away = {"b"}
+    outcome = run.finish(scene.carry_out)
+
+    assert outcome.pending == ("b",)
+    assert scene.item("a").opening is None
+    assert scene.world.carry_out(ReadItem("b", "c")) is Absent.AWAY
+    assert RaiseItem not in {type(write) for write in scene.writes}

@@ -3,20 +3,34 @@
 import re
 
 import pytest
-from coordinate.model import Item, Next, Refused, Register
-from coordinate.refusals import lost, lost_register, newer, nothing_deployed, superseded
+from coordinate.model import Item, Refused
+from coordinate.refusals import (
+    NOTHING_CHANGED,
+    ahead,
+    lost_home,
+    lost_register,
+    no_region,
+    nothing_deployed,
+    outdated,
+    superseded,
+    unknown_floors,
+    used_up,
+)
 
-REGISTER = Register("orders", 3, ("eu-west-1",), 500, "x", opened=True)
-DECIDED = Register("orders", 3, ("eu-west-1",), 500, "x", opened=True, next=Next(("us-east-1",)))
-ITEM = Item(10, 3, 99, 2)
+from tests.lambda_.coordinate.made_up import NOW, register
 
 ALL = [
-    lost(REGISTER, "eu-west-1", None),
-    lost(DECIDED, "eu-west-1", ITEM),
-    newer(REGISTER, "eu-west-1", Item(10, 3, 99, 4)),
+    lost_home("layouts 2", {"orders": "a copy of its register, of epoch 3"}),
     lost_register("orders", ["eu-west-1"]),
+    lost_register("orders", []),
+    ahead(register("us-east-1"), "eu-west-1", Item(10, 3, 99, 4)),
+    used_up("orders", ["eu-west-1"]),
     superseded(["eu-west-1"]),
+    superseded([]),
+    outdated(NOW, NOW + 86_400),
     nothing_deployed("orders"),
+    unknown_floors(["orders"]),
+    no_region("orders", ["eu-west-1"]),
 ]
 
 
@@ -25,26 +39,44 @@ def test_no_message_needs_a_command_that_some_readers_do_not_have(refusal: Refus
     assert not re.search(r"pulumi|python|make ", str(refusal))
 
 
-def test_a_lost_table_names_the_setting_and_the_least_floor() -> None:
-    message = str(lost(REGISTER, "eu-west-1", None))
-
-    assert message.startswith("orders: eu-west-1 has no item of this counter, but the layout is in epoch 3")
-    assert "at least 501, as `floors: {orders: <integer>}` in the stack's settings, and deploy again" in message
+@pytest.mark.parametrize("refusal", ALL, ids=str)
+def test_every_message_says_what_to_do(refusal: Refused) -> None:
+    assert re.search(r"[Dd]eploy (again|the stack)|add it to counters", str(refusal))
 
 
-def test_an_outdated_item_is_named_by_its_epoch() -> None:
-    assert "eu-west-1 has an item of epoch 2 of this counter" in str(lost(REGISTER, "eu-west-1", ITEM))
-
-
-def test_a_change_that_has_begun_is_said_to_wait() -> None:
-    waits = "A change of layout has begun and waits for this: fenced regions stop after 10,000 more integers."
-
-    assert waits in str(lost(DECIDED, "eu-west-1", None))
-    assert waits not in str(lost(REGISTER, "eu-west-1", None))
-
-
-def test_items_without_a_register_say_that_the_home_region_may_have_changed() -> None:
+def test_a_lost_register_names_the_setting_and_the_regions() -> None:
     message = str(lost_register("orders", ["eu-west-1", "us-east-1"]))
 
-    assert message.startswith("orders: eu-west-1, us-east-1 already have an item")
-    assert "a changed `aws:region`: the home region can't be moved; set it back" in message
+    assert message.startswith("orders: eu-west-1, us-east-1 already have an item of this counter, but")
+    assert "`floors: {orders: <integer>}` in the stack's settings, and deploy again" in message
+
+
+def test_an_item_that_is_ahead_names_the_least_floor() -> None:
+    standing = register("us-east-1", epoch=3, base=501)
+
+    assert "eu-west-1 has an item of epoch 4, but the register is in epoch 3" in str(
+        ahead(standing, "eu-west-1", Item(10, 3, 99, 4))
+    )
+    assert "at least 502, as `floors: {c: <integer>}`" in str(ahead(standing, "eu-west-1", Item(10, 3, 99, 4)))
+    assert "at least 901, as" in str(ahead(standing, "eu-west-1", Item(900, 3, 999, 4)))
+
+
+def test_a_lost_layouts_table_says_what_is_left_and_that_the_home_region_may_have_changed() -> None:
+    evidence = {f"c{n:02}": "a copy" for n in range(20)}
+    message = str(lost_home("layouts 2", evidence))
+
+    assert "If `aws:region` was changed, set it back." in message
+    assert '`floors: {"*": <integer>}`' in message
+    assert message.count("\n") == 10, "no more than ten"
+    assert message.endswith("c09: a copy")
+
+
+def test_times_are_told_as_dates() -> None:
+    assert "asked for at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now" in str(
+        outdated(NOW, NOW + 86_400)
+    )
+
+
+def test_what_is_refused_before_it_is_accepted_says_that_nothing_was_changed() -> None:
+    for refusal in (lost_home("layouts 2"), outdated(NOW, NOW), unknown_floors(["orders"])):
+        assert NOTHING_CHANGED in str(refusal)

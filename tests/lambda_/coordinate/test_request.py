@@ -4,67 +4,121 @@ from typing import Any
 
 import pytest
 from coordinate.model import Refused
-from coordinate.request import Request, request_of
+from coordinate.request import Create, Watch, request_of
 
-DEPLOYMENT = {"regions": ["us-east-1", "eu-west-1"], "counters": ["integers", "orders", "integers"]}
+from integers.lattice import MAX_REGIONS
+from tests.lambda_.coordinate.made_up import NOW, wish, wish_document
 
-
-def test_a_deployment_asks_for_regions_counters_and_floors() -> None:
-    event = {**DEPLOYMENT, "floors": {"orders": 5}, "tables": {"us-east-1": "x"}, "tf": {"action": "create"}}
-
-    assert request_of(event) == Request(("integers", "orders"), ("us-east-1", "eu-west-1"), {"orders": 5})
+WISH = wish_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+DEPLOYMENT = {"wish": WISH, "follows": 3, "asked": NOW}
 
 
-def test_an_operator_asks_for_counters_only() -> None:
-    assert request_of({"create": ["invoices"]}) == Request(("invoices",))
+def refusal(event: dict[str, Any]) -> str:
+    with pytest.raises(Refused) as refused:
+        request_of(event)
+    return str(refused.value)
+
+
+def test_a_deployment_says_what_it_wishes_what_it_follows_and_when_it_was_asked_for() -> None:
+    found = request_of(DEPLOYMENT)
+
+    expected = wish("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+    assert not isinstance(found, Create | Watch)
+    assert (found.wish, found.follows, found.asked) == (expected, 3, NOW)
+
+
+def test_the_same_wish_has_the_same_text_whatever_the_order_of_its_keys() -> None:
+    turned = {**DEPLOYMENT, "wish": dict(reversed(WISH.items()))}
+
+    assert request_of(turned) == request_of(DEPLOYMENT)
+
+
+def test_the_schedule_and_an_operator_ask_in_one_word() -> None:
+    assert request_of({"watch": True}) == Watch()
+    assert request_of({"create": ["invoices", "orders", "invoices"]}) == Create(("invoices", "orders"))
 
 
 @pytest.mark.parametrize(
     ("event", "message"),
     [
         ({"creat": ["x"]}, "creat: there is no such key; did you mean create?"),
-        ({"creates": ["x"]}, "creates: there is no such key; did you mean create?"),
-        ({**DEPLOYMENT, "floor": {"orders": 5}}, "floor: there is no such key; did you mean floors?"),
-        ({"region": ["us-east-1"], "counters": ["x"]}, "region: there is no such key; did you mean regions?"),
-        ({"regions": ["us-east-1"], "counter": ["x"]}, "counter: there is no such key; did you mean counters?"),
+        ({"watched": True}, "watched: there is no such key; did you mean watch?"),
+        ({**DEPLOYMENT, "follow": 5}, "follow: there is no such key; did you mean follows?"),
+        ({**DEPLOYMENT, "wish": {**WISH, "floor": {}}}, "wish.floor: there is no such key; did you mean floors?"),
+        ({**DEPLOYMENT, "wish": {**WISH, "region": []}}, "wish.region: there is no such key; did you mean regions?"),
     ],
 )
 def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any], message: str) -> None:
-    with pytest.raises(Refused) as refused:
-        request_of(event)
-    assert str(refused.value) == message
+    assert refusal(event) == message
 
 
-@pytest.mark.parametrize("event", [{}, {"counters": ["x"]}, {"anything": 1}])
-def test_the_refusal_of_an_event_that_asks_for_nothing_shows_both_forms(event: dict[str, Any]) -> None:
-    with pytest.raises(Refused, match=r'send \{"create": \["invoices"\]\}.* sends \{"regions"'):
-        request_of(event)
+@pytest.mark.parametrize(
+    ("event", "has"),
+    [
+        ({}, "neither wish nor watch nor create"),
+        ({"anything": 1}, "neither wish nor watch nor create"),
+        ({"create": ["x"], "watch": True}, "watch and create"),
+        ({**DEPLOYMENT, "create": ["x"]}, "wish and create"),
+    ],
+)
+def test_an_event_that_asks_for_nothing_or_too_much_is_shown_what_to_send(event: dict[str, Any], has: str) -> None:
+    message = refusal(event)
+
+    assert message.startswith(f"the event has {has}; it must have one of them.")
+    assert '{"create": ["invoices"]}' in message
+    assert '{"watch": true}' in message
 
 
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        (
-            {"create": ["x"], "floors": {"x": 77}},
-            "create: only a deployment can send floors.",
-        ),
-        (
-            {"create": ["x"], "regions": ["a"]},
-            "create: only a deployment can send regions.",
-        ),
         ({"create": []}, "create: [] is not a list of names."),
         ({"create": "x"}, "create: 'x' is not a list of names."),
         ({"create": ["Bad"]}, "create: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
-        ({"regions": ["a", "a"]}, "regions: ['a', 'a'] is not a list of 1 to 64 different regions."),
-        ({"regions": ["a"]}, "counters: None is not a list of names."),
-        ({**DEPLOYMENT, "floors": [5]}, "floors: [5] is not an object of counters and integers."),
-        (
-            {**DEPLOYMENT, "floors": {"orders": 0}},
-            "floors: orders: 0 is not an integer from 1 to 4503599627370496 (2^52).",
-        ),
+        ({"create": ["/lease"]}, "create: '/lease' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ({"watch": "yes"}, "watch: 'yes' is not true."),
+        ({**DEPLOYMENT, "wish": ["us-east-1"]}, "wish: ['us-east-1'] is not an object."),
+        ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 on."),
+        ({"wish": WISH, "follows": 0}, "asked: None is not an integer from 0 on."),
+        ({**DEPLOYMENT, "asked": "now"}, "asked: 'now' is not an integer from 0 on."),
     ],
 )
 def test_what_is_wrong_is_named(event: dict[str, Any], message: str) -> None:
-    with pytest.raises(Refused) as refused:
-        request_of(event)
-    assert str(refused.value) == message
+    assert refusal(event) == message
+
+
+FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("regions", [], "regions: [] is not a list of names."),
+        ("regions", ["a", "a"], "regions: ['a', 'a'] is not a list of 1 to 64 different regions."),
+        ("leaving", ["eu-west-1"], "leaving: eu-west-1 can't be in regions too."),
+        ("leaving", "us-west-2", "leaving: 'us-west-2' is not a list of names."),
+        ("counters", ["Bad"], "counters: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ("floors", [5], "floors: [5] is not an object of counters and integers."),
+        *[("floors", {"orders": floor}, f"floors: orders: {floor!r} {FLOOR}") for floor in (0, -1, 1.5, "5", True)],
+        ("floors", {"*": 2**53}, f"floors: *: {2**53} {FLOOR}"),
+        ("window", 0, "window: 0 is not an integer from 1 on."),
+        ("headroom", True, "headroom: True is not an integer from 1 on."),
+        ("watchMinutes", 0.5, "watchMinutes: 0.5 is not an integer from 1 on."),
+    ],
+)
+def test_what_is_wrong_in_a_wish_is_named(key: str, value: object, message: str) -> None:
+    assert refusal({**DEPLOYMENT, "wish": {**WISH, key: value}}) == message
+
+
+@pytest.mark.parametrize("key", sorted(WISH))
+def test_a_wish_says_everything(key: str) -> None:
+    message = refusal({**DEPLOYMENT, "wish": {name: value for name, value in WISH.items() if name != key}})
+
+    assert message == f"wish: there is no {key}."
+
+
+def test_there_are_no_more_regions_than_a_layout_can_have() -> None:
+    names = [f"r{n}" for n in range(MAX_REGIONS + 1)]
+
+    assert "is not a list of 1 to 64 different regions" in refusal({**DEPLOYMENT, "wish": {**WISH, "regions": names}})
+    request_of({**DEPLOYMENT, "wish": {**WISH, "regions": names[1:]}})

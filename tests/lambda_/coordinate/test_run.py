@@ -1,27 +1,31 @@
 """Many counters at once: refusals, the time limit, and calls at the same time."""
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from coordinate.model import Refused, Register
+from coordinate.model import Refused
 from coordinate.operations import Operation, ReadItem, ReadRegister
-from coordinate.run import CALLS, COUNTERS, settle_all
+from coordinate.protocol import Outcome
+from coordinate.run import CALLS, COUNTERS, drive, settle_all
 
-Settling = Generator[Sequence[Operation], Sequence[Any], Register]
+from tests.lambda_.coordinate.made_up import register
+
+Settling = Generator[Sequence[Operation], Sequence[Any], Outcome]
 SECONDS = 20
 
 
-def register(counter: str) -> Register:
-    return Register(counter, 1, ("a",), 1, "token", opened=True)
+def outcome(counter: str) -> Outcome:
+    return Outcome(replace(register("a"), counter=counter), ())
 
 
 def settling(counter: str, batches: int = 1) -> Settling:
     """Read the register so many times."""
     for _ in range(batches):
         assert (yield [ReadRegister(counter)]) == [f"answer for {counter}"]
-    return register(counter)
+    return outcome(counter)
 
 
 def refused(counter: str) -> Settling:
@@ -44,22 +48,22 @@ def allowed(times: int) -> Callable[[], bool]:
     return lambda: next(left, False)
 
 
-def test_registers_are_returned_in_the_order_of_the_counters() -> None:
+def test_outcomes_are_returned_in_the_order_of_the_counters() -> None:
     names = [f"c{number}" for number in range(3 * COUNTERS)]
     settlings = [settling(name, batches=1 + number % 3) for number, name in enumerate(names)]
 
-    registers, refusals, all_begun = settle_all(settlings, answer, always)
+    outcomes, refusals, all_begun = settle_all(settlings, answer, always)
 
-    assert [found.counter for found in registers] == names
+    assert [found.register.counter for found in outcomes] == names
     assert (refusals, all_begun) == ([], True)
 
 
 def test_a_counter_that_is_refused_does_not_keep_others() -> None:
     settlings = [settling("a"), refused("b"), settling("c"), refused("d")]
 
-    registers, refusals, all_begun = settle_all(settlings, answer, always)
+    outcomes, refusals, all_begun = settle_all(settlings, answer, always)
 
-    assert [found.counter for found in registers] == ["a", "c"]
+    assert [found.register.counter for found in outcomes] == ["a", "c"]
     assert [str(refusal) for refusal in refusals] == ["b is refused", "d is refused"]
     assert all_begun
 
@@ -71,9 +75,9 @@ def test_a_call_that_is_refused_refuses_its_counter_only() -> None:
         return answer(operation)
 
     stopped = settling("b")
-    registers, refusals, _ = settle_all([settling("a"), stopped, settling("c")], unreachable, always)
+    outcomes, refusals, _ = settle_all([settling("a"), stopped, settling("c")], unreachable, always)
 
-    assert [found.counter for found in registers] == ["a", "c"]
+    assert [found.register.counter for found in outcomes] == ["a", "c"]
     assert [str(refusal) for refusal in refusals] == ["can't be reached"]
     assert stopped.gi_frame is None, "it is closed"  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -86,10 +90,12 @@ def test_no_counter_is_begun_once_time_is_short_and_those_begun_are_finished() -
         return answer(operation)
 
     settlings = [settling(f"c{number}", batches=3) for number in range(100)]
-    registers, refusals, all_begun = settle_all(settlings, recorded, allowed(7))
+    outcomes, refusals, all_begun = settle_all(settlings, recorded, allowed(7))
 
-    assert len(registers) == 7
-    assert {call.counter for call in calls if isinstance(call, ReadRegister)} == {r.counter for r in registers}
+    assert len(outcomes) == 7
+    assert {call.counter for call in calls if isinstance(call, ReadRegister)} == {
+        found.register.counter for found in outcomes
+    }
     assert (refusals, all_begun) == ([], False)
 
 
@@ -114,9 +120,9 @@ def test_an_unexpected_exception_surfaces() -> None:
 def test_an_empty_batch_is_answered_with_nothing() -> None:
     def empty() -> Settling:
         assert (yield []) == []
-        return register("a")
+        return outcome("a")
 
-    assert settle_all([empty()], answer, always) == ([register("a")], [], True)
+    assert settle_all([empty()], answer, always) == ([outcome("a")], [], True)
 
 
 def test_the_calls_of_a_batch_happen_at_the_same_time_and_are_answered_in_order() -> None:
@@ -130,9 +136,9 @@ def test_the_calls_of_a_batch_happen_at_the_same_time_and_are_answered_in_order(
 
     def batch() -> Settling:
         assert (yield [ReadItem(region, "a") for region in regions]) == regions
-        return register("a")
+        return outcome("a")
 
-    assert settle_all([batch()], wait, always)[0] == [register("a")]
+    assert settle_all([batch()], wait, always)[0] == [outcome("a")]
 
 
 def test_the_calls_of_all_counters_happen_at_the_same_time() -> None:
@@ -142,9 +148,9 @@ def test_the_calls_of_all_counters_happen_at_the_same_time() -> None:
         together.wait(SECONDS)
         return answer(operation)
 
-    registers, _, _ = settle_all([settling(f"c{number}") for number in range(COUNTERS)], wait, always)
+    outcomes, _, _ = settle_all([settling(f"c{number}") for number in range(COUNTERS)], wait, always)
 
-    assert len(registers) == COUNTERS <= CALLS
+    assert len(outcomes) == COUNTERS <= CALLS
 
 
 def test_a_slow_counter_does_not_hold_up_others() -> None:
@@ -163,3 +169,22 @@ def test_a_slow_counter_does_not_hold_up_others() -> None:
 
     settlings = [settling("slow"), *(settling(f"c{number}") for number in range(others))]
     assert len(settle_all(settlings, slow, always)[0]) == others + 1
+
+
+def test_one_generator_is_driven_to_its_end() -> None:
+    def reading() -> Generator[Sequence[Operation], Sequence[Any], str]:
+        found = yield [ReadRegister("a"), ReadRegister("b")]
+        (last,) = yield [ReadRegister("c")]
+        return ", ".join([*found, last])
+
+    assert drive(reading(), answer) == "answer for a, answer for b, answer for c"
+
+
+def test_a_generator_is_closed_if_a_call_is_refused() -> None:
+    def unreachable(_: Operation) -> str:
+        raise Refused("can't be reached")
+
+    stopped = settling("a")
+    with pytest.raises(Refused, match="can't be reached"):
+        drive(stopped, unreachable)
+    assert stopped.gi_frame is None, "it is closed"  # pyright: ignore[reportAttributeAccessIssue]

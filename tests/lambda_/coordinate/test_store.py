@@ -1,18 +1,36 @@
-"""Errors of a write that meets a transaction in progress: they are transient, and the deployment continues."""
+"""Operations on DynamoDB: what identifies a table, scans of many pages, and errors of writes that meet others."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
-from coordinate.model import Register
-from coordinate.operations import CreateRegister, ReadStanding, ReplaceRegister
+from coordinate.model import Absent, Copy, Item, Refused
+from coordinate.operations import (
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeTable,
+    FenceItem,
+    ReadItem,
+    ReadRecord,
+    ScanItems,
+    ScanRegisters,
+    WriteCopy,
+    WriteRecord,
+    WriteRegister,
+)
 from coordinate.store import Store
 
+from tests.lambda_.coordinate.made_up import record, register
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME, deploy, register
+from tests.lambda_.laying_out import HOME, delete_item, put_item
+from tests.lambda_.laying_out import register as stored_register
+from tests.lambda_.losing import delete, recreate
 
-REGIONS = ("us-east-1", "eu-west-1")
+EU = "eu-west-1"
+RECORD = record(HOME, EU)
+REGISTER = replace(register(HOME, EU), counter="integers")
 
 
 class Body:
@@ -23,20 +41,25 @@ class Body:
         yield self._text
 
 
-def answer_once(store: Store, operation: str, document: dict[str, Any]) -> list[str]:
-    """Answer the next such call with this error instead of sending it. Return what was answered."""
-    answered: list[str] = []
+def answered_by(
+    store: Store, region: str, operation: str, document: dict[str, Any], status: int = 400, times: int = 1
+) -> list[None]:
+    """Answer the next such calls with this document instead of sending them. Return a list of the calls answered."""
+    answered: list[None] = []
 
     def answer(request: Any, **_: Any) -> AWSResponse | None:
-        if answered:
+        if len(answered) >= times:
             return None
-        answered.append(document["__type"])
+        answered.append(None)
         headers = {"Content-Type": "application/x-amz-json-1.0"}
-        return AWSResponse(request.url, 400, headers, Body(document))  # pyright: ignore[reportArgumentType]
+        return AWSResponse(request.url, status, headers, Body(document))  # pyright: ignore[reportArgumentType]
 
-    events: Any = store._client(HOME).meta.events
-    events.register(f"before-send.dynamodb.{operation}", answer)
+    events(store, region).register(f"before-send.dynamodb.{operation}", answer)
     return answered
+
+
+def events(store: Store, region: str) -> Any:
+    return store._clients.of(region).meta.events
 
 
 def error(code: str, **more: Any) -> dict[str, Any]:
@@ -45,43 +68,118 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def store(stack: Stack) -> Store:
-    return Store(HOME, stack.layouts, stack.counters)
+    return Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
 
-def test_a_deployment_records_its_regions_though_a_creation_is_in_progress(store: Store) -> None:
-    answered = answer_once(store, "PutItem", error("TransactionConflictException"))
+def test_every_table_has_an_id_of_its_own_and_a_recreated_one_another(stack: Stack, store: Store) -> None:
+    described = [DescribeLayouts(), DescribeMirror(), DescribeTable(HOME), DescribeTable(EU)]
+    before = [store.carry_out(operation) for operation in described]
+    assert [store.carry_out(operation) for operation in described] == before
+    assert len({*before}) == 4
 
-    store.stand(REGIONS)
-
-    assert answered
-    assert store.carry_out(ReadStanding()) == REGIONS
-
-
-def test_a_register_that_another_is_writing_is_not_replaced(stack: Stack, store: Store) -> None:
-    deploy(*REGIONS)
-    old = register(stack)
-    assert old is not None
-    answer_once(store, "PutItem", error("TransactionConflictException"))
-
-    assert store.carry_out(ReplaceRegister(old, old)) is False
-    assert store.carry_out(ReplaceRegister(old, old)) is True
+    recreate(stack, EU, stack.counters)
+    recreate(stack, HOME, stack.layouts)
+    after = [store.carry_out(operation) for operation in described]
+    assert [new == old for new, old in zip(after, before, strict=True)] == [False, True, True, False]
 
 
-@pytest.mark.parametrize(("code", "held"), [("TransactionConflict", False), ("ConditionalCheckFailed", False)])
-def test_a_transaction_that_lost_is_no_error(store: Store, code: str, held: bool) -> None:
-    store.stand(REGIONS)
-    reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
-    answer_once(store, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
-    fresh = CreateRegister(Register("integers", 1, REGIONS, 1, "token"))
+def test_where_a_table_has_no_id_its_creation_tells_it_from_others(store: Store) -> None:
+    described = {"Table": {"TableName": "t", "CreationDateTime": 1_795_000_000.25}}
+    answered_by(store, EU, "DescribeTable", described, 200)
 
-    assert store.carry_out(fresh) is held
+    assert store.carry_out(DescribeTable(EU)) == "1795000000.25"
+
+
+def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
+    delete(stack, EU, stack.counters)
+
+    assert [store.carry_out(o) for o in (DescribeTable(EU), ReadItem(EU, "c"), ScanItems(EU))] == [Absent.GONE] * 3
+    delete(stack, HOME, stack.layouts)
+    with pytest.raises(Refused, match="us-east-1: the home region's tables can't be used"):
+        store.carry_out(DescribeLayouts())
+
+
+def test_a_scan_reads_all_pages(stack: Stack, store: Store) -> None:
+    names = [f"c{n}" for n in range(7)]
+    for name in names:
+        put_item(stack, EU, Item(1, 2, 3, 4), name)
+    pages: list[None] = []
+
+    def limit(params: dict[str, Any], **_: Any) -> None:
+        params["Limit"] = 2
+        pages.append(None)
+
+    events(store, EU).register("provide-client-params.dynamodb.Scan", limit)
+
+    assert store.carry_out(ScanItems(EU)) == dict.fromkeys(names, Item(1, 2, 3, 4))
+    assert len(pages) >= 4
+
+
+def test_a_register_is_written_only_under_the_record_that_asked_for_it(stack: Stack, store: Store) -> None:
+    fresh = WriteRegister(None, REGISTER, RECORD)
+    assert store.carry_out(fresh) is False
+    assert store.carry_out(WriteRecord(None, RECORD))
+    for other in (replace(RECORD, number=2), replace(RECORD, home="layouts 2")):
+        assert store.carry_out(replace(fresh, record=other)) is False
+    assert stored_register(stack) is None
+
     assert store.carry_out(fresh) is True
+    assert store.carry_out(fresh) is False
+    assert stored_register(stack) == REGISTER
+
+
+@pytest.mark.parametrize("field", ["home", "epoch", "ids", "base", "limit", "window", "granted", "regions"])
+def test_a_register_that_differs_in_anything_is_not_replaced(store: Store, field: str) -> None:
+    others: dict[str, Any] = {"home": "layouts 2", "ids": (None, "x"), "regions": ("a", "b")}
+    other = replace(REGISTER, **{field: others.get(field, 7)})
+    store.carry_out(WriteRecord(None, RECORD))
+    store.carry_out(WriteRegister(None, REGISTER, RECORD))
+
+    assert store.carry_out(WriteRegister(other, REGISTER, RECORD)) is False
+    assert store.carry_out(WriteRegister(REGISTER, other, RECORD)) is True
+
+
+def test_a_transaction_that_lost_a_race_is_no_error(store: Store) -> None:
+    store.carry_out(WriteRecord(None, RECORD))
+    for code in ("TransactionConflict", "ConditionalCheckFailed"):
+        reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
+        answered_by(
+            store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
+        )
+        assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is False
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])
 def test_a_transaction_that_was_throttled_is_retried(store: Store, code: str) -> None:
-    store.stand(REGIONS)
+    store.carry_out(WriteRecord(None, RECORD))
     reasons = [{"Code": code, "Message": "busy"}, {"Code": "None"}]
-    answer_once(store, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons))
+    answered = answered_by(
+        store, HOME, "TransactWriteItems", error("TransactionCanceledException", CancellationReasons=reasons)
+    )
 
-    assert store.carry_out(CreateRegister(Register("integers", 1, REGIONS, 1, "token"))) is True
+    assert store.carry_out(WriteRegister(None, REGISTER, RECORD)) is True
+    assert answered
+
+
+def test_a_write_that_meets_a_transaction_is_one_that_lost(store: Store) -> None:
+    answered_by(store, HOME, "PutItem", error("TransactionConflictException"))
+
+    assert store.carry_out(WriteRecord(None, RECORD)) is False
+    assert store.carry_out(ReadRecord()) is None
+    assert store.carry_out(WriteRecord(None, RECORD)) is True
+    assert store.carry_out(WriteCopy(None, Copy(REGISTER, "mirror 1"))) is True
+
+
+def test_a_throttled_region_is_away_for_the_run_and_the_home_region_is_asked_again(stack: Stack, store: Store) -> None:
+    put_item(stack, EU, Item(1, 2, 9, 1))
+    answered = answered_by(store, EU, "UpdateItem", error("ThrottlingException"), times=100)
+
+    assert store.carry_out(FenceItem(EU, "integers", 1, 5)) is Absent.AWAY
+    assert store.carry_out(ReadItem(EU, "integers")) is Absent.AWAY, "it isn't asked again"
+    assert len(answered) == 3, "botocore's attempts"
+    again = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    assert again.carry_out(ReadItem(EU, "integers")) == Item(1, 2, 9, 1), "another run asks"
+    delete_item(stack, EU)
+    assert again.carry_out(FenceItem(EU, "integers", 1, 5)) is False
+    assert store.carry_out(ScanRegisters()) == {}

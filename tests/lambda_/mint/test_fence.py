@@ -5,6 +5,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import mint.table as mint_table
 import pytest
 from aws import deadline
 from coordinate.model import Item
@@ -14,6 +15,8 @@ from mint.table import CeilingReached
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import put_item
+
+FENCED = CeilingReached(mint_table.Item(10, 3, 10, 1, fenced=True, attributes={}))
 
 
 def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,14 +40,14 @@ def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypa
 def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("mint.fence.time.sleep", waits.append)
-    results = iter([CeilingReached(fenced=True)] * 5)
+    results = iter([FENCED] * 5)
 
     def mint() -> int:
         if error := next(results, None):
             raise error
         return 7
 
-    assert wait_out_fence(mint) == 7
+    assert wait_out_fence(mint, FENCED) == 7
     assert len(waits) == 6
     assert all(0 <= wait <= fence.MAX_PAUSE for wait in waits)
 
@@ -55,10 +58,10 @@ def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.Monkey
 
     def mint() -> int:
         calls.append(None)
-        raise CeilingReached(fenced=False)
+        raise CeilingReached(mint_table.Item(10, 3, 10, 1, fenced=False, attributes={}))
 
     with pytest.raises(CeilingReached):
-        wait_out_fence(mint)
+        wait_out_fence(mint, FENCED)
     assert len(calls) == 1
 
 
@@ -66,5 +69,5 @@ def test_it_does_not_outlast_the_invocation(credentials: None) -> None:
     deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
 
     with pytest.raises(CeilingReached) as reached:
-        wait_out_fence(lambda: pytest.fail("there is no time to mint"))
-    assert reached.value.fenced
+        wait_out_fence(lambda: pytest.fail("there is no time to mint"), FENCED)
+    assert reached.value.item.fenced

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.http.request import method_of
-from mint.table import Block, CounterTable, UnknownCounter
+from mint.table import Block, CounterTable, Item, UnknownCounter
 
+from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy, item
+from tests.lambda_.laying_out import deploy
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
 
@@ -56,19 +57,17 @@ class Table:
     def mint_block(self, _: str, count: int) -> Block:
         return Block(1, 3, count)
 
-    def check(self, _: str) -> None:
-        return None
-
     def layouts(self, _: str) -> tuple[Layout, ...]:
         return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
 
-    def exists(self, counter: str) -> bool:
-        return counter == "integers"
+    def find(self, counter: str) -> Item | None:
+        return Item(2000, 3, MAX_INTEGER, 1, fenced=False, attributes={}) if counter == "integers" else None
 
-    def numbers(self, counter: str) -> dict[str, int]:
-        if counter != "integers":
+    def item(self, counter: str) -> Item:
+        item = self.find(counter)
+        if item is None:
             raise UnknownCounter
-        return {"issued": 2000, "epoch": 1}
+        return item
 
 
 class Receipts:
@@ -137,18 +136,6 @@ def test_an_unexpected_error_is_logged_and_not_shown(
     assert "request-1" in caplog.text
     assert "Traceback" in caplog.text
     assert "the secret is 42" in caplog.text
-
-
-def test_health_says_whether_the_table_responds_and_mints_nothing(ask: Ask, stack: Stack) -> None:
-    deploy()
-    before = item(stack, "us-east-1")
-
-    assert ask("GET", "/-/health")["document"] == {"status": "ok", "region": "us-east-1"}
-    assert ask("POST", "/-/health")["statusCode"] == 405
-    assert item(stack, "us-east-1") == before
-
-    stack.aws.client("dynamodb", "us-east-1").delete_table(TableName=stack.counters)
-    assert ask("GET", "/-/health")["statusCode"] == 503
 
 
 @pytest.mark.parametrize("path", ["/-/health", "/integers/1", "/integers/0"])

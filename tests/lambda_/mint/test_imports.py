@@ -24,11 +24,13 @@ LATER = {
     "integers.lattice",
     "integers.records",
     "mint.fence",
+    "mint.health",
     "mint.http.accept",
     "mint.http.page",
     "mint.leases",
     "mint.owner",
     "mint.receipts",
+    "mint.refusals",
 }
 FOLDERS = ("integers", "lambda/aws", "lambda/mint")
 

@@ -12,6 +12,7 @@ import mint.runtime
 import pytest
 from coordinate.model import Item
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
+from mint.seen import Seen
 from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
 
 from local.paths import ROOT
@@ -136,6 +137,8 @@ def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
 
 def test_a_function_keeps_no_more_than_so_many() -> None:
     class Table:
+        seen = Seen()
+
         def mint(self, _: str) -> Block:
             return Block(1, 1, 1)
 
@@ -161,7 +164,7 @@ def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Stack) ->
             try:
                 minted.append(leases.mint("integers").first)
             except CeilingReached as reached:
-                if not reached.fenced:
+                if not reached.item.fenced:
                     raise
         return minted
 

@@ -1,10 +1,9 @@
 """The integers that a caller of a region's URL gets."""
 
 import pytest
-from coordinate.model import Item
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item, put_item
+from tests.lambda_.laying_out import delete_item, deploy, item
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -46,16 +45,6 @@ def test_a_lost_item_is_an_error_and_never_a_restart(ask: Ask, stack: Stack) -> 
 
     assert ask()["statusCode"] == 404
     assert item(stack, "us-east-1") is None
-
-
-def test_a_used_up_counter_is_an_error_that_no_retry_can_help(ask: Ask, stack: Stack) -> None:
-    put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1))
-
-    assert ask()["document"]["integer"] == 10
-    response = ask()
-    assert response["statusCode"] == 503
-    assert "Retry-After" not in response["headers"]
-    assert "used up" in response["document"]["detail"]
 
 
 def test_a_block_is_the_regions_next_integers(ask: Ask, stack: Stack) -> None:

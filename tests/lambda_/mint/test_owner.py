@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from coordinate.model import MAX_PAST
+from coordinate.model import MAX_PAST, Item
 from coordinate.operations import RecordLayouts
 from coordinate.store import Store, forgotten
 from hypothesis import given
 from hypothesis import strategies as st
 
 from integers.layouts import Layout
+from integers.records import layouts_attribute
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item
+from tests.lambda_.laying_out import delete_item, deploy, item, put_item
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -90,10 +91,10 @@ def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask
     deploy(*TWO)
     n = integer(ask, "eu-west-1")
     delete_item(stack, "eu-west-1")
-    deploy(*TWO, floors={"integers": 1_000_000})
+    base = deploy(*TWO)["counters"]["integers"]["base"]
 
     assert owner(ask, n, "eu-west-1")["minted"] is None
-    assert owner(ask, 1_000_000, "eu-west-1")["minted"] is False
+    assert owner(ask, base + 1, "eu-west-1")["minted"] is False
 
 
 def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: Stack, ask: Ask) -> None:
@@ -130,10 +131,60 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
     deploy(*TWO)
     deploy(*THREE)
-    store = Store(HOME, stack.layouts, stack.counters)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
     assert store.carry_out(RecordLayouts(HOME, "integers", (Layout(1, 1, TWO),))) is False
-    assert owner(ask, 10**9)["epoch"] == 2
+    assert owner(ask, 10**6)["epoch"] == 2
+
+
+def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: Ask) -> None:
+    """Above its fence, another layout may be in force, in which another region has minted the integer."""
+    deploy(*TWO)
+    known = raw_item(stack, "eu-west-1", "integers/layouts")
+    deploy(*TWO[::-1])
+    n = integer(ask, HOME)
+    assert n % 2 == 0, "in the first layout, it was one of eu-west-1"
+    stack.aws.client("dynamodb", "eu-west-1").put_item(TableName=stack.counters, Item=known)
+    put_item(stack, "eu-west-1", Item(issued=2, stride=2, ceiling=20_002, epoch=1, fenced=True))
+
+    assert owner(ask, n)["minted"] is True
+    for beyond in (n, 3):
+        response = ask("GET", f"/integers/{beyond}", "eu-west-1")
+        assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
+        assert "layout" in response["document"]["detail"]
+    assert owner(ask, 2, "eu-west-1")["minted"] is True
+    assert owner(ask, 1, "eu-west-1")["ask"] == HOME
+
+
+def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: Ask) -> None:
+    """A region that was away is bounded by its ceiling. Above it, later epochs may begin of which it hears nothing."""
+    deploy(*TWO)
+    put_item(stack, HOME, Item(issued=5, stride=2, ceiling=2001, epoch=1))
+
+    assert owner(ask, 2001)["minted"] is False
+    assert owner(ask, 2000)["ask"] == "eu-west-1"
+    response = ask("GET", "/integers/2002")
+    assert (response["statusCode"], "Retry-After" in response["headers"]) == (503, True)
+    assert "up to 2001" in response["document"]["detail"]
+
+
+def test_a_region_in_a_past_epoch_is_right_about_all_that_it_says(stack: Stack, ask: Ask) -> None:
+    """It was away, so the next base lies above its ceiling. It may have been told of the layout before its item is."""
+    deploy(*TWO)
+    put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
+    base = 201
+    layouts = [Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))]
+    told = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "layouts": layouts_attribute(layouts)}
+    for region in TWO:
+        stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=told)
+    put_item(stack, HOME, Item(issued=base + 2, stride=2, ceiling=401, epoch=2))
+
+    for n in (*range(1, 8), 199, 200):
+        here, there = owner(ask, n, HOME), owner(ask, n, "eu-west-1")
+        assert (here["region"], here["epoch"]) == (there["region"], there["epoch"])
+    assert (owner(ask, 4, "eu-west-1")["minted"], owner(ask, 6, "eu-west-1")["minted"]) == (True, False)
+    assert ask("GET", f"/integers/{base}", "eu-west-1")["statusCode"] == 503
+    assert owner(ask, base, HOME)["minted"] is True
 
 
 def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) -> None:

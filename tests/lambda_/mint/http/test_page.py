@@ -38,6 +38,7 @@ def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
             {"epoch": 2, "base": base, "regions": ["us-east-1", "eu-west-1"]},
         ],
         "exists": True,
+        "instead": [],
         "open": False,
     }
 
@@ -66,7 +67,7 @@ def test_the_pages_policy_allows_only_its_own_scripts_and_styles(ask: Ask, stack
 
 
 def test_no_data_can_end_the_script() -> None:
-    body = page("</script><script>alert(1)", "eu-west-1", [], exists=False, open_counters=False)["body"]
+    body = page("</script><script>alert(1)", "eu-west-1", [], None, open_counters=False)["body"]
 
     assert "</script><script>alert" not in body
     (data,) = re.findall(r'id="data">(.*?)</script>', body)

@@ -1,0 +1,82 @@
+"""Says in words what a deployment will change, for its preview."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .record import Record
+
+MOST = 10
+"""Counters that are named. There may be hundreds."""
+
+NO_RECORD = (
+    "there is no record of an earlier deployment; if someone has deleted the layouts table, use `pulumi up --refresh`"
+)
+
+NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch minutes"}
+
+
+def changes(wish: Mapping[str, Any], record: Record | None) -> str:
+    """Return what will change, in one line; empty if nothing will.
+
+    Args:
+        wish: what is asked for. A table that is created by this deployment has an empty label in it.
+        record: what the last deployment asked for; None if there is none.
+    """
+    return "; ".join(_changes(wish, record)) if record else NO_RECORD
+
+
+def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
+    before = record.wish
+    if not record.settled:
+        same = all(before.get(key) == wish[key] for key in wish)
+        again = "is carried on" if same else "is replaced by this one"
+        yield f"deployment {record.number} is not finished, and {again}"
+    yield from _epochs(wish, record)
+    regions = [*wish["regions"], *wish["leaving"]]
+    yield from _listed("joining", _without(wish["regions"], before["regions"]))
+    yield from _listed("leaving", _without(before["regions"], wish["regions"]))
+    yield from _listed("deleted", _without(before["leaving"], regions))
+    yield from _listed("new counters", _without(wish["counters"], [*before["counters"], *_reported(record)]))
+    kept = [counter for counter in before["counters"] if counter in _reported(record)]
+    yield from _listed("no longer in the settings, but still minting", _without(kept, wish["counters"]))
+    floors = {counter: n for counter, n in wish["floors"].items() if before["floors"].get(counter) != n}
+    yield from _listed("floors", [f"{counter} {n:,}" for counter, n in sorted(floors.items())])
+    for key, words in NUMBERS.items():
+        if before[key] != wish[key]:
+            yield f"{words}: {before[key]:,} → {wish[key]:,}"
+
+
+def _epochs(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
+    """Say which counters begin another epoch: all of them, if the regions differ or a table was lost."""
+    before = record.wish
+    stride = len(before["regions"])
+    lost = [region for region in before["regions"] if _is_lost(region, wish["tables"], before["tables"])]
+    if not lost and before["regions"] == wish["regions"]:
+        return
+    # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
+    gap = f"up to {stride * before['window']:,}" if lost else f"about {stride * wish['headroom']:,}"
+    counters = _reported(record)
+    for name in sorted(counters)[:MOST]:
+        epoch = counters[name]["epoch"]
+        yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
+    if len(counters) > MOST:
+        yield f"{len(counters) - MOST} more counters likewise"
+    yield from _listed("lost tables", lost)
+
+
+def _is_lost(region: str, tables: Mapping[str, str], before: Mapping[str, str]) -> bool:
+    """Return whether a region has another table than before. One that isn't wanted any more isn't missed."""
+    return region in tables and region in before and tables[region] != before[region]
+
+
+def _reported(record: Record) -> Mapping[str, Any]:
+    return record.report.get("counters", {})
+
+
+def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
+    return [value for value in values if value not in set(others)]
+
+
+def _listed(what: str, values: Sequence[str]) -> Iterator[str]:
+    if values:
+        yield f"{what}: {', '.join(values)}"

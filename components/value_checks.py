@@ -1,0 +1,104 @@
+"""Checks values by their type and range, and collects what is wrong."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, cast
+
+
+class ValueChecks:
+    """Checks a setting's value and returns it. Each error adds a line to `errors`."""
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        key: Callable[[str], str],
+        example: Callable[[str, object], str],
+        errors: Sequence[str],
+    ) -> None:
+        self._values = values
+        self._key = key
+        self._example = example
+        self.errors: list[str] = list(errors)
+
+    def one_of(self, name: str, allowed: tuple[str, ...], *, default: str) -> str:
+        """Return one of the allowed words."""
+        value = self.text(name, default=default)
+        if value not in allowed:
+            self.wrong(name, value, f"is none of {' or '.join(allowed)}")
+        return value
+
+    def text(self, name: str, *, default: str) -> str:
+        """Return a string."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, str):
+            self.wrong(name, value, "is not a string")
+        return default if value is None else str(value)
+
+    def integer(self, name: str, low: int, high: int, *, default: int, only: tuple[int, ...] = ()) -> int:
+        """Return an integer from `low` to `high`, or one of `only`."""
+        value = self._values.get(name)
+        if value is None:
+            return default
+        number = whole(value)
+        if number is None:
+            allowed = f"one of {', '.join(map(str, only))} is" if only else f"{low} to {high} are"
+            self.wrong(name, value, f"is not an integer; {allowed} allowed")
+            return default
+        if only and number not in only:
+            self.wrong(name, number, f"is not allowed; one of {', '.join(map(str, only))} is")
+        elif not low <= number <= high:
+            self.wrong(name, number, f"is out of range; {low} to {high} are allowed")
+        return number
+
+    def boolean(self, name: str, *, default: bool) -> bool:
+        """Return true or false."""
+        value = self._values.get(name)
+        if value is not None and not isinstance(value, bool):
+            self.wrong(name, value, "is neither true nor false")
+        return default if value is None else bool(value)
+
+    def strings(
+        self, name: str, default: tuple[str, ...] | None, example: Sequence[str], *, may_be_empty: bool = False
+    ) -> tuple[str, ...]:
+        """Return a list of strings, each of which may be listed once."""
+        value = self._values.get(name)
+        how = self._example(name, example)
+        if value is None and default is not None:
+            return default
+        if value is None:
+            self.errors.append(f"{self._key(name)}: not set; at least one is needed: {how}")
+            return ()
+        if not isinstance(value, list | tuple) or not all(isinstance(s, str) for s in cast("Sequence[Any]", value)):
+            self.wrong(name, cast("object", value), f"is not a list of strings: {how}")
+            return ()
+        if not value and not may_be_empty:
+            self.errors.append(f"{self._key(name)}: the list is empty; at least one is needed: {how}")
+        strings = tuple(cast("Sequence[str]", value))
+        for string in dict.fromkeys(strings):
+            if strings.count(string) > 1:
+                self.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
+        return strings
+
+    def wrong(self, name: str, value: object, allowed: str) -> None:
+        """Add that the value of a setting is wrong, with what is allowed."""
+        self.errors.append(f"{self._key(name)}: {value!r} {allowed}")
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> str:
+    """Return what is wrong with a setting that doesn't exist."""
+    known = sorted(known)
+    hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+    return f"{name}: there is no such setting{hint}"
+
+
+def did_you_mean(value: str, known: Iterable[str]) -> str:
+    """Return a hint at the known word that `value` resembles, empty if there is none."""
+    close = get_close_matches(str(value), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def whole(value: object) -> int | None:
+    """Return an integer that may have travelled as a float."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,53 @@
+"""Wishes, records and registers for tests that need no table."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from coordinate.encoding import wish_of
+from coordinate.model import Item, Record, Register, Wish
+from coordinate.plan import wanted_items
+
+WINDOW = 1000
+NOW = 1_795_000_000
+
+
+def wish(*regions: str, **settings: Any) -> Wish:
+    """Return a wish for these regions, with small windows."""
+    return wish_of(json.dumps(wish_document(*regions, **settings), sort_keys=True, separators=(",", ":")))
+
+
+def wish_document(*regions: str, **settings: Any) -> dict[str, Any]:
+    return {
+        "regions": list(regions),
+        "leaving": [],
+        "counters": ["c"],
+        "floors": {},
+        "window": WINDOW,
+        "headroom": 10,
+        "watchMinutes": 5,
+        "tables": {},
+        "home": "a label",
+        "first": "a label",
+        **settings,
+    }
+
+
+def record(*regions: str, number: int = 1, follows: int = 0, home: str = "layouts 1", **settings: Any) -> Record:
+    return Record(home, number, follows, NOW, wish(*regions, **settings))
+
+
+def register(*regions: str, epoch: int = 3, base: int = 501, **changes: Any) -> Register:
+    """Return a register in which every region takes part. The id of a region's table is `<region> 1`."""
+    ids = tuple(f"{region} 1" for region in regions)
+    limit = base - 1 + WINDOW * len(regions)
+    return replace(Register("c", "layouts 1", epoch, regions, ids, base, limit, WINDOW, NOW), **changes)
+
+
+def items_of(register: Register) -> dict[str, Item]:
+    """Return the items of regions that follow the register and have minted nothing yet."""
+    return wanted_items(register)
+
+
+def ids_of(*regions: str) -> dict[str, str]:
+    return {region: f"{region} 1" for region in regions}

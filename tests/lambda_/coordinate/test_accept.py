@@ -1,0 +1,228 @@
+"""Which deployment is accepted, and how the record is kept: on tables in memory."""
+
+from dataclasses import replace
+
+import pytest
+from coordinate.accept import LATEST, Deployment, accept, finish
+from coordinate.model import Copy, Record, RecordCopy, Refused
+from coordinate.operations import WriteRecord, WriteRecordCopy
+
+from simulation.coordinator import Coordinator
+from simulation.world import Layouts, Mirror, World
+from tests.lambda_.coordinate.made_up import NOW, record, register, wish
+
+
+def deployment(*regions: str, follows: int = 0, **settings: object) -> Deployment:
+    return Deployment(wish(*regions, **settings), follows, NOW)
+
+
+def accepted(world: World, deployment: Deployment | None, now: int = NOW) -> Record | None:
+    return Coordinator(accept(deployment, now)).finish(world.carry_out)
+
+
+def finished(world: World, record: Record, report: str | None = "a report") -> Record:
+    return Coordinator(finish(record, report)).finish(world.carry_out)
+
+
+def refusal(world: World, deployment: Deployment | None, now: int = NOW) -> str:
+    before = repr((world.layouts, world.mirror))
+    with pytest.raises(Refused) as refused:
+        accepted(world, deployment, now)
+    assert repr((world.layouts, world.mirror)) == before, "nothing was written"
+    return str(refused.value)
+
+
+@pytest.fixture
+def stands() -> World:
+    """A world in which the third deployment is settled."""
+    world = World()
+    world.layouts.record = replace(record("a", "b", number=3, follows=2), settled=True)
+    world.layouts.registers["c"] = register("a", "b")
+    world.mirror.copies["c"] = Copy(register("a", "b"), "mirror 1")
+    world.mirror.record = RecordCopy(world.layouts.record, "mirror 1")
+    return world
+
+
+def test_the_first_deployment_has_number_one() -> None:
+    world = World()
+
+    assert accepted(world, deployment("a")) == record("a") == world.layouts.record
+
+
+def test_the_next_one_must_follow_what_stands(stands: World) -> None:
+    assert accepted(stands, deployment("a", follows=3)) == record("a", number=4, follows=3)
+    assert "another deployment has since asked for a" in refusal(stands, deployment("b", follows=3))
+
+
+@pytest.mark.parametrize("follows", [0, 2, 4])
+def test_one_that_follows_another_is_refused(stands: World, follows: int) -> None:
+    assert "another deployment has since asked for a, b" in refusal(stands, deployment("a", follows=follows))
+
+
+def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
+    assert accepted(stands, deployment("a", "b", follows=2)) is stands.layouts.record
+    assert "another deployment" in refusal(stands, deployment("a", "b", follows=2, floors={"c": 5})), "another wish"
+
+
+def test_of_two_at_the_same_time_one_is_accepted(stands: World) -> None:
+    runs = [Coordinator(accept(deployment(region, follows=3), NOW)) for region in ("a", "b")]
+    for run in runs:
+        run.run_to(WriteRecord, stands.carry_out)
+    assert runs[0].finish(stands.carry_out).wish.regions == ("a",)
+    with pytest.raises(Refused, match="another deployment has since asked for a"):
+        runs[1].finish(stands.carry_out)
+
+
+def test_one_that_is_late_is_refused_and_one_in_time_is_not(stands: World) -> None:
+    late = deployment("a", follows=3)
+
+    assert "it may be outdated" in refusal(stands, late, NOW + LATEST + 1)
+    assert accepted(stands, late, NOW + LATEST) is not None
+
+
+def test_floors_name_counters_of_the_settings_or_of_registers(stands: World) -> None:
+    assert "there is no counter x, y;" in refusal(stands, deployment("a", follows=3, floors={"x": 5, "y": 5}))
+    stands.layouts.registers["x"] = replace(register("a"), counter="x")
+    stands.mirror.copies["y"] = Copy(replace(register("a"), counter="y"), "mirror 1")
+    assert accepted(stands, deployment("a", follows=3, floors={"x": 5, "y": 5, "c": 5, "*": 5})) is not None
+
+
+def test_the_schedule_carries_out_what_stands(stands: World) -> None:
+    assert accepted(stands, None) is stands.layouts.record
+    assert accepted(World(), None) is None
+
+
+def test_a_lost_record_is_put_back_from_the_mirror(stands: World) -> None:
+    before = stands.layouts.record
+    assert before is not None
+    stands.layouts = Layouts("layouts 2")
+
+    assert accepted(stands, None) == replace(before, home="layouts 2", restored=True)
+    found = accepted(stands, deployment("a", follows=3))
+    assert found is not None
+    assert (found.number, found.restored) == (4, True), "it is remembered until all registers are there"
+
+
+def test_a_restored_record_is_not_the_one_that_stood_last(stands: World) -> None:
+    stands.layouts = replace(stands.layouts, id="layouts 2", record=record("b"))
+
+    found = accepted(stands, None)
+    assert found is not None
+    assert (found.number, found.wish.regions) == (3, ("a", "b"))
+
+
+def test_a_deployment_that_recreated_the_layouts_table_is_not_outdated(stands: World) -> None:
+    stands.layouts = Layouts("layouts 2")
+    asked = deployment("a", follows=0, home="the new label")
+
+    found = accepted(stands, asked)
+    assert found is not None
+    assert (found.number, found.wish, found.restored) == (4, asked.wish, True)
+    outdated = deployment("b", follows=0, home="the new label")
+    assert "another deployment has since asked for a" in refusal(stands, outdated)
+
+
+def test_a_deployment_of_the_table_before_is_outdated_still(stands: World) -> None:
+    stands.layouts = Layouts("layouts 2")
+    accepted(stands, None)
+
+    assert "another deployment has since asked" in refusal(stands, deployment("a", follows=2))
+
+
+@pytest.mark.parametrize("asked", [None, deployment("a"), deployment("a", floors={"c": 5})])
+@pytest.mark.parametrize("left", ["a record", "a register", "a copy", "the record's copy"])
+def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deployment | None) -> None:
+    """The tables are others than those in which it was written."""
+    world = World()
+    match left:
+        case "a record":
+            world.layouts.record = record("a", home="layouts 0")
+        case "a register":
+            world.layouts.registers["c"] = register("a", home="layouts 0")
+        case "a copy":
+            world.mirror.copies["c"] = Copy(register("a", home="layouts 0"), "mirror 0")
+        case _:
+            world.mirror.record = RecordCopy(record("a", home="layouts 0"), "mirror 0")
+
+    assert "both were lost, or the home region was changed" in refusal(world, asked)
+
+
+def test_a_floor_for_all_counters_is_the_way_back_and_numbers_go_on() -> None:
+    world = World()
+    world.layouts.record = record("a", number=7, home="layouts 0")
+
+    assert "both were lost" in refusal(world, deployment("a", "b", follows=7, floors={"c": 5}))
+    found = accepted(world, deployment("a", "b", follows=7, floors={"*": 5}))
+    assert found == record("a", "b", number=8, follows=7, floors={"*": 5})
+
+
+def test_a_stack_that_has_stood_elsewhere_is_refused_though_nothing_is_left() -> None:
+    assert "If `aws:region` was changed" in refusal(World(), deployment("a", first="another label"))
+    assert accepted(World(), deployment("a", first="")) is not None
+    assert accepted(World(), deployment("a", first="another label", floors={"*": 5})) is not None
+
+
+def test_registers_of_version_1_are_no_loss() -> None:
+    world = World()
+    world.layouts.registers["c"] = replace(register("a"), home="", granted=0)
+
+    assert accepted(world, deployment("a")) is not None
+
+
+def test_a_settled_record_is_reported_and_mirrored(stands: World) -> None:
+    asked = accepted(stands, deployment("a", follows=3))
+    assert asked is not None
+
+    done = finished(stands, asked)
+    assert done == replace(asked, settled=True, report="a report") == stands.layouts.record
+    assert stands.mirror.record == RecordCopy(done, "mirror 1")
+    assert finished(stands, asked) == done
+
+
+def test_an_unsettled_record_is_mirrored_too(stands: World) -> None:
+    asked = accepted(stands, deployment("a", follows=3))
+    assert asked is not None
+
+    assert finished(stands, asked, None) == asked == stands.layouts.record
+    assert stands.mirror.record == RecordCopy(asked, "mirror 1")
+
+
+def test_a_restoration_is_over_when_every_register_was_seen(stands: World) -> None:
+    stands.layouts = Layouts("layouts 2")
+    restored = accepted(stands, None)
+    assert restored is not None
+
+    assert not finished(stands, restored).restored
+
+
+def test_a_run_that_was_overtaken_settles_nothing(stands: World) -> None:
+    asked = accepted(stands, deployment("a", follows=3))
+    assert asked is not None
+    late = Coordinator(finish(asked, "a report"))
+    late.run_to(WriteRecord, stands.carry_out)
+    accepted(stands, deployment("b", follows=4))
+
+    with pytest.raises(Refused, match="another deployment has since asked for b"):
+        late.finish(stands.carry_out)
+    assert stands.layouts.record is not None
+    assert not stands.layouts.record.settled
+
+
+def test_a_layouts_table_that_is_lost_in_between_settles_nothing(stands: World) -> None:
+    asked = accepted(stands, deployment("a", follows=3))
+    assert asked is not None
+    stands.layouts = Layouts("layouts 2")
+
+    with pytest.raises(Refused):
+        finished(stands, asked)
+
+
+def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:
+    stands.mirror = Mirror("mirror 2", record=stands.mirror.record)
+    stood = stands.layouts.record
+    assert stood is not None
+    run = Coordinator(finish(stood, stood.report))
+    run.run_to(WriteRecordCopy, stands.carry_out)
+    run.finish(stands.carry_out)
+
+    assert stands.mirror.record == RecordCopy(stood, "mirror 2")

@@ -1,0 +1,158 @@
+"""Which deployments are accepted, and that one that is refused has changed nothing."""
+
+from contextlib import suppress
+from threading import Thread
+from typing import Any
+
+import pytest
+from coordinate.accept import LATEST
+from coordinate.handler import CoordinatorError
+from coordinate.operations import RecordLayouts
+
+from tests.lambda_.coordinate.stopped import Crash, crash_before
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import (
+    HOME,
+    REGIONS,
+    create,
+    deploy,
+    deployment,
+    items,
+    record,
+    send,
+    watch,
+)
+from tests.lambda_.losing import everything
+
+TWO = ("us-east-1", "eu-west-1")
+
+
+def test_deploying_again_changes_nothing(stack: Stack, ask: Ask) -> None:
+    reply = deploy()
+    ask()
+    before = everything(stack, *REGIONS)
+
+    assert deploy() == {**reply, "created": []}
+    assert everything(stack, *REGIONS) == before
+
+
+def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None:
+    deploy()
+    deploy(*TWO)
+    deploy(*TWO)
+
+    found = record(stack)
+    assert (found.number, found.follows, found.settled) == (2, 1, True)
+    assert found.wish.regions == TWO
+
+
+def test_an_outdated_deployment_is_refused_and_one_that_is_repeated_is_not(stack: Stack) -> None:
+    deploy()
+    outdated = deployment("us-east-1")
+    event = deployment(*TWO)
+    reply = send(event)
+    before = everything(stack, *REGIONS)
+
+    with pytest.raises(CoordinatorError, match="another deployment has since asked for us-east-1, eu-west-1"):
+        send(outdated)
+    assert send(event) == reply
+    assert everything(stack, *REGIONS) == before
+
+
+def test_one_that_stood_before_is_outdated_too(stack: Stack) -> None:
+    event = deployment()
+    send(event)
+    deploy(*TWO)
+
+    with pytest.raises(CoordinatorError, match="another deployment has since asked"):
+        send(event)
+    assert record(stack).wish.regions == TWO
+
+
+def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
+    deploy()
+    one, other = deployment("us-east-1"), deployment(*TWO)
+
+    send(one)
+    with pytest.raises(CoordinatorError, match="another deployment has since asked for us-east-1"):
+        send(other)
+    assert record(stack).wish.regions == ("us-east-1",)
+
+
+def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask) -> None:
+    deploy()
+    with pytest.MonkeyPatch.context() as patch:
+        crash_before(RecordLayouts, patch)
+        with pytest.raises(Crash):
+            deploy("us-east-1")
+    assert not record(stack).settled
+
+    reply = deploy()["counters"]["integers"]
+    assert (reply["epoch"], reply["pending"]) == (3, [])
+    assert [found.epoch for found in items(stack) if found] == [3, 3, 3]
+    integers = [ask("POST", "/", region)["document"]["integer"] for region in REGIONS]
+    assert min(integers) >= reply["base"]
+
+
+def test_one_that_was_asked_for_long_ago_is_refused(stack: Stack) -> None:
+    deploy()
+    before = everything(stack)
+    event = deployment(*TWO)
+    late = {**event, "asked": event["asked"] - LATEST - 60}
+
+    with pytest.raises(CoordinatorError, match=r"was asked for at .*Nothing was changed"):
+        send(late)
+    assert everything(stack) == before
+
+
+def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:
+    deploy()
+    event = deployment("us-east-1", "us-west-2")
+    done: list[dict[str, Any]] = []
+
+    def run() -> None:
+        with suppress(CoordinatorError):  # another one has taken over
+            done.append(send(event))
+
+    threads = [Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert done
+    assert done == [done[0]] * len(done)
+    assert send(event) == done[0]
+    assert done[0]["counters"]["integers"]["epoch"] == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"floors": {"orders": 5}}, "floors: there is no counter orders; add it to counters"),
+        ({"floors": {"integers": 0}}, "is not an integer from 1 to"),
+        ({"counters": ["Bad"]}, "is not a counter's name"),
+        ({"leaving": ["eu-west-1"]}, "can't be in regions too"),
+        ({"window": 0}, "window: 0 is not"),
+    ],
+)
+def test_a_refused_deployment_has_written_nothing(stack: Stack, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(CoordinatorError, match=message):
+        deploy(*TWO, **settings)
+    assert everything(stack, *REGIONS) == {name: [] for name in ("layouts", "mirror", *REGIONS)}
+
+    deploy()
+    before = everything(stack, *REGIONS)
+    with pytest.raises(CoordinatorError, match=message):
+        deploy(*TWO, **settings)
+    assert everything(stack, *REGIONS) == before
+    assert create("invoices")["counters"]["invoices"]["regions"].keys() == {*REGIONS}
+
+
+def test_a_missing_record_is_put_back_by_the_schedule(stack: Stack) -> None:
+    deploy()
+    stands = record(stack)
+    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
+
+    assert watch()["registered"] == 1
+    assert record(stack) == stands

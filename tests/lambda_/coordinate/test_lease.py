@@ -1,0 +1,75 @@
+"""The lease: one run of the schedule at a time, until it is over, taken over or given back."""
+
+import pytest
+from coordinate.lease import CHECK_SECONDS, SECONDS, Lease
+
+from integers.records import LEASE_KEY
+from tests.lambda_.fixtures import Stack
+from tests.lambda_.laying_out import HOME
+from tests.lambda_.losing import everything
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1_795_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def leases(stack: Stack, clock: Clock) -> tuple[Lease, Lease]:
+    client = stack.aws.client("dynamodb", HOME)
+    return Lease(client, stack.layouts, "one", clock), Lease(client, stack.layouts, "other", clock)
+
+
+def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[Lease, Lease]) -> None:
+    one, other = leases
+
+    assert (one.take(), other.take()) == (True, False)
+    assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == [LEASE_KEY]
+    other.give_back()
+    assert not other.take(), "only the holder can give it back"
+    one.give_back()
+    assert other.take()
+    other.give_back()
+    assert everything(stack)["layouts"] == []
+
+
+def test_it_expires(leases: tuple[Lease, Lease], clock: Clock) -> None:
+    one, other = leases
+    one.take()
+    clock.now += SECONDS
+    assert not other.take()
+    clock.now += 1
+    assert other.take()
+    assert not one.kept()
+
+
+def test_a_long_run_renews_it(leases: tuple[Lease, Lease], clock: Clock) -> None:
+    one, other = leases
+    one.take()
+    for _ in range(20):
+        clock.now += CHECK_SECONDS + 1
+        assert one.kept()
+        assert not other.take()
+
+
+def test_a_deployment_takes_it_over(leases: tuple[Lease, Lease], clock: Clock) -> None:
+    one, other = leases
+    one.take()
+    other.take_over()
+    assert one.kept(), "it looks only now and then"
+
+    clock.now += CHECK_SECONDS + 1
+    assert (one.kept(), other.kept()) == (False, True)
+    one.give_back()
+    clock.now += CHECK_SECONDS + 1
+    assert (one.kept(), other.kept()) == (False, True), "what was lost stays lost"

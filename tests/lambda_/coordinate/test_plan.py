@@ -1,0 +1,205 @@
+"""The next step for one counter: one test a decision. Nothing is read or written."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from coordinate.model import Absent, Item, Record, Register
+from coordinate.plan import Change, Conflict, End, Give, Place, Settled, Stay, Step, closed, plan
+
+from integers.lattice import MAX_INTEGER
+from tests.lambda_.coordinate.made_up import NOW, WINDOW, ids_of, items_of, record, register
+
+STANDS = register("a", "b")
+ASKED = record("a", "b")
+BY = "a run's"
+
+
+def step(
+    register: Register = STANDS,
+    record: Record = ASKED,
+    items: dict[str, Any] | None = None,
+    ids: dict[str, Any] | None = None,
+    now: int = NOW,
+) -> Step:
+    """Return the step where every region follows the register, except for these items and ids."""
+    regions = (*register.regions, *record.wish.regions, *record.wish.leaving)
+    nothing: dict[str, Any] = dict.fromkeys(regions)
+    present = {**nothing, **items_of(register), **(items or {})}
+    return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now)
+
+
+def changed(item: str, register: Register = STANDS, **changes: Any) -> dict[str, Item]:
+    """Return a region's item with these changes."""
+    return {item: replace(items_of(register)[item], **changes)}
+
+
+def test_where_all_follow_nothing_is_left_to_do() -> None:
+    assert step() == Settled(())
+
+
+def test_other_regions_or_another_order_end_the_epoch() -> None:
+    for regions in (("a",), ("b", "a"), ("a", "b", "d")):
+        assert step(record=record(*regions)) == End()
+
+
+def test_a_floor_above_the_base_ends_the_epoch_once() -> None:
+    assert step(record=record("a", "b", floors={"c": 502})) == End()
+    assert step(record=record("a", "b", floors={"*": 502})) == End()
+    assert step(record=record("a", "b", floors={"c": 501})) == Settled(())
+    assert step(record=record("a", "b", floors={"*": 502, "c": 1})) == Settled(()), "its own floor counts"
+
+
+def test_a_register_of_version_1_has_no_limit_and_ends() -> None:
+    assert step(replace(STANDS, granted=0)) == End()
+
+
+@pytest.mark.parametrize("wrong", [{"ids": {"b": "b 2"}}, {"items": {"b": None}}, {"items": changed("b", fenced=True)}])
+def test_a_lost_table_and_a_fence_that_ends_nothing_end_the_epoch(wrong: dict[str, Any]) -> None:
+    assert step(**wrong) == End()
+
+
+@pytest.mark.parametrize("absent", Absent)
+def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) -> None:
+    assert step(items={"b": absent}) == Settled(("b",))
+    assert step(ids={"b": absent}) == Settled(("b",)), "it went away in between"
+
+
+def test_an_epoch_goes_on_if_no_region_of_the_next_one_answers() -> None:
+    assert step(record=record("d", "e"), items={"d": Absent.AWAY, "e": Absent.GONE}) == Stay()
+    assert step(record=record("d", "e"), items={"d": Absent.AWAY}) == End()
+
+
+def test_a_region_that_joins_gets_a_closed_item_before_the_register_names_its_table() -> None:
+    joining = replace(STANDS, ids=("a 1", None))
+    placed = closed(items_of(STANDS)["b"], BY)
+
+    assert step(joining, items={"b": None}) == Place(("b",))
+    assert step(joining, items={"b": placed}) == Change(STANDS)
+    assert step(items={"b": placed}) == Give(open=("b",))
+
+
+def test_a_region_that_comes_back_keeps_its_item() -> None:
+    joining = replace(STANDS, ids=("a 1", None))
+    old = changed("b", epoch=2, fenced=True)
+
+    assert step(joining, items=old) == Change(STANDS)
+    assert step(items=old) == Give(renew=("b",))
+
+
+def test_what_another_run_has_placed_otherwise_is_placed_again() -> None:
+    other = closed(replace(items_of(STANDS)["b"], epoch=2), "another's")
+
+    assert step(replace(STANDS, ids=("a 1", None)), items={"b": other}) == Place(("b",))
+    assert step(items={"b": other}) == Place(("b",))
+
+
+def test_a_joining_region_that_is_away_is_pending() -> None:
+    assert step(replace(STANDS, ids=("a 1", None)), items={"b": Absent.AWAY}) == Settled(("b",))
+
+
+def test_what_a_late_run_has_closed_is_renewed_by_the_next_epoch() -> None:
+    item = items_of(STANDS)["b"]
+    shut = {"b": replace(item, ceiling=item.issued, fenced=True)}
+
+    assert step(replace(STANDS, ids=("a 1", None)), items=shut) == End()
+
+
+@pytest.mark.parametrize("known", ["b 1", None])
+def test_an_item_of_a_later_epoch_is_a_conflict(known: str | None) -> None:
+    ahead = changed("b", epoch=4)
+
+    assert step(replace(STANDS, ids=("a 1", known)), items=ahead) == Conflict("b", ahead["b"])
+
+
+def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
+    given = changed("b")
+
+    assert step(replace(STANDS, ids=("a 1", None)), items=given) == Conflict("b", given["b"])
+
+
+def test_an_item_below_the_limit_is_raised() -> None:
+    assert step(items=changed("b", ceiling=700)) == Give(raise_=("b",))
+
+
+def issued(used: int, register: Register = STANDS) -> dict[str, Item]:
+    """Return the items if region a has minted so many."""
+    item = items_of(register)["a"]
+    return {"a": replace(item, issued=item.issued + used * item.stride)}
+
+
+def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
+    assert step(items=issued(WINDOW // 2 - 5)) == Settled(())
+    raised = step(items=issued(WINDOW // 2 + 5), now=NOW + 86_400)
+
+    assert isinstance(raised, Change)
+    top = issued(WINDOW // 2 + 5)["a"].issued
+    assert raised.register == replace(STANDS, limit=top + 2 * WINDOW, granted=NOW + 86_400)
+
+
+def test_the_window_grows_to_what_lasts_three_runs_at_the_rate_seen() -> None:
+    raised = step(items=issued(900), now=NOW + 60)  # 15 per second
+
+    assert isinstance(raised, Change)
+    assert 3 * 5 * 60 * 15 - 20 <= raised.register.window <= 3 * 5 * 60 * 15 + 20
+    assert raised.register.limit == issued(900)["a"].issued + 2 * raised.register.window
+
+
+def test_the_window_never_shrinks() -> None:
+    wide = replace(STANDS, window=5 * WINDOW, limit=500 + 2 * 5 * WINDOW)
+    raised = step(wide, items=issued(4 * WINDOW, wide), now=NOW + 10**6)
+
+    assert isinstance(raised, Change)
+    assert raised.register.window == 5 * WINDOW
+
+
+def test_a_wider_window_is_granted_with_the_next_limit() -> None:
+    wider = record("a", "b", window=50 * WINDOW)
+
+    assert step(record=wider) == Settled(())
+    raised = step(record=wider, items=issued(900), now=NOW + 86_400)
+    assert isinstance(raised, Change)
+    assert raised.register.window == 50 * WINDOW
+
+
+def test_the_limit_ends_at_the_largest_integer() -> None:
+    high = replace(STANDS, base=MAX_INTEGER - 2000, limit=MAX_INTEGER - 200)
+    raised = step(high, items=issued(999, high), now=NOW + 86_400)
+    assert isinstance(raised, Change)
+    assert raised.register.limit == MAX_INTEGER
+
+    assert step(raised.register, items=issued(999, raised.register)) == Settled(())
+
+
+LEAVING = record("a", "b", leaving=["d"])
+
+
+def test_a_leaving_region_is_closed_at_this_epoch() -> None:
+    old = Item(40, 3, 400, 2)
+
+    assert step(record=LEAVING, items={"d": old}) == Give(close=("d",))
+    assert step(record=LEAVING, items={"d": replace(old, fenced=True)}) == Give(close=("d",)), "it could still mint"
+    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True)}) == Give(close=("d",))
+    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True, epoch=3)}) == Settled(())
+
+
+def test_a_leaving_region_without_an_item_has_left() -> None:
+    assert step(record=LEAVING, items={"d": None}) == Settled(())
+
+
+def test_a_leaving_region_that_is_away_is_pending() -> None:
+    assert step(record=LEAVING, items={"d": Absent.AWAY}) == Settled(("d",))
+
+
+def test_a_leaving_region_that_is_ahead_is_a_conflict() -> None:
+    ahead = Item(40, 3, 400, 4)
+
+    assert step(record=LEAVING, items={"d": ahead}) == Conflict("d", ahead)
+
+
+def test_several_regions_are_given_at_once() -> None:
+    items = {"a": replace(items_of(STANDS)["a"], epoch=2), "b": replace(items_of(STANDS)["b"], ceiling=700)}
+
+    assert step(record=LEAVING, items={**items, "d": Item(40, 3, 400, 2)}) == Give(
+        renew=("a",), raise_=("b",), close=("d",)
+    )

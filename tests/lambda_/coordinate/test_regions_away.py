@@ -1,0 +1,128 @@
+"""Regions that don't answer: no change waits for them, and nothing is minted twice when they are back."""
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from coordinate.handler import CoordinatorError
+
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, deployment, item, items, register, send, watch
+from tests.lambda_.losing import cut_off
+
+EU = "eu-west-1"
+
+
+@pytest.fixture
+def denied(stack: Stack) -> Generator[dict[str, str]]:
+    """The keys of a user whom a policy denies one region, as an organization's policy would."""
+    iam: Any = stack.aws.client("iam", HOME)
+    name = f"user-of-{stack.counters}"
+    away = {
+        "Effect": "Deny",
+        "Action": "*",
+        "Resource": "*",
+        "Condition": {"StringEquals": {"aws:RequestedRegion": EU}},
+    }
+    allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    iam.create_user(UserName=name)
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, away]})
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
+    iam.delete_user_policy(UserName=name, PolicyName="p")
+    iam.delete_user(UserName=name)
+
+
+def mint(ask: Ask, *regions: str) -> list[int]:
+    return [ask("POST", "/", region)["document"]["integer"] for region in regions for _ in range(3)]
+
+
+def test_a_region_that_does_not_answer_blocks_no_change_and_comes_in_when_it_is_back(stack: Stack, ask: Ask) -> None:
+    deploy()
+    minted = mint(ask, *REGIONS)
+    standing = register(stack)
+    assert standing is not None
+
+    with pytest.MonkeyPatch.context() as patch:
+        cut_off(patch, EU)
+        reply = deploy(HOME, EU, "us-west-2")
+        assert (reply["pending"], reply["counters"]["integers"]["pending"]) == ([EU], [EU])
+        assert reply["counters"]["integers"]["base"] == standing.limit + 1
+        minted += mint(ask, HOME, EU, "us-west-2")
+        assert watch()["pending"] == [EU]
+
+    assert watch()["pending"] == []
+    assert item(stack, EU) != item(stack, HOME)
+    assert [found.epoch for found in items(stack, HOME, EU, "us-west-2") if found] == [2, 2, 2]
+    minted += mint(ask, HOME, EU, "us-west-2")
+    assert len({*minted}) == len(minted)
+
+
+def test_a_region_that_will_never_come_back_can_be_taken_out(stack: Stack, ask: Ask) -> None:
+    deploy()
+    minted = mint(ask, *REGIONS)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_off(patch, EU)
+        assert deploy(HOME, "ap-southeast-2")["pending"] == []
+
+    minted += mint(ask, HOME, EU, "ap-southeast-2")
+    assert len({*minted}) == len(minted), "it is bounded by the limit"
+    assert deploy(*REGIONS)["pending"] == []
+    minted += mint(ask, *REGIONS)
+    assert len({*minted}) == len(minted)
+
+
+def test_changes_while_a_region_is_away_skip_no_integers_if_it_was_given_none(stack: Stack) -> None:
+    deploy(HOME)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_off(patch, EU)
+        deploy(HOME, EU)
+        reply = deploy(HOME, EU, "us-west-2")["counters"]["integers"]
+
+    assert (reply["epoch"], reply["pending"]) == (3, [EU])
+    assert reply["base"] < 100_000
+
+
+def test_a_denied_region_is_pending(
+    stack: Stack, ask: Ask, denied: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy()
+    monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        event = deployment(HOME, EU, "us-west-2")
+        for name, value in denied.items():
+            patch.setenv(name, value)
+        patch.setattr("boto3.DEFAULT_SESSION", None)
+        assert send(event)["pending"] == [EU]
+        assert create("invoices")["pending"] == [EU]
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+
+    assert watch()["pending"] == []
+    found = item(stack, EU, "invoices")
+    assert found is not None
+    assert found.epoch == 1
+
+
+def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, ask: Ask) -> None:
+    deploy(HOME)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_off(patch, EU, "us-west-2")
+        with pytest.raises(CoordinatorError, match=r"none of eu-west-1, us-west-2 answers.*Nothing was deleted"):
+            deploy(EU, "us-west-2")
+    found = item(stack, HOME)
+    assert found is not None
+    assert (found.epoch, found.fenced) == (1, False)
+    assert ask()["document"]["integer"] == 1
+
+    assert watch()["counters"]["integers"]["regions"].keys() == {EU, "us-west-2"}
+
+
+def test_a_home_region_that_refuses_is_said(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
+    cut_off(monkeypatch, HOME)
+
+    with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):
+        deploy()

@@ -1,0 +1,46 @@
+"""What the coordinator replies, and what it leaves for the next preview."""
+
+import json
+
+from coordinate.protocol import Outcome
+from coordinate.report import note, nowhere, pending_regions, reply
+
+from tests.lambda_.coordinate.made_up import record, register
+
+SETTLED = Outcome(register("a", "b", base=501, limit=2500), (), created=True)
+WAITING = Outcome(register("a", "b", epoch=4), ("b", "d"))
+STUCK = Outcome(register("a", "b"), ("b", "a"))
+
+
+def test_a_reply_has_the_layout_of_what_was_asked_for_and_counts_all() -> None:
+    assert reply({"c": SETTLED, "orders": WAITING}, ["c"]) == {
+        "counters": {
+            "c": {
+                "epoch": 3,
+                "base": 501,
+                "limit": 2500,
+                "regions": {"a": {"offset": 1, "stride": 2}, "b": {"offset": 2, "stride": 2}},
+                "pending": [],
+            }
+        },
+        "created": ["c"],
+        "pending": ["b", "d"],
+        "registered": 2,
+    }
+    assert reply({"c": SETTLED, "orders": WAITING}, ["orders"])["counters"]["orders"]["pending"] == ["b", "d"]
+
+
+def test_a_note_has_what_the_next_preview_says() -> None:
+    found = json.loads(note({"c": SETTLED, "orders": WAITING}, record("a", "b", counters=["c", "new"])))
+
+    assert found == {"counters": {"c": {"epoch": 3, "base": 501}}, "pending": ["b", "d"]}
+
+
+def test_pending_regions_are_named_once() -> None:
+    assert pending_regions([WAITING, SETTLED, STUCK]) == ["a", "b", "d"]
+
+
+def test_a_counter_is_nowhere_if_its_whole_layout_is_pending() -> None:
+    assert nowhere([SETTLED, WAITING]) is None
+    assert nowhere([SETTLED, STUCK]) == STUCK.register
+    assert nowhere([]) is None

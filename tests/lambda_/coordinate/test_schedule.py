@@ -1,0 +1,150 @@
+"""What the schedule's run does, and what it costs when there is nothing to do."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from coordinate.handler import CoordinatorError
+from coordinate.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
+from coordinate.store import Store
+
+from integers.lattice import MAX_INTEGER
+from tests.lambda_.coordinate.stopped import Crash, crash_before, keep_the_lease, recorded, short_of_time
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import (
+    HOME,
+    REGIONS,
+    create,
+    deploy,
+    deployment,
+    item,
+    items,
+    put_item,
+    register,
+    send,
+    watch,
+)
+from tests.lambda_.losing import everything
+
+NAMES = [f"tenant-{n}" for n in range(60)]
+
+
+def test_before_the_first_deployment_there_is_nothing_to_do(stack: Stack) -> None:
+    assert watch() == {}
+    assert everything(stack) == {"layouts": [], "mirror": []}
+
+
+def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: Ask) -> None:
+    kinds: list[Counter[str]] = []
+    for counters in (["integers"], NAMES[:10]):
+        deploy(*REGIONS, counters=counters)
+        ask("POST", f"/{counters[0]}")
+        before = everything(stack, *REGIONS)
+        with pytest.MonkeyPatch.context() as patch:
+            operations = recorded(patch)
+            reply = watch()
+        assert everything(stack, *REGIONS) == before
+        assert [*reply["counters"]] == counters
+        kinds.append(Counter(type(operation).__name__ for operation in operations))
+
+    assert kinds[0] == kinds[1], "whatever the number of counters"
+    assert not [name for name in kinds[0] if not name.startswith(("Read", "Scan", "Describe"))]
+    assert (kinds[0]["ScanRegisters"], kinds[0]["ScanCopies"], kinds[0]["ScanItems"]) == (1, 1, len(REGIONS))
+    assert kinds[0]["ReadRegister"] == kinds[0]["ReadItem"] == kinds[0]["ReadCopy"] == 0
+
+
+def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
+    deploy()
+    with pytest.MonkeyPatch.context() as patch:
+        crash_before(RecordLayouts, patch)
+        with pytest.raises(Crash):
+            deploy("us-east-1", "us-west-2")
+
+    assert watch()["counters"]["integers"]["regions"].keys() == {"us-east-1", "us-west-2"}
+    assert [found.epoch for found in items(stack, "us-east-1", "us-west-2") if found] == [2, 2]
+
+
+def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
+    deploy(HOME, counters=NAMES)
+    event = deployment("eu-west-1", HOME, counters=NAMES)
+    with pytest.raises(CoordinatorError, match=r"19 of 60 counters are done; time ran out. The schedule continues"):
+        send(event, short_of_time(19))
+
+    left = [watch(short_of_time(19)).get("unfinished") for _ in range(3)]
+
+    assert left == [60 - 38, 60 - 57, None]
+    assert {found.epoch for name in NAMES for found in items(stack, HOME, counter=name) if found} == {2}
+
+
+def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
+    deploy()
+    with pytest.MonkeyPatch.context() as patch:
+        crash_before(ScanRegisters, patch)
+        keep_the_lease(patch)
+        with pytest.raises(Crash):
+            watch()
+
+    assert watch() == {"skipped": "another run is at work"}
+    assert deploy()["registered"] == 1, "a deployment takes over"
+    assert watch()["registered"] == 1
+
+
+def test_the_limit_is_raised_ahead_of_need_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
+    deploy(window=1000)
+    before, used = register(stack), item(stack, HOME)
+    assert before is not None
+    assert used is not None
+    put_item(stack, HOME, replace(used, issued=used.issued + 900 * 3))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coordinate.handler._now", lambda: before.granted + 60)  # 15 per second
+        watch()
+
+    raised, found = register(stack), items(stack)
+    assert raised is not None
+    assert raised.window == pytest.approx(15 * 3 * 5 * 60, abs=20)
+    assert raised.limit == used.issued + 900 * 3 + 3 * raised.window
+    assert raised.epoch == 1
+    assert all(i is not None and raised.limit - 3 < i.ceiling <= raised.limit for i in found)
+    assert ask("POST", "/?count=1000")["statusCode"] == 200
+    assert raised.limit < MAX_INTEGER
+
+
+def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
+    deploy(window=1000)
+    before = register(stack)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coordinate.handler._now", lambda: 10**10)
+        watch()
+    assert register(stack) == before
+
+
+def test_a_counter_that_no_register_knows_is_reported_and_not_begun_again(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deploy()
+    unknown = item(stack, "eu-west-1")
+    assert unknown is not None
+    put_item(stack, "eu-west-1", unknown, "ghost")
+
+    reply = watch()
+
+    assert (reply["unknown"], reply["registered"]) == ({"ghost": ("eu-west-1",)}, 1)
+    assert (register(stack, "ghost"), item(stack, "eu-west-1", "ghost")) == (None, unknown)
+    assert '"phase": "unknown", "counter": "ghost", "regions": ["eu-west-1"]' in capsys.readouterr().err
+    with pytest.raises(CoordinatorError, match="ghost: eu-west-1 already has an item"):
+        create("ghost")
+    assert item(stack, "eu-west-1", "ghost") == unknown
+
+
+def test_records_and_leases_are_no_counters(stack: Stack) -> None:
+    deploy()
+    with pytest.MonkeyPatch.context() as patch:
+        keep_the_lease(patch)
+        watch()
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+
+    keys = [[*store.carry_out(scan)] for scan in (ScanRegisters(), ScanCopies(), *map(ScanItems, REGIONS))]
+
+    assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == ["/deployment", "/lease", "integers"]
+    assert keys == [["integers"]] * 5

@@ -1,0 +1,129 @@
+"""One look at all tables: what is settled, what is urgent, and what no register knows. On tables in memory."""
+
+from collections import Counter as Count
+from dataclasses import replace
+from typing import Any
+
+from coordinate.model import Copy, Item, Register
+from coordinate.operations import Operation
+from coordinate.survey import Survey, survey
+
+from simulation.coordinator import Coordinator
+from simulation.world import Counter, Table, World
+from tests.lambda_.coordinate.made_up import NOW, items_of, record, register
+
+
+def world(*counters: str, **changes: Any) -> World:
+    """Return a world in which the regions a and b have these counters."""
+    world = World(tables={region: Table(f"{region} 1") for region in "ab"})
+    for counter in counters:
+        add(world, replace(register("a", "b", **changes), counter=counter))
+    return world
+
+
+def add(world: World, register: Register) -> None:
+    world.layouts.registers[register.counter] = register
+    world.mirror.copies[register.counter] = Copy(register, "mirror 1")
+    for region, item in items_of(register).items():
+        world.tables[region].counters[register.counter] = Counter(item)
+
+
+def change(world: World, region: str, counter: str, **changes: Any) -> None:
+    kept = world.tables[region].counters[counter]
+    assert kept.item is not None
+    kept.item = replace(kept.item, **changes)
+
+
+def look(world: World, counters: list[str] | None = None) -> Survey:
+    asked = record("a", "b", counters=counters or [*world.layouts.registers])
+    return Coordinator(survey(asked, NOW)).finish(world.carry_out)
+
+
+def test_what_is_settled_needs_no_call_of_its_own() -> None:
+    operations: list[Operation] = []
+    seen = world(*(f"c{n}" for n in range(50)))
+
+    def carry_out(operation: Operation) -> Any:
+        operations.append(operation)
+        return seen.carry_out(operation)
+
+    found = Coordinator(survey(record("a", "b", counters=["c1"]), NOW)).finish(carry_out)
+
+    assert (len(found.settled), found.unsettled, found.unknown) == (50, (), {})
+    assert Count(type(operation).__name__ for operation in operations) == {
+        "ScanRegisters": 1,
+        "ScanCopies": 1,
+        "DescribeLayouts": 1,
+        "DescribeMirror": 1,
+        "ScanItems": 2,
+        "DescribeTable": 2,
+    }
+
+
+def test_every_table_is_described_after_it_was_scanned() -> None:
+    run = Coordinator(survey(record("a", "b"), NOW))
+    batches: list[set[str]] = []
+    seen = world("c")
+    while not run.ended:
+        batches.append({type(operation).__name__ for _, operation in run.todo})
+        for _ in run.todo[:]:
+            run.step(seen.carry_out)
+
+    assert batches == [
+        {"ScanRegisters", "ScanCopies"},
+        {"DescribeLayouts", "DescribeMirror"},
+        {"ScanItems"},
+        {"DescribeTable"},
+    ]
+
+
+def test_a_counter_without_a_register_or_a_copy_is_unsettled() -> None:
+    seen = world("here", "elsewhere", "uncopied", "lost")
+    seen.layouts.registers["elsewhere"] = replace(seen.layouts.registers["elsewhere"], home="layouts 0")
+    del seen.mirror.copies["uncopied"]
+    del seen.layouts.registers["lost"]
+
+    found = look(seen, counters=["new", "here"])
+    assert {*found.settled} == {"here"}
+    assert {*found.unsettled} == {"elsewhere", "uncopied", "lost", "new"}
+    assert found.unknown == {}
+
+
+def test_what_some_region_cannot_mint_comes_first_then_the_oldest_grants() -> None:
+    seen = world("fine")
+    for n, counter in enumerate(("young", "old", "middle")):
+        add(seen, replace(register("a", "b", granted=NOW - (10, 1000, 100)[n]), counter=counter))
+        change(seen, "b", counter, ceiling=700)
+    add(seen, replace(register("a", "b"), counter="fenced"))
+    change(seen, "a", "fenced", fenced=True)
+
+    assert look(seen).unsettled == ("fenced", "old", "middle", "young")
+
+
+def test_a_region_that_is_away_makes_nothing_urgent_but_is_pending() -> None:
+    seen = world("c", "raised")
+    change(seen, "a", "raised", ceiling=700)
+    seen.away = {"b"}
+
+    found = look(seen)
+    assert found.settled["c"].pending == ("b",)
+    assert found.unsettled == ("raised",)
+
+
+def test_regions_of_registers_are_looked_at_too() -> None:
+    seen = world("c")
+    asked = record("a", counters=["c"])
+
+    found = Coordinator(survey(asked, NOW)).finish(seen.carry_out)
+    assert found.unsettled == ("c",)
+
+
+def test_counters_that_no_register_knows_are_told_with_their_regions() -> None:
+    seen = world("c")
+    for region in "ab":
+        seen.tables[region].counters["ghost"] = Counter(Item(1, 2, 3, 1))
+    seen.tables["b"].counters["other"] = Counter(Item(1, 2, 3, 1))
+
+    found = look(seen)
+    assert found.unknown == {"ghost": ("a", "b"), "other": ("b",)}
+    assert {*found.settled} == {"c"}

@@ -1,0 +1,149 @@
+"""Answers that threads share, and the condition by which one record replaces another."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier, Condition, Event, Lock
+from typing import Any
+
+import pytest
+from coordinate.tables import Shared, replacement
+
+SECONDS = 20
+
+
+class Calls:
+    """Calls that are counted when they begin, and end when they are let."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.first = Event()
+        self.go_on = Event()
+        self._lock = Lock()
+
+    def __call__(self) -> int:
+        with self._lock:
+            self.begun += 1
+            number = self.begun
+        self.first.set()
+        assert self.go_on.wait(SECONDS)
+        return number
+
+
+def test_an_answer_serves_only_those_who_asked_before_its_call_began() -> None:
+    calls = Calls()
+    shared = Shared(calls)
+    with ThreadPoolExecutor(9) as pool:
+        early = pool.submit(shared.ask)
+        assert calls.first.wait(SECONDS)  # its call is under way
+        late = [pool.submit(shared.ask) for _ in range(8)]
+        assert calls.begun == 1, "the late ones wait"
+        calls.go_on.set()
+
+        assert early.result(SECONDS) == 1
+        assert min(future.result(SECONDS) for future in late) >= 2
+
+
+def test_no_answer_is_older_than_its_question() -> None:
+    """Each thread notes how many calls had begun when it asked. Its answer must be that of a later one."""
+    lock = Lock()
+    begun = 0
+
+    def call() -> int:
+        nonlocal begun
+        with lock:
+            begun += 1
+            return begun
+
+    shared = Shared(call)
+    threads = 16
+    together = Barrier(threads)
+
+    def ask() -> list[tuple[int, int]]:
+        together.wait(SECONDS)
+        found: list[tuple[int, int]] = []
+        for _ in range(100):
+            with lock:
+                before = begun
+            found.append((before, shared.ask()))
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures: list[Future[list[tuple[int, int]]]] = [pool.submit(ask) for _ in range(threads)]
+        found = [pair for future in futures for pair in future.result(SECONDS)]
+
+    assert len(found) == 100 * threads
+    assert all(answer > before for before, answer in found)
+
+
+class Counted:
+    """A lock that lets a test wait until it was released so many times."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._released = 0
+
+    def __enter__(self) -> None:
+        self._changed.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._released += 1
+        self._changed.notify_all()
+        self._changed.release()
+
+    def wait_for(self, times: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._released >= times, SECONDS)
+
+
+def test_threads_that_ask_together_share_a_call() -> None:
+    calls, asked = Calls(), Counted()
+    shared = Shared(calls)
+    shared._lock = asked  # pyright: ignore[reportAttributeAccessIssue]
+    with ThreadPoolExecutor(33) as pool:
+        first = pool.submit(shared.ask)
+        assert calls.first.wait(SECONDS)
+        rest = [pool.submit(shared.ask) for _ in range(32)]
+        asked.wait_for(2 + 32)  # the first one's question and the beginning of its call, and all other questions
+        calls.go_on.set()
+
+        assert first.result(SECONDS) == 1
+        assert {future.result(SECONDS) for future in rest} == {2}
+
+
+def test_an_error_is_everybodys_and_only_of_one_call() -> None:
+    answers = iter([ZeroDivisionError(), 7])
+
+    def call() -> int:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    shared = Shared(call)
+    with pytest.raises(ZeroDivisionError):
+        shared.ask()
+    assert shared.ask() == 7
+
+
+NEW: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "2"}, "limit": {"N": "9"}, "past": {"L": []}}
+NOT_COMPARED = frozenset({"counter", "past"})
+
+
+def test_what_was_not_there_must_still_not_be_there() -> None:
+    assert replacement("t", None, NEW, NOT_COMPARED) == {
+        "TableName": "t",
+        "Item": NEW,
+        "ConditionExpression": "attribute_not_exists(#counter)",
+        "ExpressionAttributeNames": {"#counter": "counter"},
+    }
+
+
+def test_every_attribute_must_still_be_the_old_one_and_a_new_one_must_be_missing() -> None:
+    old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}, "past": {"L": []}}
+
+    assert replacement("t", old, NEW, NOT_COMPARED) == {
+        "TableName": "t",
+        "Item": NEW,
+        "ConditionExpression": "#epoch = :epoch AND attribute_not_exists(#limit)",
+        "ExpressionAttributeNames": {"#epoch": "epoch", "#limit": "limit"},
+        "ExpressionAttributeValues": {":epoch": {"N": "1"}},
+    }

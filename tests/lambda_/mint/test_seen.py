@@ -1,0 +1,163 @@
+"""A warm function notices a table that was restored to an earlier state, and hands nothing out."""
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from coordinate.model import Item
+from mint.seen import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
+from mint.table import CounterTable
+
+from tests.lambda_.fixtures import HOME, Ask, Stack, forget
+from tests.lambda_.laying_out import deploy, item, put_item
+
+ITEM = Item(issued=1, stride=3, ceiling=30_001, epoch=2)
+
+
+def mints(ask: Ask, count: int, path: str = "/") -> list[int]:
+    return [ask("POST", path, warm=True)["document"]["integer"] for _ in range(count)]
+
+
+@pytest.mark.parametrize("restored", [ITEM, replace(ITEM, issued=7), replace(ITEM, epoch=1, issued=40_000)])
+def test_nothing_is_handed_out_until_a_newer_epoch_begins(
+    ask: Ask, stack: Stack, caplog: pytest.LogCaptureFixture, restored: Item
+) -> None:
+    put_item(stack, HOME, ITEM)
+    assert mints(ask, 3) == [4, 7, 10]
+    put_item(stack, HOME, restored)
+
+    with caplog.at_level(logging.WARNING):
+        for path in ("/", "/?count=2", "/?count=1", "/"):
+            response = ask("POST", path, warm=True)
+            assert (response["statusCode"], "Retry-After" in response["headers"]) == (503, True)
+            assert "restored" in response["document"]["detail"]
+        for path in ("/-/health", "/integers/4"):
+            response = ask("GET", path, warm=True)
+            assert (response["statusCode"], "restored" in response["document"]["detail"]) == (503, True), path
+
+    (record,) = [record for record in caplog.records if "backwards" in record.message]
+    assert record.levelname == "ERROR"
+    assert "integers had issued 10 in epoch 2" in record.message
+    assert f"in epoch {restored.epoch}" in record.message
+    found = item(stack, HOME)
+    assert found is not None
+    assert found.issued <= restored.issued + 3, "a refused counter wastes no more than the first write"
+    put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=90_001, epoch=3))
+    assert mints(ask, 2) == [60_004, 60_007]
+    assert ask("GET", "/-/health", warm=True)["statusCode"] == 200
+
+
+def test_the_very_integer_that_was_minted_last_is_not_minted_again(ask: Ask, stack: Stack) -> None:
+    put_item(stack, HOME, ITEM)
+    mints(ask, 3)
+    put_item(stack, HOME, replace(ITEM, issued=7))
+
+    assert ask("POST", warm=True)["statusCode"] == 503
+
+
+def test_it_is_not_minted_on_once_the_restored_table_has_caught_up(ask: Ask, stack: Stack) -> None:
+    """What lies above may have been minted by another instance of the function."""
+    put_item(stack, HOME, ITEM)
+    mints(ask, 3)
+    put_item(stack, HOME, ITEM)
+    assert ask("POST", warm=True)["statusCode"] == 503
+    put_item(stack, HOME, replace(ITEM, issued=100))
+
+    assert ask("POST", warm=True)["statusCode"] == 503
+
+
+def test_a_refused_mint_shows_it_too(ask: Ask, stack: Stack) -> None:
+    put_item(stack, HOME, ITEM)
+    mints(ask, 3)
+    put_item(stack, HOME, replace(ITEM, ceiling=1, fenced=True))
+
+    assert "restored" in ask("POST", warm=True)["document"]["detail"]
+
+
+def test_other_counters_are_minted_until_they_are_found_out_themselves(ask: Ask, stack: Stack) -> None:
+    for counter in ("integers", "orders"):
+        put_item(stack, HOME, ITEM, counter)
+        mints(ask, 2, f"/{counter}")
+    put_item(stack, HOME, ITEM)
+
+    assert ask("POST", warm=True)["statusCode"] == 503
+    assert mints(ask, 1, "/orders") == [10]
+
+
+def test_no_leased_integer_is_handed_out_after_the_table_was_seen_going_backwards(ask: Ask, stack: Stack) -> None:
+    stack.monkeypatch.setenv("LEASE", "100")
+    forget()
+    for counter in ("integers", "orders"):
+        put_item(stack, HOME, ITEM, counter)
+        assert mints(ask, 5, f"/{counter}") == [4, 7, 10, 13, 16]
+        assert item(stack, HOME, counter) == replace(ITEM, issued=22), "19 and 22 are leased"
+    put_item(stack, HOME, ITEM)
+
+    assert ask("POST", "/?count=2", warm=True)["statusCode"] == 503
+    assert ask("POST", warm=True)["statusCode"] == 503
+    assert mints(ask, 1, "/orders") == [25], "another counter's lease is of the same table"
+    put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=90_001, epoch=3))
+    assert ask("GET", "/-/health", warm=True)["statusCode"] == 200
+    assert mints(ask, 1) == [60_004], "not one of the old lease"
+
+
+def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
+    deploy()
+    minted = mints(ask, 2)
+    deploy("us-west-2", "eu-west-1", "us-east-1")
+    minted += mints(ask, 2)
+    deploy("us-east-1", "us-west-2")
+    minted += mints(ask, 2)
+
+    assert sorted(set(minted)) == minted
+
+
+def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> None:
+    put_item(stack, HOME, ITEM)
+    table = CounterTable(stack.counters)
+
+    def mint(count: int) -> list[int]:
+        return table.mint("integers").integers() if count == 1 else table.mint_block("integers", count).integers()
+
+    with ThreadPoolExecutor(8) as pool:
+        integers = [n for block in pool.map(mint, [1, 2, 3, 1] * 100) for n in block]
+
+    assert len(set(integers)) == len(integers) == 700
+    assert table.seen.findings == 0
+
+
+def test_an_answer_is_compared_with_what_was_seen_before_its_call() -> None:
+    seen = Seen()
+    seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
+    at_its_call = seen.last("integers")
+    seen.add("integers", at_its_call, Mark(1, 10), Mark(1, 13))  # overtook the other one
+    seen.add("integers", at_its_call, Mark(1, 7), Mark(1, 10))
+
+    assert seen.last("integers") == Mark(1, 13)
+    with pytest.raises(WentBackwards):
+        seen.add("integers", seen.last("integers"), Mark(1, 10), Mark(1, 13))
+
+
+def test_a_call_that_was_under_way_when_it_was_found_out_is_refused_too() -> None:
+    seen = Seen()
+    seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
+    at_its_call = seen.last("integers")
+    with pytest.raises(WentBackwards):
+        seen.add("integers", at_its_call, Mark(1, 1), Mark(1, 4))
+
+    with pytest.raises(WentBackwards):
+        seen.add("integers", at_its_call, Mark(1, 7), Mark(1, 10))
+    assert seen.refused("integers")
+    assert seen.findings == 1
+
+
+def test_a_function_remembers_no_more_than_so_many_counters_and_all_that_are_refused() -> None:
+    seen = Seen()
+    with pytest.raises(WentBackwards):
+        seen.add("lost", Mark(1, 7), Mark(1, 1), Mark(1, 1))
+    for n in range(MAX_COUNTERS + 50):
+        seen.add(f"c{n}", UNSEEN, Mark(1, 1), Mark(1, 4))
+
+    assert sum(seen.last(f"c{n}") != UNSEEN for n in range(MAX_COUNTERS + 50)) == MAX_COUNTERS - 1
+    assert seen.refused("lost")

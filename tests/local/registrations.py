@@ -1,0 +1,90 @@
+"""Registrations as the program makes them, for tests that give them to the engine themselves."""
+
+import base64
+import io
+import json
+import zipfile
+from collections import Counter
+from typing import Any
+
+from components.policy import trusting
+from local.engine import Engine
+from local.program import Registration
+from local.resources import Aws
+from local.state import State
+
+HOME = "us-east-1"
+
+
+def registration(kind: str, name: str, inputs: dict[str, Any], **options: Any) -> Registration:
+    """Return a resource of one of the provider's types."""
+    protect, ignored = options.get("protect", False), options.get("ignore_changes", ())
+    return Registration("urn", kind, name, True, inputs, protect, frozenset(), (), (), ignored)
+
+
+def table(name: str, *, protect: bool = False, **changed: Any) -> Registration:
+    """Return a table."""
+    inputs: dict[str, Any] = {
+        "region": HOME,
+        "name": name,
+        "billingMode": "PAY_PER_REQUEST",
+        "hashKey": "receipt",
+        "attributes": [{"name": "receipt", "type": "S"}],
+        "streamEnabled": False,
+        "deletionProtectionEnabled": False,
+        "pointInTimeRecovery": {"enabled": True},
+        "ttl": {"enabled": True, "attributeName": "expires"},
+    }
+    return registration("aws:dynamodb/table:Table", name, {**inputs, **changed}, protect=protect)
+
+
+def role(name: str, **changed: Any) -> Registration:
+    """Return a function's role."""
+    inputs = {"name": name, "assumeRolePolicy": trusting("lambda.amazonaws.com")}
+    return registration("aws:iam/role:Role", name, {**inputs, **changed})
+
+
+def function(name: str, source: str, variables: dict[str, str], region: str = HOME, **changed: Any) -> Registration:
+    """Return a function whose only module has `handler`."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as zipped:
+        zipped.writestr("answer.py", source)
+    inputs: dict[str, Any] = {
+        "region": region,
+        "name": name,
+        "role": f"arn:aws:iam::000000000000:role/{name}",
+        "runtime": "python3.14",
+        "architectures": ["arm64"],
+        "handler": "answer.handler",
+        "memorySize": 128,
+        "timeout": 10,
+        "reservedConcurrentExecutions": -1,
+        "environment": {"variables": variables},
+        "loggingConfig": {
+            "logFormat": "JSON",
+            "logGroup": f"/aws/lambda/{name}",
+            "applicationLogLevel": "WARN",
+            "systemLogLevel": "WARN",
+        },
+        "code": base64.b64encode(archive.getvalue()).decode(),
+    }
+    return registration("aws:lambda/function:Function", name, {**inputs, **changed})
+
+
+def invoked(aws: Aws, name: str, region: str = HOME) -> Any:
+    """Return what a function answers."""
+    response = aws.client("lambda", region).invoke(FunctionName=name, Payload=b"{}")
+    return json.load(response["Payload"])
+
+
+def up(aws: Aws, *resources: Registration) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Deploy exactly these. Return the outputs of each, and how often each event was reported."""
+    events: Counter[str] = Counter()
+
+    def report(event: str, _kind: str, _name: str) -> None:
+        events[event] += 1
+
+    engine = Engine(aws, State("parts"), report)
+    outputs = [dict(engine.create(resource)[1]) for resource in resources]
+    engine.delete_unseen()
+    return outputs, events

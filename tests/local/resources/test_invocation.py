@@ -1,0 +1,171 @@
+"""Calls at deploy time: what fails or is killed leaves no trace in the state, so the next `up` finds out by itself."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from local.paths import ROOT, LocalError
+from local.resources import Aws
+from tests.local.asking import deployed
+
+ONE: dict[str, Any] = {"number": 1}
+TWO: dict[str, Any] = {"number": 2}
+FAILING: dict[str, Any] = {"number": 3, "fail": "a region is away"}
+
+
+@dataclass
+class Asking:
+    """A deployment of the program that asks, and what its function was asked."""
+
+    aws: Aws
+    folder: Path
+    name: str = field(default_factory=lambda: f"t{uuid4().hex[:8]}")
+
+    def settings(self, event: dict[str, Any] | None, **others: str) -> dict[str, str]:
+        asked = {"event": json.dumps(event)} if event is not None else {}
+        return {"name": self.name, "calls": str(self.folder / "calls"), **asked, **others}
+
+    def up(self, event: dict[str, Any] | None, **others: str) -> tuple[dict[str, Any], Counter[str]]:
+        return deployed(self.aws.endpoint, self.settings(event, **others))
+
+    def calls(self) -> list[dict[str, Any]]:
+        calls = self.folder / "calls"
+        return [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
+
+    def start(self, event: dict[str, Any]) -> "subprocess.Popen[str]":
+        settings = json.dumps(self.settings(event))
+        program = [sys.executable, "-m", "tests.local.asking", self.aws.endpoint, settings]
+        return subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def killed_in_the_call(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Kill an `up` with -9 while the function works, and let the function end its work. Return its event."""
+        before = len(self.calls())
+        until = self.folder / f"until-{before}"
+        event = {**event, "until": str(until)}
+        with self.start(event) as process:
+            while len(self.calls()) == before:
+                assert process.poll() is None
+                time.sleep(0.02)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        until.touch()
+        return event
+
+
+@pytest.fixture
+def asking(aws: Aws, folder: Path) -> Asking:
+    return Asking(aws, folder)
+
+
+def test_a_change_is_a_new_call_and_no_change_is_none(asking: Asking) -> None:
+    assert asking.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(created=1))
+    assert asking.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(unchanged=1))
+    assert asking.up(TWO) == ({"result": {"asked": TWO}, "description": None}, Counter(replaced=1))
+    assert asking.up(None)[1] == Counter(deleted=1)
+
+    assert asking.calls() == [ONE, TWO], "as the input is, and no call at a deletion"
+
+
+def test_a_first_call_that_failed_is_made_again(asking: Asking) -> None:
+    for _ in range(2):
+        with pytest.raises(LocalError, match="a region is away"):
+            asking.up(FAILING)
+
+    assert asking.up(ONE)[1] == Counter(created=1)
+    assert asking.calls() == [FAILING, FAILING, ONE]
+
+
+def test_after_a_failed_change_the_next_up_compares_with_what_last_succeeded(asking: Asking) -> None:
+    asking.up(ONE)
+    for _ in range(2):
+        with pytest.raises(LocalError, match="a region is away"):
+            asking.up(FAILING)
+
+    assert asking.up(ONE)[1] == Counter(unchanged=1), "so the program must tell it from the call before"
+    assert asking.up(TWO)[1] == Counter(replaced=1)
+    assert asking.calls() == [ONE, FAILING, FAILING, TWO]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_up_that_was_killed_leaves_what_last_succeeded(asking: Asking, *, first: bool) -> None:
+    if not first:
+        asking.up(ONE)
+    killed = asking.killed_in_the_call(TWO)
+    asked = len(asking.calls())
+
+    assert asking.up(ONE)[1] == (Counter(created=1) if first else Counter(unchanged=1))
+    assert asking.up(killed)[1] == Counter(replaced=1), "the killed one is not in the state"
+    assert asking.calls()[asked:] == ([ONE, killed] if first else [killed])
+
+
+@pytest.mark.parametrize("reverted", [False, True])
+def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(asking: Asking, *, reverted: bool) -> None:
+    wanted = ONE
+    asking.up(wanted)
+    for number, part in enumerate(("LogGroup", "Role", "Function", "Invocation")):
+        event = {"number": 10 + number}
+        with asking.start(event) as process:
+            assert process.stdout is not None
+            assert next((line for line in process.stdout if line.endswith(f":{part}\n")), None)
+            process.kill()
+        wanted = wanted if reverted else event
+
+        assert asking.up(wanted)[0]["result"] == {"asked": wanted}
+        assert asking.up(wanted)[1] == Counter(unchanged=1)
+    assert asking.calls()[-1] == wanted, "the last call is the one that stands"
+
+
+def test_what_was_replaced_is_forgotten_only_when_all_else_has_succeeded(asking: Asking) -> None:
+    asking.up(ONE)
+    with pytest.raises(LocalError, match="after"):
+        asking.up(TWO, after="nonesuch")
+
+    assert asking.up(ONE)[1] == Counter(replaced=1), "the first one is replaced: it is not the present one again"
+    assert asking.up(ONE)[1] == Counter(unchanged=1)
+    assert asking.calls() == [ONE, TWO, ONE]
+
+
+def test_one_of_every_change_is_updated_in_place_and_called_at_its_deletion(asking: Asking) -> None:
+    asking.up(ONE, scope="CRUD")
+    assert asking.up(TWO, scope="CRUD")[1] == Counter(updated=1)
+    asking.up(None)
+
+    assert [call["tf"] for call in asking.calls()] == [
+        {"action": "create", "prev_input": None},
+        {"action": "update", "prev_input": ONE},
+        {"action": "delete", "prev_input": TWO},
+    ]
+
+
+def test_one_of_every_change_is_replaced_and_its_deletion_called_once_at_the_end(asking: Asking) -> None:
+    asking.up(ONE, scope="CRUD")
+    with pytest.raises(LocalError, match="after"):
+        asking.up(TWO, after="nonesuch")
+    assert len(asking.calls()) == 2, "the deletion waits until all else has succeeded"
+
+    asking.up(TWO)
+    asking.up(TWO)
+
+    _, new, deletion = asking.calls()
+    assert new == TWO
+    assert deletion == {**ONE, "tf": {"action": "delete", "prev_input": ONE}}
+
+
+def test_an_ignored_change_keeps_what_the_state_has_and_the_program_sees_it(asking: Asking) -> None:
+    for first, description in (("home", "home"), ("elsewhere", "home")):
+        exported, _ = asking.up(None, description=first)
+        assert exported["description"] == description
+    role = asking.aws.client("iam", "us-east-1").get_role(RoleName=asking.name)["Role"]
+    assert role.get("Description") == "home"
+
+    (asking.folder / f"{asking.name}.json").unlink()
+    assert asking.up(None, description="elsewhere")[0]["description"] == "elsewhere", "not in the state: the program's"

@@ -1,0 +1,85 @@
+"""Functions, and who may call them."""
+
+import base64
+import json
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from local.paths import LocalError
+from local.resources import Aws
+from tests.local.registrations import HOME, function, invoked, registration, role, up
+
+CODE = "import os\ndef handler(event, context): return os.environ['SAYS']"
+
+
+@pytest.fixture
+def name(folder: Path) -> str:
+    return f"t{uuid4().hex[:8]}"
+
+
+def test_a_functions_environment_and_limits_are_changed_in_place(aws: Aws, name: str) -> None:
+    up(aws, role(name), function(name, CODE, {"SAYS": "one"}))
+    assert invoked(aws, name) == "one"
+
+    changed = function(name, CODE, {"SAYS": "two"}, timeout=30, memorySize=256)
+    assert up(aws, role(name), changed)[1] == Counter(unchanged=1, updated=1)
+
+    assert invoked(aws, name) == "two"
+    now = aws.client("lambda", HOME).get_function_configuration(FunctionName=name)
+    assert (now.get("Timeout"), now.get("MemorySize")) == (30, 256)
+    assert up(aws, role(name), changed)[1] == Counter(unchanged=2)
+
+
+def test_an_update_that_failed_half_way_is_undone_by_the_settings_from_before(aws: Aws, name: str) -> None:
+    before = function(name, CODE, {"SAYS": "one"})
+    up(aws, role(name), before)
+    with pytest.raises(LocalError, match=name):
+        up(aws, role(name), function(name, CODE, {"SAYS": "two"}, code=base64.b64encode(b"no archive").decode()))
+
+    assert up(aws, role(name), before)[1] == Counter(unchanged=1, updated=1)
+    assert invoked(aws, name) == "one"
+    assert up(aws, role(name), before)[1] == Counter(unchanged=2)
+
+
+def test_a_permission_names_the_rule_that_may_call(aws: Aws, name: str) -> None:
+    rule = f"arn:aws:events:{HOME}:000000000000:rule/{name}"
+    inputs = {"region": HOME, "function": name, "statementId": "schedule", "action": "lambda:InvokeFunction"}
+    inputs |= {"principal": "events.amazonaws.com", "sourceArn": rule}
+    permission = registration("aws:lambda/permission:Permission", "permission", inputs)
+    up(aws, role(name), function(name, CODE, {"SAYS": "one"}), permission)
+
+    policy = json.loads(aws.client("lambda", HOME).get_policy(FunctionName=name)["Policy"])
+
+    (statement,) = policy["Statement"]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert statement["Condition"] == {"ArnLike": {"AWS:SourceArn": rule}}
+
+
+def test_how_long_events_wait_is_set_changed_and_deleted(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    parts = [role(name), function(name, CODE, {"SAYS": "one"})]
+    kind = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
+    for attempts, event in ((0, "created"), (1, "updated"), (1, "unchanged")):
+        inputs = {
+            "region": HOME,
+            "functionName": name,
+            "maximumEventAgeInSeconds": 60,
+            "maximumRetryAttempts": attempts,
+        }
+        assert up(aws, *parts, registration(kind, "events", inputs))[1][event] >= 1
+        found = client.get_function_event_invoke_config(FunctionName=name)
+        assert (found.get("MaximumEventAgeInSeconds"), found.get("MaximumRetryAttempts")) == (60, attempts)
+
+    assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.get_function_event_invoke_config(FunctionName=name)
+
+
+def test_a_roles_description_is_changed_in_place(aws: Aws, name: str) -> None:
+    iam = aws.client("iam", HOME)
+    for description in ("one", "two"):
+        up(aws, role(name, description=description))
+        assert iam.get_role(RoleName=name)["Role"].get("Description") == description

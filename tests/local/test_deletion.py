@@ -1,0 +1,77 @@
+"""What is gone from the program and still not deleted."""
+
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from local.paths import LocalError
+from local.resources import Aws
+from local.state import Made, State
+from tests.local.registrations import HOME, role, table, up
+
+OTHER = "eu-west-1"
+
+
+@pytest.fixture
+def name(folder: Path) -> str:
+    return f"t{uuid4().hex[:8]}"
+
+
+def tables(aws: Aws, name: str, region: str = HOME) -> list[str]:
+    return [found for found in aws.client("dynamodb", region).list_tables()["TableNames"] if found.startswith(name)]
+
+
+def test_what_is_protected_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
+    kept, other = table(f"{name}-kept", protect=True), table(f"{name}-other", region=OTHER, protect=True)
+    up(aws, role(name), table(f"{name}-loose"), kept, other)
+
+    with pytest.raises(LocalError) as refused:
+        up(aws, role(name), kept)
+
+    message = str(refused.value)
+    assert f"  {name}-other (aws:dynamodb/table:Table {OTHER} {name}-other)\n" in message
+    assert f"{name}-kept" not in message
+    assert "Nothing was deleted." in message
+    assert f'deploy with `leaving: ["{OTHER}"]` beside `regions`, then without it' in message
+    assert "deploy with `protect: false`, then take it out" in message
+    assert tables(aws, name) == [f"{name}-kept", f"{name}-loose"]
+    assert tables(aws, name, OTHER) == [f"{name}-other"]
+    assert up(aws, role(name), table(f"{name}-loose"), kept, other)[1] == Counter(unchanged=4), "put back, it goes on"
+
+
+def test_what_was_deployed_without_protection_first_may_be_deleted(aws: Aws, name: str) -> None:
+    up(aws, table(name, protect=True))
+
+    assert up(aws, table(name, protect=False))[1] == Counter(unchanged=1)
+    assert up(aws)[1] == Counter(deleted=1)
+    assert tables(aws, name) == []
+
+
+def test_protection_that_is_switched_on_later_counts(aws: Aws, name: str) -> None:
+    up(aws, table(name))
+    up(aws, table(name, protect=True, deletionProtectionEnabled=True))
+
+    with pytest.raises(LocalError, match="are protected"):
+        up(aws)
+
+
+def test_what_is_protected_and_was_deleted_by_somebody_else_is_forgotten(aws: Aws, name: str) -> None:
+    up(aws, table(name, protect=True))
+    aws.client("dynamodb", HOME).delete_table(TableName=name)
+
+    up(aws)
+
+    assert State("parts").resources == {}
+
+
+def test_what_is_of_an_unknown_type_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
+    up(aws, table(name))
+    State("parts").put(Made("aws:sqs/queue:Queue q", "aws:sqs/queue:Queue", "my-queue", {"region": HOME}, "q", {}))
+
+    with pytest.raises(LocalError, match=r"  my-queue \(aws:sqs/queue:Queue q\)\nNothing was deleted.*-m local down"):
+        up(aws)
+
+    assert tables(aws, name) == [name]
+    assert len(State("parts").resources) == 2

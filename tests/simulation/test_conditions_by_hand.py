@@ -1,0 +1,189 @@
+"""Schedules that random ones seldom meet: what goes wrong with a condition taken out, and doesn't with it."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from coordinate.accept import Deployment
+from coordinate.operations import (
+    Operation,
+    PlaceItem,
+    RaiseItem,
+    RenewItem,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+)
+from coordinate.protocol import settle
+
+from simulation.checked import CheckedWorld, Duplicate
+from simulation.coordinator import Coordinator
+from simulation.pulumi import WINDOW, wish_of
+from simulation.run import run
+
+
+def deployed(world: CheckedWorld, *regions: str, leaving: tuple[str, ...] = ()) -> None:
+    for region in regions:
+        world.make_table(region)
+    follows = world.layouts.record.number if world.layouts.record else 0
+    deployment = Deployment(wish_of(regions, leaving, home=world.layouts.id), follows, now(world))
+    Coordinator(run(deployment, f"deployment {follows + 1}", lambda: now(world))).finish(world.carry_out)
+
+
+def watched(world: CheckedWorld, name: str = "watch") -> None:
+    Coordinator(run(None, name, lambda: now(world))).finish(world.carry_out)
+
+
+def now(world: CheckedWorld) -> int:
+    return 1_000_000 + world.clock
+
+
+def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Coordinator:
+    late = Coordinator(settle("c", token, now(world)))
+    late.run_to(kind, world.carry_out)
+    return late
+
+
+def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
+    for region in regions:
+        for _ in range(most):
+            if world.mint(region) is None:
+                break
+
+
+def late_deployment(without: str | None) -> None:
+    """A deployment whose preview is outdated would overrule a newer one."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    late = Coordinator(run(Deployment(wish_of("ba"), 1, now(world)), "late", lambda: now(world)))
+    late.run_to(WriteRecord, world.carry_out)
+    deployed(world, "a")
+    late.step_all(world.carry_out)
+    record = world.layouts.record
+    assert record is not None
+    assert record.wish.regions == ("a",), "the outdated deployment has won"
+
+
+def late_copy(without: str | None) -> None:
+    """A copy that arrives late would put back a limit that was raised since."""
+    world = CheckedWorld(without)
+    copies: list[Operation] = []
+
+    def listen(operation: Operation) -> object:
+        if isinstance(operation, WriteCopy):
+            copies.append(operation)
+        return world.carry_out(operation)
+
+    for region in "ab":
+        world.make_table(region)
+    first = run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))
+    Coordinator(first).finish(listen)
+    mint_all(world, "ab"[0], "ab"[1])
+    watched(world)  # raises the limit
+    mint_all(world, "a")
+    for copy in copies:
+        world.carry_out(copy)
+    world.lose("layouts", "recreated", Random(0))
+    world.away.add("a")
+    deployed(world, "b")
+    mint_all(world, "a", "b")
+
+
+def late_record_copy(without: str | None) -> None:
+    """A copy of the record that arrives late would put back a deployment that was followed by another."""
+    world = CheckedWorld(without)
+    copies: list[Operation] = []
+
+    def listen(operation: Operation) -> object:
+        if isinstance(operation, WriteRecordCopy):
+            copies.append(operation)
+        return world.carry_out(operation)
+
+    for region in "ab":
+        world.make_table(region)
+    Coordinator(run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))).finish(listen)
+    deployed(world, "b")
+    for copy in copies:
+        world.carry_out(copy)
+    world.lose("layouts", "recreated", Random(0))
+    watched(world)
+    record = world.layouts.record
+    assert record is not None
+    assert record.wish.regions == ("b",), "the last deployment is forgotten"
+
+
+def late_renewal(without: str | None) -> None:
+    """Two late runs would open an item of an epoch that the lost table has already minted from."""
+    world = CheckedWorld(without)
+    for region in "xy":
+        world.make_table(region)
+    Coordinator(run(Deployment(wish_of("xy"), 0, now(world)), "killed", lambda: now(world))).run_to(
+        PlaceItem, world.carry_out
+    )
+    placing = stopped_before(world, PlaceItem, "late 1")
+    watched(world)
+    for region in "yx":
+        world.make_table(region)
+    changing = Coordinator(run(Deployment(wish_of("yx"), 1, now(world)), "changing", lambda: now(world)))
+    changing.run_to(RenewItem, world.carry_out)
+    renewing = stopped_before(world, RenewItem, "late 2")
+    changing.finish(world.carry_out)
+    mint_all(world, "x", most=3)
+    world.lose("x", "recreated", Random(0))
+    placing.step_all(world.carry_out)
+    renewing.step_all(world.carry_out)
+    mint_all(world, "x", most=3)
+
+
+def late_raise(without: str | None) -> None:
+    """A raise of the epoch before would lift a ceiling above the present limit."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    mint_all(world, "a", most=2 * WINDOW)
+    watched_until_raise = stopped_before(world, RaiseItem, "late")
+    for _ in range(20):
+        world.clock += 10_000
+    deployed(world, "b", "a")
+    watched_until_raise.step_all(world.carry_out)
+    world.away.add("a")
+    deployed(world, "b")
+    mint_all(world, "a", "b")
+
+
+def late_lower_raise(without: str | None) -> None:
+    """A raise that was overtaken by a higher one would lower the ceiling, and the region would stop minting."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    world.clock += 1_000_000  # so long that the window needn't grow
+    mint_all(world, "a")
+    late = stopped_before(world, RaiseItem, "late")
+    watched(world)
+    world.clock += 1_000_000
+    mint_all(world, "a")
+    watched(world)
+    mint_all(world, "a", most=3)
+    late.step_all(world.carry_out)
+    assert world.mint("a") is not None, "the region has stopped"
+
+
+BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
+    "record: unchanged": (late_deployment, AssertionError),
+    "copy: unchanged": (late_copy, Duplicate),
+    "record copy: unchanged": (late_record_copy, AssertionError),
+    "renew: not being opened": (late_renewal, Duplicate),
+    "raise: this epoch": (late_raise, Duplicate),
+    "raise: upwards": (late_lower_raise, AssertionError),
+}
+
+
+@pytest.mark.parametrize("condition", BY_HAND)
+def test_nothing_goes_wrong_with_the_condition(condition: str) -> None:
+    schedule, _ = BY_HAND[condition]
+    schedule(None)
+
+
+@pytest.mark.parametrize("condition", BY_HAND)
+def test_something_goes_wrong_without(condition: str) -> None:
+    schedule, wrong = BY_HAND[condition]
+    with pytest.raises(wrong):
+        schedule(condition)
