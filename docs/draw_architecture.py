@@ -3,13 +3,13 @@
 from pathlib import Path
 
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
-WIDTH, HEIGHT, MARGIN = 916, 580, 28
+WIDTH, HEIGHT, MARGIN = 916, 640, 28
 COLUMN, BETWEEN = 276, 16
 LEFT, RIGHT = 70, 204
 """Centres of the two boxes of a row, from the left edge of a region."""
 BOX = (122, 38)
 
-CALLERS, ENTRIES, FUNCTION, TABLES, HOME, PULUMI = 20, 108, 184, 260, 410, 520
+CALLERS, ENTRIES, FUNCTION, TABLES, HOME, WATCH, PULUMI = 20, 108, 184, 260, 410, 484, 582
 """Where the rows begin; a region encloses those from `TOP` on."""
 TOP = 88
 
@@ -32,8 +32,8 @@ def draw() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'role="img" aria-labelledby="title">',
         '<title id="title">Callers mint in their region: Function URL, minting function, tables; or API Gateway and '
-        "the counters table. pulumi up calls the coordinator, which writes the layouts table and every region's "
-        "counters table.</title>",
+        "the counters table. pulumi up and a schedule call the coordinator, which writes the layouts table, its mirror "
+        "and every region's counters table.</title>",
         f"<style>{STYLE}</style>",
         *(_arrow_head(kind) for kind in ("mint", "layout")),
     ]
@@ -50,7 +50,7 @@ def _region(region: str, x: int, *, home: bool) -> list[str]:
         f'<rect class="region" x="{x}" y="{TOP}" width="{COLUMN}" height="{bottom - TOP}" rx="10"/>',
         f'<text class="head" x="{x + 16}" y="{TABLES + 70}">{region}</text>',
         *([f'<text class="small" x="{x + 16}" y="{TABLES + 87}">home region</text>'] if home else []),
-        *_box(x + (LEFT + RIGHT) // 2, CALLERS, "callers", wide=True),
+        *_box(x + (LEFT + RIGHT) // 2, CALLERS, "callers", width=COLUMN - 32),
         *_box(left, ENTRIES, "Function URL"),
         *_box(right, ENTRIES, "API Gateway", "optional"),
         *_box(left, FUNCTION, "minting function"),
@@ -71,9 +71,13 @@ def _coordinator() -> list[str]:
     others = [MARGIN + number * (COLUMN + BETWEEN) + RIGHT for number in range(1, len(REGIONS))]
     return [
         *_box(left, HOME, "layouts table", "table"),
+        *_box(left, WATCH, "mirror", "table"),
         *_box(right, HOME, "coordinator"),
+        *_box(right + 2, WATCH, "schedule", width=74),
         *_box(right, PULUMI, "pulumi up"),
-        _call("layout", f"M {right} {PULUMI} V {HOME + BOX[1] + 3}"),
+        _call("layout", f"M {right + 50} {PULUMI} V {HOME + BOX[1] + 3}"),
+        _call("layout", f"M {right + 2} {WATCH} V {HOME + BOX[1] + 3}"),
+        _call("layout", f"M {right - 48} {HOME + BOX[1]} V {WATCH + BOX[1] // 2} H {left + BOX[0] // 2 + 3}"),
         _call("layout", f"M {right - BOX[0] // 2} {middle} H {left + BOX[0] // 2 + 3}"),
         _call("layout", f"M {right} {HOME} V {bottom}"),
         *(_call("layout", f"M {edge} {middle} H {x} V {bottom}") for x in others),
@@ -85,19 +89,19 @@ def _legend() -> list[str]:
     rows = (
         ("mint", "a request: stays in the region"),
         ("mint optional", "the same without a function, with the setting apiGateway"),
-        ("layout", "a deployment: lays out who mints what"),
+        ("layout", "a deployment, or every five minutes: lays out who mints what"),
     )
     parts: list[str] = []
     for number, (kind, text) in enumerate(rows):
-        y = 474 + number * 28
+        y = 490 + number * 28
         parts.append(_call(kind, f"M {x} {y} H {x + 40}"))
         parts.append(f'<text x="{x + 56}" y="{y + 4}">{text}</text>')
     return parts
 
 
-def _box(x: int, y: int, text: str, kind: str = "", *, wide: bool = False) -> list[str]:
+def _box(x: int, y: int, text: str, kind: str = "", *, width: int = BOX[0]) -> list[str]:
     """Return a box with its top centre at x, y."""
-    width, height = (COLUMN - 32 if wide else BOX[0]), BOX[1]
+    height = BOX[1]
     rounded = 3 if kind == "table" else 9
     return [
         f'<rect class="box {kind}" x="{x - width // 2}" y="{y}" width="{width}" height="{height}" rx="{rounded}"/>',

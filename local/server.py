@@ -93,8 +93,8 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     """Start the server on `port`, by default the usual one or, if that is taken, a free one.
 
     Args:
-        port: Where it listens.
-        more: Further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
+        port: where it listens.
+        more: further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
 
     Raises:
         LocalError: the port can't be used, or the server does not come up.

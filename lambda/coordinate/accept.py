@@ -142,7 +142,8 @@ def finish(record: Record, report: str | None) -> Generator[Sequence[Operation],
         Refused: another deployment was accepted since.
     """
     while True:
-        present, copy = yield [ReadRecord(), ReadRecordCopy()]
+        (copy,) = yield [ReadRecordCopy()]  # before the record, or an older record could replace a newer copy
+        (present,) = yield [ReadRecord()]
         home, mirror = yield [DescribeLayouts(), DescribeMirror()]
         if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
             raise superseded(present.wish.regions if present else ())

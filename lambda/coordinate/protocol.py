@@ -79,7 +79,10 @@ def settle(counter: str, run: str, now: int) -> Generator[Sequence[Operation], S
     created = False
     for number in range(ROUNDS):
         token = f"{run}/{number}"  # no two items are ever placed under one token
-        register, record, copy = yield [ReadRegister(counter), ReadRecord(), ReadCopy(counter)]
+        copy = yield from _one(
+            ReadCopy(counter)
+        )  # before the register, or an older register could replace a newer copy
+        register, record = yield [ReadRegister(counter), ReadRecord()]
         home, mirror = yield [DescribeLayouts(), DescribeMirror()]  # after the reads, so it is these tables' content
         if record is None or record.home != home:
             raise nothing_deployed(counter) if record is None else lost_home(home)

@@ -64,6 +64,11 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
     try:
         return _patiently(call, RETRY_SECONDS)
     except (ClientError, BotoCoreError) as error:
+        if isinstance(error, ClientError) and GONE in _codes(error):
+            raise Refused(
+                f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` makes it "
+                "again (on one machine: `make up`), and the coordinator puts back what was in it."
+            ) from error
         raise Refused(
             f"{home}: the home region's tables can't be used: {error}. Deploy again when that is solved: "
             "the next run continues where this one stopped."

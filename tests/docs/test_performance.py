@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import figures
+from bench import figures, watching
 from bench.program import table as program_table
 from local.paths import ROOT
 
@@ -35,3 +35,15 @@ def test_the_program_grows_as_the_regions_do() -> None:
     three, ten, thirty = (kept[count]["resources"] for count in ("3", "10", "30"))
 
     assert (ten - three) / 7 == (thirty - ten) / 20
+
+
+@pytest.mark.slow
+def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
+    assert f"```text\n{watching.table()}\n```" in PAGE
+
+
+def test_the_price_of_the_smallest_schedule_is_what_the_other_pages_say() -> None:
+    cents = round(watching.month(counters=1, regions=3).total * 100)
+
+    assert f"from {cents} cents a month" in (ROOT / "docs" / "layouts.md").read_text()
+    assert f"{cents / 100:.2f}\n" in PAGE

@@ -1,12 +1,46 @@
-"""The runbook quotes the coordinator's messages."""
+"""The runbook quotes the program's and the coordinator's messages."""
 
-from coordinate.model import Register
-from coordinate.refusals import lost
+from collections.abc import Mapping
+from typing import Any
 
+import pytest
+from coordinate.refusals import lost_home, used_up
+
+from components.changes import changes
+from components.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
+from components.record import Record
+from components.settings import SettingsError
 from local.paths import ROOT
 
+PAGE = (ROOT / "docs" / "runbook.md").read_text()
+THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
-def test_the_message_of_a_lost_table_is_quoted() -> None:
-    message = str(lost(Register("integers", 1, ("eu-west-1",), 1, "x"), "eu-west-1", None))
 
-    assert message in (ROOT / "docs" / "runbook.md").read_text()
+def wish(*regions: str) -> dict[str, Any]:
+    numbers = {"window": 100_000_000, "headroom": 10_000, "watchMinutes": 5}
+    tables = dict.fromkeys(regions, "label")
+    return {"regions": list(regions), "leaving": [], "counters": ["integers"], "floors": {}, "tables": tables} | numbers
+
+
+def record(asked_for: Mapping[str, Any]) -> Record:
+    return Record(1, 0, 0, asked_for, settled=True, report={"counters": {"integers": {"epoch": 1, "base": 1}}})
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [lost_home("<id>"), used_up("integers", ["eu-west-1"])],
+    ids=["two losses", "version 1"],
+)
+def test_the_coordinators_refusals_are_quoted(refusal: Exception) -> None:
+    assert f"```text\n{refusal}\n```" in PAGE
+
+
+def test_the_refusal_to_drop_a_region_is_quoted() -> None:
+    with pytest.raises(SettingsError) as refused:
+        _check_that_regions_leave(wish(*THREE), record(wish(*THREE, "us-west-2")))
+
+    assert f"```text\n{refused.value}\n```" in PAGE
+
+
+def test_what_a_preview_says_is_quoted() -> None:
+    assert changes(wish(*THREE, "us-west-2"), record(wish(*THREE))) in PAGE.splitlines()

@@ -1,0 +1,56 @@
+"""docs/layouts.md shows what its commands print, and the numbers of the code."""
+
+import pytest
+from coordinate.accept import LATEST
+from coordinate.lease import SECONDS
+from coordinate.model import MAX_PAST
+from coordinate.retries import REGION_SECONDS
+
+from bench import windows
+from local.paths import ROOT
+from simulation.schedule import COORDINATORS
+from simulation.world import CONDITIONS, RULES
+from tests.simulation.test_conditions import BY_SEARCH
+from tests.simulation.test_conditions_by_hand import BY_HAND
+from tests.simulation.test_schedule import ONE_LOSS, TWO_LOSSES
+
+PAGE = (ROOT / "docs" / "layouts.md").read_text()
+WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
+
+
+def test_the_windows_are_those_that_the_command_prints() -> None:
+    assert f"```text\n{windows.table()}\n```" in PAGE
+    assert windows.enough() in PAGE
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"**{ONE_LOSS + TWO_LOSSES:,} random schedules**",
+        f"In {ONE_LOSS:,} of them, one table is lost at a time",
+        f"In the other {TWO_LOSSES:,}, a second one",
+        f"Up to {WORDS[COORDINATORS]} coordinators",
+        f"**Each of the {len(CONDITIONS)} conditions and {len(RULES)} rules is taken out in turn**",
+        f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",
+        f"more than {WORDS[LATEST // 3600]} hours ago",
+        f"expires {WORDS[SECONDS // 60]} minutes after",
+        f"for up to {REGION_SECONDS} seconds",
+        f"the last {WORDS[MAX_PAST]} past layouts",
+    ],
+)
+def test_the_numbers_are_those_of_the_code(said: str) -> None:
+    assert said in PAGE
+
+
+@pytest.mark.parametrize("phase", ["created", "begun", "joined", "granted", "put back", "unknown"])
+def test_the_phases_of_the_log_are_named(phase: str) -> None:
+    assert f"`{phase}`" in PAGE
+    assert f'"{phase}"' in (ROOT / "lambda" / "coordinate" / "journal.py").read_text()
+
+
+def test_the_defaults_are_those_of_the_project_file() -> None:
+    settings = (ROOT / "docs" / "settings.md").read_text()  # a test of its own compares it with Pulumi.yaml
+
+    for key, shown in (("window", "100,000,000"), ("headroom", "10,000")):
+        assert f"| `{key}` | integer | `{shown.replace(',', '')}` |" in settings
+        assert shown in PAGE
