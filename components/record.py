@@ -36,7 +36,7 @@ def record_of(item: str) -> Record:
         asked=int(attributes["asked"]["N"]),
         wish=json.loads(attributes["wish"]["S"]),
         settled=attributes["settled"]["BOOL"],
-        report=json.loads(attributes["report"]["S"]) if "report" in attributes else {},
+        report=json.loads(attributes.get("report", {}).get("S") or "{}"),  # empty until it is carried out
     )
 
 

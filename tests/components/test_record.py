@@ -60,6 +60,8 @@ def test_a_record_is_read_from_its_item() -> None:
     assert record_of(json.dumps(item)) == Record(
         7, 5, 1_794_000_000, WISH, settled=True, report={"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}
     )
+    item["report"] = {"S": ""}  # accepted, and not carried out: the coordinator was killed
+    assert record_of(json.dumps(item)).report == {}
     del item["report"]
     assert record_of(json.dumps(item)) == DONE
 
