@@ -34,7 +34,10 @@ class CoordinatorArgs:
     headroom: int
     watch_minutes: int
     regional: Mapping[str, RegionalCounter]
-    """What each region has, those that are leaving included. All of it exists before the coordinator runs."""
+    """What each region of the layout has. All of it exists before the coordinator runs.
+
+    A region that is leaving isn't waited for: it may be one that never comes back.
+    """
     log_retention_days: int
     protect: bool
 

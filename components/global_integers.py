@@ -69,7 +69,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 window=settings.window,
                 headroom=settings.headroom,
                 watch_minutes=settings.watch_minutes,
-                regional=regional,
+                regional={region: regional[region] for region in settings.regions},
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
             ),

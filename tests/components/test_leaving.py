@@ -22,9 +22,16 @@ def wish(deployment: Deployment) -> dict[str, Any]:
     return json.loads(deployment.one(INVOCATION).inputs["input"])["wish"]
 
 
-def test_the_coordinator_is_told_who_leaves_and_sees_its_table_too(deployment: Deployment) -> None:
+def test_the_coordinator_is_told_who_leaves(deployment: Deployment) -> None:
     assert (wish(deployment)["regions"], wish(deployment)["leaving"]) == (list(THREE), [GONE])
-    assert set(wish(deployment)["tables"]) == set(FOUR)
+
+
+def test_a_region_that_leaves_is_not_waited_for_since_it_may_never_come_back(deployment: Deployment) -> None:
+    leaving = {r.urn for r in deployment.resources if GONE in r.name}
+
+    assert len(leaving) > 7
+    assert not leaving & deployment.one(INVOCATION).dependencies
+    assert set(wish(deployment)["tables"]) == set(THREE)
 
 
 def test_its_function_knows_where_to_go_and_no_other_one_does(deployment: Deployment) -> None:
