@@ -8,6 +8,8 @@ from coordinate.model import Copy, Item, Record, Register
 from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation, ReadRecord, RecordLayouts
 from coordinate.protocol import settle
 
+from integers.layouts import Layout
+
 from .checked import CheckedWorld
 from .coordinator import Coordinator
 from .pulumi import wish_of
@@ -32,34 +34,30 @@ class Case:
     """The condition or rule that is taken out, if one is."""
 
     def at_once(self, operation: Operation) -> bool:
-        """Return whether an operation changes nothing in a State, and nothing in this case can change its answer.
+        """Return whether it makes no difference when an operation is carried out.
 
-        It makes no difference when it is carried out: it is, together with the operation before.
+        Then it is carried out together with the one before.
         """
         match operation:
             case ReadRecord() | DescribeLayouts() | DescribeMirror():
                 return True
-            case DescribeTable(region):
+            case DescribeTable(region) | RecordLayouts(region):  # the last of several recorded layouts stays
                 return region not in (self.loses, self.away)
-            case RecordLayouts(region):
-                return region != self.away
             case _:
                 return False
 
 
 class Kept(NamedTuple):
-    """A region's table: its id, and its item."""
+    """A region's table: its id, its item, and the layouts that are recorded beside it."""
 
     region: str
     id: str
     item: Item | None
+    layouts: tuple[Layout, ...]
 
 
 class State(NamedTuple):
-    """All that decides what may happen next.
-
-    The layouts that are recorded for questions about owners are left out: no decision depends on them.
-    """
+    """All that decides what may happen next."""
 
     register: Register
     copy: Copy | None
@@ -73,7 +71,9 @@ class State(NamedTuple):
         """Return the tables as they are in this state."""
         world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
-        world.tables = {kept.region: Table(kept.id, {"c": Counter(kept.item)}) for kept in self.tables}
+        world.tables = {
+            kept.region: Table(kept.id, {"c": Counter(kept.item, {}, kept.layouts)}) for kept in self.tables
+        }
         world.minted = dict.fromkeys(self.minted, "")
         world.away = {case.away} if case.away and self.away else set()
         return world
@@ -126,10 +126,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
 
 
 def _state(world: CheckedWorld, away: bool | None, turns: tuple[Turn, ...]) -> State:
-    tables = tuple(
-        Kept(region, table.id, kept.item if (kept := table.counters.get("c")) else None)
-        for region, table in sorted(world.tables.items())
-    )
+    found = {region: table.counters.get("c", Counter()) for region, table in sorted(world.tables.items())}
+    tables = tuple(Kept(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
     return State(
         world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), away, turns
     )

@@ -53,7 +53,7 @@ def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:
     late.step_all(tables.carry_out)
 
     items = [tables.tables[region].counters["c"].item for region in ("a", "b")]
-    assert [item.opening for item in items if item] == ["token/2", "token/2"]
+    assert [item.opening for item in items if item] == ["token/1", "token/1"]
 
 
 def test_it_finishes_with_what_it_returns() -> None:
