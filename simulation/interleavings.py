@@ -1,4 +1,4 @@
-"""Every interleaving of two coordinators that add a third region, and of some mints: a small case in full."""
+"""Every interleaving of coordinators that add a third region, of some mints, and of a loss: small cases in full."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -22,10 +22,12 @@ AFTER = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class Case:
-    """What may happen while two coordinators run."""
+    """What may happen while coordinators run."""
 
     mints: int
     """How many integers are minted, in any regions and at any time."""
+    coordinators: tuple[str, ...] = ("one", "two")
+    """The runs that carry out the change."""
     loses: str | None = None
     """The region whose table is recreated empty at any time, once. None: none is."""
     away: str | None = None
@@ -93,11 +95,11 @@ def joining(without: str | None = None) -> CheckedWorld:
 
 
 def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int, int]:
-    """Visit every state that any interleaving of two coordinators, and of what else may happen, reaches.
+    """Visit every state that any interleaving of the coordinators, and of what else may happen, reaches.
 
     Args:
         case: what may happen.
-        check_end: called with the tables of every state in which both coordinators have ended.
+        check_end: called with the tables of every state in which all coordinators have ended.
 
     Returns:
         How many states there are, and how many of them are ends.
@@ -108,7 +110,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in ("one", "two"))
+    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]

@@ -1,4 +1,4 @@
-"""A small case in full: two regions become three, two coordinators, some mints; every interleaving."""
+"""Small cases in full: two regions become three, two coordinators, some mints, a loss; every interleaving."""
 
 import pytest
 from coordinate.protocol import Outcome, settle
@@ -35,22 +35,22 @@ def check_outcome(world: CheckedWorld, outcome: Outcome) -> None:
 def test_no_interleaving_mints_twice_and_all_end_as_wished() -> None:
     states, ends = explore(Case(mints=1), check_end)
 
-    assert states > 100_000
+    assert states > 50_000
     assert ends > 5
 
 
-def test_nor_while_a_region_is_away() -> None:
+def test_nor_does_any_while_a_region_is_away() -> None:
     states, ends = explore(Case(mints=0, away="b"), check_next_run)
 
-    assert states > 100_000
-    assert ends > 5
+    assert states > 200_000
+    assert ends > 10
 
 
-def test_nor_while_a_table_is_lost() -> None:
-    states, ends = explore(Case(mints=0, loses="b"), check_next_run)
+def test_nor_does_any_when_a_table_is_lost() -> None:
+    states, ends = explore(Case(mints=5, coordinators=("one",), loses="b"), check_next_run)
 
-    assert states > 100_000
-    assert ends > 5
+    assert states > 40_000
+    assert ends > 1_000
 
 
 @pytest.mark.parametrize("condition", ["mint: below the ceiling", "fence: issued within", "fence: not fenced"])
