@@ -1,4 +1,4 @@
-"""Every interleaving of two coordinators that add a third region, and of some mints: a small case in full."""
+"""Every interleaving of coordinators that add a third region, of some mints, and of a loss: small cases in full."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +7,8 @@ from typing import NamedTuple
 from coordinate.model import Copy, Item, Record, Register
 from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation, ReadRecord, RecordLayouts
 from coordinate.protocol import settle
+
+from integers.layouts import Layout
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
@@ -20,10 +22,12 @@ AFTER = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class Case:
-    """What may happen while two coordinators run."""
+    """What may happen while coordinators run."""
 
     mints: int
     """How many integers are minted, in any regions and at any time."""
+    coordinators: tuple[str, ...] = ("one", "two")
+    """The runs that carry out the change."""
     loses: str | None = None
     """The region whose table is recreated empty at any time, once. None: none is."""
     away: str | None = None
@@ -32,34 +36,30 @@ class Case:
     """The condition or rule that is taken out, if one is."""
 
     def at_once(self, operation: Operation) -> bool:
-        """Return whether an operation changes nothing in a State, and nothing in this case can change its answer.
+        """Return whether it makes no difference when an operation is carried out.
 
-        It makes no difference when it is carried out: it is, together with the operation before.
+        Then it is carried out together with the one before.
         """
         match operation:
             case ReadRecord() | DescribeLayouts() | DescribeMirror():
                 return True
-            case DescribeTable(region):
+            case DescribeTable(region) | RecordLayouts(region):  # the last of several recorded layouts stays
                 return region not in (self.loses, self.away)
-            case RecordLayouts(region):
-                return region != self.away
             case _:
                 return False
 
 
 class Kept(NamedTuple):
-    """A region's table: its id, and its item."""
+    """A region's table: its id, its item, and the layouts that are recorded beside it."""
 
     region: str
     id: str
     item: Item | None
+    layouts: tuple[Layout, ...]
 
 
 class State(NamedTuple):
-    """All that decides what may happen next.
-
-    The layouts that are recorded for questions about owners are left out: no decision depends on them.
-    """
+    """All that decides what may happen next."""
 
     register: Register
     copy: Copy | None
@@ -73,7 +73,9 @@ class State(NamedTuple):
         """Return the tables as they are in this state."""
         world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
-        world.tables = {kept.region: Table(kept.id, {"c": Counter(kept.item)}) for kept in self.tables}
+        world.tables = {
+            kept.region: Table(kept.id, {"c": Counter(kept.item, {}, kept.layouts)}) for kept in self.tables
+        }
         world.minted = dict.fromkeys(self.minted, "")
         world.away = {case.away} if case.away and self.away else set()
         return world
@@ -93,11 +95,11 @@ def joining(without: str | None = None) -> CheckedWorld:
 
 
 def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int, int]:
-    """Visit every state that any interleaving of two coordinators, and of what else may happen, reaches.
+    """Visit every state that any interleaving of the coordinators, and of what else may happen, reaches.
 
     Args:
         case: what may happen.
-        check_end: called with the tables of every state in which both coordinators have ended.
+        check_end: called with the tables of every state in which all coordinators have ended.
 
     Returns:
         How many states there are, and how many of them are ends.
@@ -108,7 +110,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in ("one", "two"))
+    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -126,10 +128,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
 
 
 def _state(world: CheckedWorld, away: bool | None, turns: tuple[Turn, ...]) -> State:
-    tables = tuple(
-        Kept(region, table.id, kept.item if (kept := table.counters.get("c")) else None)
-        for region, table in sorted(world.tables.items())
-    )
+    found = {region: table.counters.get("c", Counter()) for region, table in sorted(world.tables.items())}
+    tables = tuple(Kept(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
     return State(
         world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), away, turns
     )
