@@ -23,10 +23,12 @@ def advance(
     With `beyond_floor`, what no register knows of is fenced too: an operator has said by a floor what it minted.
     """
     taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
-    unknown = {
+    unknown = {  # version 1 may be about to open what it has placed
         region: item
         for region, item in items.items()
-        if beyond_floor and isinstance(item, Item) and region not in taking_part and item.epoch >= register.epoch
+        if isinstance(item, Item)
+        and region not in taking_part
+        and (not register.granted or (beyond_floor and item.epoch >= register.epoch))
     }
     present = {region: items[region] for region in {**taking_part, **unknown}}
     bounds = yield from fence(register.counter, present, register.epoch, record.wish.headroom, later=beyond_floor)

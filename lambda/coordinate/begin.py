@@ -52,8 +52,9 @@ def adopt(register: Register, record: Record, home: str) -> Steps[Register]:
     A region that doesn't is passed over only if a floor says what it minted.
     """
     counter = register.counter
-    _, ids = yield from look(register.regions, counter)
+    items, ids = yield from look(register.regions, counter)
     absent = [region for region in register.regions if isinstance(ids[region], Absent)]
     if absent and record.wish.floor(counter) <= register.base:
         raise used_up(counter, absent)
-    return join(replace(register, home=home, limit=MAX_INTEGER), ids)
+    given = {region: id_ for region, id_ in ids.items() if register.limit or items[region] is not None}
+    return join(replace(register, home=home, limit=MAX_INTEGER), given)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from integers.lattice import MAX_INTEGER
 from integers.records import RECORD_KEY, layouts_attribute, layouts_of, regions_attribute, regions_of
 
 from .model import Copy, Item, Record, RecordCopy, Register, Wish
@@ -102,11 +103,16 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         regions=regions,
         ids=tuple(id_.get("S") for id_ in ids),
         base=int(attributes["base"]["N"]),
-        limit=int(attributes.get("limit", {}).get("N", 0)),
+        limit=int(attributes["limit"]["N"]) if "limit" in attributes else _limit_of_version_1(attributes),
         window=int(attributes.get("window", {}).get("N", 0)),
         granted=int(attributes.get("granted", {}).get("N", 0)),
         past=layouts_of(attributes["past"]) if "past" in attributes else (),
     )
+
+
+def _limit_of_version_1(attributes: Mapping[str, Any]) -> int:
+    """Return the limit of an epoch without one: every integer, or none as long as not every region had its item."""
+    return MAX_INTEGER if attributes.get("opened", {}).get("BOOL") else 0
 
 
 def copy_attributes(copy: Copy) -> Attributes:
