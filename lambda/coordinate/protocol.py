@@ -97,7 +97,7 @@ def settle(counter: str, run: str, now: int) -> Generator[Sequence[Operation], S
             continue
         if copy != Copy(register, mirror):
             yield [WriteCopy(copy, Copy(register, mirror))]
-            continue  # it is acted by only when both are as they should be
+            continue  # nothing is done by a register before its copy is written
         items, ids = yield from _look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
         following: Register | None = None
         match plan(register, record, items, ids, now):
@@ -183,7 +183,7 @@ def _one(operation: Operation) -> Generator[Sequence[Operation], Sequence[Any], 
 
 
 def _adopt(register: Register, record: Record, home: str) -> Steps:
-    """Take over a register of version 1. Its regions have no limit, so that all of them must answer once."""
+    """Take over a register of version 1. Its regions have no limit, so all of them must answer once."""
     _, ids = yield from _look(register.regions, register.counter)
     known = tuple(None if isinstance(id_, Absent) else id_ for id_ in (ids[region] for region in register.regions))
     if None in known:
@@ -249,7 +249,7 @@ def _give(register: Register, give: Give, items: steps.Items) -> Generator[Seque
 
 
 def _closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
-    """Return the write that closes an item at an epoch, for good. Nothing that is under way can open it any more."""
+    """Return the write that closes an item at an epoch, for good. No late write can open it any more."""
     if item.opening is None:
         return CloseItem(region, counter, over=item.epoch, epoch=epoch)
     return PlaceItem(region, counter, replace(item, epoch=epoch, opening=None), instead_of=item.opening)
@@ -258,7 +258,7 @@ def _closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
 def _advance(register: Register, record: Record, items: steps.Items, now: int, *, beyond_floor: bool = False) -> Steps:
     """Fence every region of this epoch, then begin the next one above all that any region may have minted.
 
-    With `beyond_floor`, what no register knows of is fenced too: an operator has said by a floor what it minted.
+    With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
     """
     taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
     unknown = {
@@ -287,10 +287,10 @@ def _fence(
 ) -> Generator[Sequence[Operation], Sequence[Any], dict[str, int]]:
     """Fence items, and return the ceilings of those that are.
 
-    With `later`, an item of a later epoch is fenced in that one. Without, it is left alone: another run was faster.
+    With `later`, an item of a later epoch is fenced in that one. Otherwise it is left alone: another run was faster.
 
-    An item that was never given this epoch's integers is brought to this epoch, closed. So what a late run may
-    still be about to give finds another epoch, or no token.
+    An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
+    still tries to give it something finds another epoch, or its token gone.
     """
     ceilings: dict[str, int] = {}
     for _ in range(ATTEMPTS):
