@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from simulation.pulumi import wish_of  # puts `lambda` on the import path, for the imports below
 
 # isort: split
+from coordinate.limits import granted
 from coordinate.model import Item, Record, Register
-from coordinate.plan import Change, granted, plan
+from coordinate.plan import Change, plan
 
 from integers.lattice import MAX_INTEGER, MAX_REGIONS, places
 

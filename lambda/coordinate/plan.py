@@ -7,8 +7,9 @@ the scan shows as settled needs no call of its own.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from integers.lattice import MAX_INTEGER, places
+from integers.lattice import places
 
+from .limits import raised
 from .model import Absent, Item, Record, Register
 
 Items = Mapping[str, Item | Absent | None]
@@ -126,9 +127,9 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
         return Place(tuple(missing))
     if joining:
         return Change(join(register, joining))
-    raised = _raised(register, record, max(issued, default=register.base), now)
-    if raised is not None:
-        return Change(raised)
+    higher = raised(register, record, max(issued, default=register.base), now)
+    if higher is not None:
+        return Change(higher)
     for region in wish.leaving:
         item = items[region]
         if isinstance(item, Absent):
@@ -165,24 +166,3 @@ def join(register: Register, ids: Mapping[str, str | Absent]) -> Register:
 
 def _is_closed(item: Item, epoch: int) -> bool:
     return item.fenced and item.ceiling <= item.issued and item.epoch == epoch
-
-
-def granted(register: Register, top: int, window: int, now: int) -> Register:
-    """Return the register with a limit that grants every region `window` integers above `top`."""
-    limit = min(top + window * len(register.regions), MAX_INTEGER)
-    return replace(register, limit=max(limit, register.limit), window=window, granted=now)
-
-
-def _raised(register: Register, record: Record, top: int, now: int) -> Register | None:
-    """Return the register with a higher limit, if less than half of the last grant is left.
-
-    The window grows to what lasts three runs of the schedule at the highest rate seen since a limit was set.
-    """
-    stride, wish = len(register.regions), record.wish
-    left = register.limit - top
-    if left >= register.window * stride // 2 or register.limit == MAX_INTEGER:
-        return None
-    used = register.window * stride - left
-    seconds = max(now - register.granted, 1)
-    lasting = -(-used * 3 * 60 * wish.watch_minutes // (seconds * stride))
-    return granted(register, top, max(wish.window, register.window, lasting), now)

@@ -1,0 +1,59 @@
+"""Begins a counter, takes one over from version 1, or continues one after a loss if a floor says what was minted."""
+
+from dataclasses import replace
+
+from integers.lattice import MAX_INTEGER
+
+from .advance import fence
+from .limits import beginning
+from .model import Absent, Copy, Item, Record, Register
+from .operations import DescribeMirror, ReadRecordCopy
+from .plan import join
+from .reading import Steps, look, one
+from .refusals import lost_register, used_up
+
+
+def first_register(
+    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+) -> Steps[Register]:
+    """Return the first register of a counter.
+
+    If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
+    """
+    wish = record.wish
+    items, _ = yield from look((*wish.regions, *wish.leaving), counter)
+    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    past = [known for known in (register, copy.register if copy else None) if known is not None]
+    floor = wish.floor(counter)
+    if (found or past or not (yield from _whole(record))) and not floor:
+        raise lost_register(counter, list(found))
+    bounds = yield from fence(counter, found, 0, wish.headroom, later=True)
+    ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
+    base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
+    epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
+    if base > MAX_INTEGER:
+        raise used_up(
+            counter, [region for region, ceiling in zip(found, ceilings, strict=True) if ceiling == MAX_INTEGER]
+        )
+    return beginning(counter, home, epoch, record, base, now)
+
+
+def _whole(record: Record) -> Steps[bool]:
+    """Return whether a counter without a register is a new one, since every register is where it should be."""
+    if not record.restored:
+        return True
+    copy = yield from one(ReadRecordCopy())
+    return copy is not None and copy.mirror == (yield from one(DescribeMirror()))
+
+
+def adopt(register: Register, record: Record, home: str) -> Steps[Register]:
+    """Return a register of version 1 with the ids of its tables. Its regions have no limit, so all must answer once.
+
+    A region that doesn't answer is left out only if a floor says what it may have minted.
+    """
+    counter = register.counter
+    _, ids = yield from look(register.regions, counter)
+    absent = [region for region in register.regions if isinstance(ids[region], Absent)]
+    if absent and record.wish.floor(counter) <= register.base:
+        raise used_up(counter, absent)
+    return join(replace(register, home=home, limit=MAX_INTEGER), ids)
