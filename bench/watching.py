@@ -1,4 +1,4 @@
-"""What the coordinator's schedule costs a month, by counters and regions: `python -m bench.watching`.
+"""Print what the coordinator's schedule costs a month, by counters and regions: `python -m bench.watching`.
 
 A run with nothing to do is carried out on tables in memory, by the coordinator's own code. Every read is counted in
 DynamoDB's units, by the size of the very items that would be stored, and priced as in docs/performance.md.
@@ -56,7 +56,7 @@ ABROAD, AT_HOME = 0.150, 0.005
 """Seconds of a call to another region, and in the home region."""
 
 CONNECT = 2
-"""Round trips that the first call to a region takes more: TCP and TLS."""
+"""Additional round trips of the first call to a region: TCP and TLS."""
 
 PARSE = 0.0004
 """Seconds of processor time per KB that is read: what boto3 takes to parse small items."""
@@ -155,7 +155,7 @@ class Month:
 
 
 def month(counters: int, regions: int) -> Month:
-    """Return what the schedule costs a month where nothing happens."""
+    """Return what the schedule costs a month if there is nothing to do."""
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[:regions]
     world = World(layouts=Layouts(str(UUID(int=1))), mirror=Mirror(str(UUID(int=2))))
     for number, region in enumerate(names, start=3):

@@ -1,4 +1,4 @@
-"""What a window means at some rates, in skipped integers and in time: `python -m bench.windows`.
+"""Print what a window means at some rates, in skipped integers and in time: `python -m bench.windows`.
 
 The coordinator's own decision (`coordinate/plan.py`) is asked when it would raise the limit, and to what. Three
 regions mint at the same rate all the time, and the schedule runs every five minutes, as by default.
@@ -29,10 +29,10 @@ DAY = 24 * 3600
 
 @dataclass(frozen=True)
 class Figures:
-    """What a window comes to at a rate."""
+    """What a window means at a rate."""
 
     grown: int
-    """The window in the end, in integers of one region."""
+    """The final window, in integers of one region."""
     short: int
     """Seconds in which a region had nothing left, while the window was growing."""
     skipped: int

@@ -1,6 +1,8 @@
-"""Integers from all regions and both doors while everything fails that can: `make chaos`.
+"""Mints from all regions while everything fails that can: `make chaos`.
 
 It deploys the real program on a local AWS server of its own. `proxy.py` stands between the functions and DynamoDB and
 injects faults into their calls, `events.py` makes regions and tables come and go, `clients.py` mints all the time,
-and `book.py` keeps every integer that was handed out and looks for one that was handed out twice.
+and `book.py` records every integer that was handed out and looks for one that was handed out twice.
+
+A *door* is an endpoint that mints: a region's Function URL, or its API Gateway.
 """

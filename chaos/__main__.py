@@ -1,4 +1,4 @@
-"""`make chaos`: mint from all regions and both doors while everything fails that can, and look for duplicates."""
+"""`make chaos`: mint through all doors of all regions while everything fails that can, and look for duplicates."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ from .stack import REGIONS, running_stack, wait_until
 
 INTEGERS = 100_000
 SINGLE = 5
-"""At least one integer in so many is minted one by one."""
+"""At least one integer in this many is minted by a request for a single one."""
 
 LONGEST = 3600
 """Seconds after which a run ends, whatever was minted."""
@@ -39,7 +39,7 @@ EVENTS = (
     "schedule",
 )
 FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
-"""`kills` hit functions' processes; with `coordinator` also the coordinator's, and then healing takes longer."""
+"""`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
-    """Let every event happen, in rounds of another order each, until enough was minted."""
+    """Let every event happen, in rounds, each in another order, until enough was minted."""
     random = events.random
 
     def enough() -> bool:
@@ -129,8 +129,8 @@ def _settled(operator: Operator) -> list[str]:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, help="of all choices (default: another one each time)")
-    parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least so many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="seed of all random choices (default: another one each time)")
+    parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least this many (default: %(default)s)")
     for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
         text = f"only these, separated by commas (default: {','.join(names)})"
         parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)

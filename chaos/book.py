@@ -48,7 +48,7 @@ class Restoration:
 
     @property
     def open(self) -> bool:
-        """Whether no run has seen to it yet."""
+        """Whether no run has dealt with it yet."""
         return self.ended == float("inf")
 
     def has(self, write: Write) -> bool:
@@ -102,7 +102,7 @@ class Book:
             self.failures[kind] += 1
 
     def excepted(self, writes: Iterable[Write]) -> Counter[tuple[str, int]]:
-        """Return how often each integer was minted in a table that had been restored and not been seen to."""
+        """Return how often each integer was minted in a restored table that no run had dealt with yet."""
         found: Counter[tuple[str, int]] = Counter()
         for write in writes:
             if any(restoration.has(write) for restoration in self.restorations):

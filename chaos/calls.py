@@ -1,4 +1,4 @@
-"""What a call to AWS is about, as its bytes say it, and what a mint's answer says."""
+"""Reads what a call to AWS asks for, and what was minted, from the bytes of the request and the answer."""
 
 import json
 import re
@@ -20,13 +20,13 @@ class Call(NamedTuple):
     region: str
     service: str
     operation: str
-    """DynamoDB's; empty for another service."""
+    """The operation of DynamoDB; empty for another service."""
     table: str
     """The first table that it names, if any."""
 
     @property
     def to_dynamodb(self) -> bool:
-        """Whether it is DynamoDB's."""
+        """Whether it goes to DynamoDB."""
         return self.service == "dynamodb"
 
     @property

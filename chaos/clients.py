@@ -22,14 +22,14 @@ BLOCKS, KEYS = 0.04, 0.08
 """The share of requests to a function that ask for a block, and that have an Idempotency-Key."""
 
 LATE_CALLERS = 0.01
-"""The share of requests to a door that an earlier deployment had, if the present one doesn't."""
+"""The share of requests to doors that only an earlier deployment had."""
 
 LARGEST_BLOCK = 300
 TRIES = 6
-"""Of a request with a key."""
+"""How often a request with a key is tried."""
 
 PAUSE = 0.05
-"""Seconds after a failure: much shorter than Retry-After says."""
+"""Seconds that a client waits after a failure, much less than `Retry-After` says."""
 
 AVOIDED = 1.0
 """Seconds for which a client goes to other doors after a failure, if there are any."""
@@ -101,7 +101,7 @@ class Client:
         return integers
 
     def _with_key(self, door: Door, counter: str, count: int | None) -> None:
-        """Repeat a request with one key until it succeeds, and then perhaps once more, as if its answer was lost."""
+        """Repeat a request with one key until it succeeds, then perhaps once more, as if its answer had been lost."""
         key = uuid.UUID(int=self.random.getrandbits(128)).hex
         headers = {"Idempotency-Key": key}
         for _ in range(TRIES):

@@ -79,7 +79,7 @@ def _doors(stack: Stack, kind: str) -> list[Door]:
 
 
 def _happen(operator: Operator, quiet: float) -> None:
-    """Let it all happen, one after the other."""
+    """Let all events happen, one after the other."""
     stack, say = operator.stack, operator.say
     lose(stack.aws.client("dynamodb", LOSES), NAMES.counters_table)
     say(f"{LOSES} has lost its counters table")

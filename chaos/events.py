@@ -13,10 +13,10 @@ from .stack import HOME, NAMES, REGIONS, RunFailed, Stack
 from .tables import Backup, back_up, lose, restore
 
 FEWEST = 3
-"""Regions of a layout, at least."""
+"""The least number of regions in a layout."""
 
 LEASES = (1, 20)
-"""A change makes the functions start afresh, so it happens at every third change of regions."""
+"""Values of `lease`. A change restarts the functions, so it happens at every third change of regions only."""
 
 
 @dataclass
@@ -63,16 +63,16 @@ class Events:
         self.say(f"{said}; then regions: {', '.join(self.operator.wish['regions'])}")
 
     def lost_table(self) -> None:
-        """A region's counters table is deleted; the next deployment makes it anew, empty."""
+        """A region's counters table is deleted; the next deployment recreates it, empty."""
         region = self._one_region()
         lose(self._client(region), NAMES.counters_table)
         self._traffic(0.5, 1.5)
         self.operator.deploy()
         self.operator.watch()
-        self.say(f"counters table deleted and made anew: {region}")
+        self.say(f"counters table deleted and recreated: {region}")
 
     def restored_table(self) -> None:
-        """A region's counters table is restored to an earlier moment, behind everyone's back."""
+        """A region's counters table is restored to an earlier moment, which nobody is told."""
         region = self._one_region()
         client = self._client(region)
         backup = self.backups.get(region) if self.random.random() < 0.5 else None
@@ -87,12 +87,12 @@ class Events:
         self.say(f"counters table restored: {region}")
 
     def lost_layouts(self) -> None:
-        """The layouts table is deleted; the next deployment makes it anew, empty."""
+        """The layouts table is deleted; the next deployment recreates it, empty."""
         lose(self._client(HOME), NAMES.layouts_table)
         self._traffic(0.2, 1)
         self.operator.deploy()
         self.operator.watch()
-        self.say("layouts table deleted and made anew")
+        self.say("layouts table deleted and recreated")
 
     def restored_layouts(self) -> None:
         """The layouts table is restored to what it was before the last change of regions."""

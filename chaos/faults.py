@@ -37,7 +37,7 @@ class Faults:
     throttles: float = THROTTLES
     delays: float = DELAYS
     unreachable: set[str] = field(default_factory=set[str])
-    """Regions that are cut off: no call to them arrives, from wherever."""
+    """Regions that are cut off: no call reaches them, wherever it comes from."""
     silent: bool = True
     """Whether callers of an unreachable region hear nothing until they give up, or lose the connection at once."""
     _lock: Lock = field(default_factory=Lock)

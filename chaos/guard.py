@@ -1,4 +1,7 @@
-"""`python -m chaos.guard` ends the server and the gateway when its input ends, so when its parent does, even killed."""
+"""`python -m chaos.guard` ends the server and the gateway when its parent ends, even if the parent is killed.
+
+It notices that by the end of its standard input.
+"""
 
 import os
 import shutil
@@ -12,7 +15,7 @@ from local.server import SERVICE
 
 
 def end_services() -> None:
-    """End what was started in the state folder, if it runs. It holds nothing that is worth a clean end."""
+    """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
     for service in (GATEWAY, SERVICE):
         recorded = service.recorded()
         if recorded and service.alive(recorded[0]):

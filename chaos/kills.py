@@ -10,17 +10,17 @@ EVERY = 1.0
 """Seconds between two kills, on average."""
 
 COORDINATORS = 0.05
-"""The share of them that hits the coordinator."""
+"""The share of kills that hit the coordinator."""
 
 STARTED = 4.0
 """Seconds after which a function's process has certainly started."""
 
 
 def kill_functions(stack: Stack, random: Random, stop: Event, share: float = COORDINATORS) -> None:
-    """Kill a function's process now and then, until `stop`: mostly a minting one, a `share` are the coordinator's.
+    """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
 
-    Only processes that have started: where one ends while it starts, ministack ends all processes of that function,
-    those that are starting too, and so on.
+    Only processes that have started are killed. If one ends while it starts, ministack ends all processes of that
+    function, also those that are starting, and so on.
     """
     seen: dict[int, float] = {}
     while not stop.wait(random.expovariate(1 / EVERY)):

@@ -1,4 +1,4 @@
-"""The operator of the stack, and its schedule: deployments and runs of the coordinator, until they have done it."""
+"""The stack's operator and schedule: deployments and runs of the coordinator, repeated until they succeed."""
 
 import time
 from collections import Counter
@@ -11,21 +11,21 @@ from .stack import RunFailed, Stack
 
 COUNTERS = ("integers", "orders")
 SETTINGS = {"counters": list(COUNTERS), "apiGateway": True, "window": 20_000, "headroom": 500, "watchMinutes": 60}
-"""Of every deployment.
+"""The settings of every deployment.
 
 The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
 is slow, so that the runs that are made here are the only ones.
 """
 
 ATTEMPTS = 8
-"""Deployments or runs of the coordinator until something must have healed."""
+"""How many deployments or runs of the coordinator are made until something must have healed."""
 
 PATIENCE = 150.0
 """Seconds for which a run that was killed may hold up the next one."""
 
 
 class NotHealed(Exception):
-    """Something was not mended. The message says what, and what the coordinator said."""
+    """Something was not repaired. The message says what, and what the coordinator said."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Operator:
         return ""
 
     def _watch(self) -> str:
-        """Make one run, and return what it has left to do. For restored tables that it has seen to, the time ends."""
+        """Make one run, and return what is left to do. It ends the excepted time of the restored tables it handled."""
         patience = time.monotonic() + PATIENCE
         while True:
             began = time.monotonic()

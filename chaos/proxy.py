@@ -1,4 +1,4 @@
-"""The way of the functions and the gateways to DynamoDB: a proxy on 127.0.0.1 that injects faults."""
+"""A proxy on 127.0.0.1, through which functions and gateways reach DynamoDB. It injects faults."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ THROTTLED = "ProvisionedThroughputExceededException"
 
 
 class Proxy:
-    """Passes calls on, DynamoDB's to `dynamodb` if that is given, and does to them what the faults say."""
+    """Forwards calls, those of DynamoDB to `dynamodb` if that is given, and applies the faults to them."""
 
     def __init__(self, faults: Faults, dynamodb: str | None = None) -> None:
         self.faults = faults
@@ -32,7 +32,7 @@ class Proxy:
         """The local server's URL, once it is known."""
         self._dynamodb = dynamodb
         self._serving: set[asyncio.Task[None] | None] = set()
-        """Asyncio itself forgets a task that waits for the server while its caller has hung up."""
+        """Keeps tasks alive that wait for the server after their caller has hung up: asyncio doesn't."""
 
     @contextmanager
     def listening(self) -> Generator[None]:

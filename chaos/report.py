@@ -1,4 +1,4 @@
-"""What a run says in the end."""
+"""The report of a run."""
 
 from collections.abc import Mapping, Sequence
 

@@ -30,11 +30,11 @@ from .tables import lose, tables_of
 STACK = "dev"
 HOME = "us-east-1"
 REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
-"""All that may have a part in the stack."""
+"""All regions that the stack may have."""
 
 NAMES = ResourceNames(f"global-integers-{STACK}")
 DEPLOYMENT_TIMEOUT = 600
-"""Seconds."""
+"""Seconds after which a deployment is killed."""
 
 
 class RunFailed(Exception):
@@ -43,7 +43,7 @@ class RunFailed(Exception):
 
 @dataclass
 class Stack:
-    """The deployed stack. Its state folder and its port are no user's."""
+    """The deployed stack. It has a state folder and a port of its own."""
 
     folder: Path
     server: server.Server
@@ -51,7 +51,7 @@ class Stack:
     aws: StackAws
     """Clients without faults."""
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Of the last successful deployment."""
+    """The outputs of the last successful deployment."""
     doors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
     _deployments: list["subprocess.Popen[str]"] = field(default_factory=list["subprocess.Popen[str]"])
@@ -114,7 +114,7 @@ class Stack:
         return [int(line.split(None, 1)[0]) for line in listed.splitlines() if mark in line]
 
     def kill(self, process: int) -> None:
-        """Kill a function's process, whatever it does just now."""
+        """Kill a function's process, whatever it is doing."""
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
 

@@ -6,7 +6,7 @@ from typing import Any
 from .record import Record
 
 MOST = 10
-"""Counters that are named. There may be hundreds."""
+"""How many counters are named. There may be hundreds."""
 
 NO_RECORD = (
     "there is no record of an earlier deployment; if someone has deleted the layouts table, use `pulumi up --refresh`"
@@ -29,7 +29,7 @@ def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
     before = record.wish
     if not record.settled:
         same = all(before.get(key) == wish[key] for key in wish)
-        again = "is carried on" if same else "is replaced by this one"
+        again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
     yield from _epochs(wish, record)
     regions = [*wish["regions"], *wish["leaving"]]
@@ -65,7 +65,7 @@ def _epochs(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
 
 
 def _is_lost(region: str, tables: Mapping[str, str], before: Mapping[str, str]) -> bool:
-    """Return whether a region has another table than before. One that isn't wanted any more isn't missed."""
+    """Return whether a region has another table than before. One that is no longer asked for doesn't count."""
     return region in tables and region in before and tables[region] != before[region]
 
 

@@ -1,4 +1,4 @@
-"""What the stack has once, in its home region: the registers' tables, the coordinator that lays out, its schedule."""
+"""What exists only in the home region: the layouts table and its mirror, the coordinator, and its schedule."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class CoordinatorArgs:
 
 
 class Coordinator(pulumi.ComponentResource):
-    """The registers' tables, the coordinator, its run at every deployment that asks for something else, its schedule.
+    """The layouts table, its mirror, the coordinator, its schedule, and its run at deployments that change something.
 
     Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
@@ -117,7 +117,7 @@ class Coordinator(pulumi.ComponentResource):
 
 
 def _wish(args: CoordinatorArgs) -> dict[str, Any]:
-    """Return the part of a wish that the settings say."""
+    """Return the part of a wish that comes from the settings."""
     return {
         "regions": list(args.regions),
         "leaving": list(args.leaving),

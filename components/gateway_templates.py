@@ -23,7 +23,7 @@ RETRY_LATER_SECONDS = "5"
 """The `Retry-After` of errors that the next run of the coordinator's schedule ends, within minutes."""
 
 HIGHEST_CEILINGS = "9007199254740(92[89]|9[3-9][0-9])"
-"""The integers from 2^53 − 64 on, as a pattern: every region's highest ceiling is one. Velocity has no such numbers."""
+"""The integers from 2^53 − 64 on, as a pattern: each region's highest ceiling is one. Velocity can't compare them."""
 
 TRANSIENT = (
     "InternalServerError",
@@ -86,7 +86,7 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
         HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", retry=RETRY_AFTER_SECONDS
     )
     if leaving:
-        detail = "this region has left, and mints no more; use one of the other regions"
+        detail = "this region has left, and no longer mints; use one of the other regions"
         missing = fenced = _override(HTTPStatus.GONE, detail, regions=list(leaving))
     waits = "the counter has no integer left in this region until the home region grants it more; try again later"
     return f"""\

@@ -34,7 +34,7 @@ class PythonFunctionArgs:
     reserved_concurrency: int = 0
     """0 is no limit."""
     role_description: pulumi.Input[str] | None = None
-    """What the role's description is when it is created. It is kept for good: such a role is never replaced.
+    """The role's description at its creation. It never changes, because such a role is never replaced.
 
     Its name is kept too, since Pulumi doesn't apply `ignore_changes` to the inputs of a replacement.
     """

@@ -1,7 +1,7 @@
 """The record of the last deployment, and the event that the next one sends to the coordinator.
 
 A wish is what a deployment asks for. The coordinator keeps the last one that it accepted in the record, with the
-number of that deployment. It accepts the next one only if it names this number: so an outdated one is refused.
+number of that deployment. It accepts the next deployment only if that names this number. So an outdated one is refused.
 """
 
 import json
@@ -43,8 +43,8 @@ def record_of(item: str) -> Record:
 def event(wish: Mapping[str, Any], record: Record | None, now: int) -> str:
     """Return the event of a deployment, as canonical JSON.
 
-    Where the coordinator has carried out this very wish, it is the event that asked for it: so Pulumi sees no
-    change, and the coordinator isn't called. Otherwise the event is a new one.
+    If the coordinator has carried out this wish already, this is the event that asked for it. So Pulumi sees no
+    change, and doesn't call the coordinator. Otherwise the event is a new one.
 
     Args:
         wish: what is asked for.
@@ -64,5 +64,5 @@ def dropped(wish: Mapping[str, Any], record: Record | None) -> list[str]:
 
 
 def canonical(value: Mapping[str, Any]) -> str:
-    """Return the JSON text that is the same for equal values."""
+    """Return JSON text that is the same for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

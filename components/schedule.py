@@ -11,7 +11,7 @@ from .staying import STAYS
 EVENT = json.dumps({"watch": True})
 
 MAX_AGE = 60
-"""Seconds after which a run is dropped: the least that EventBridge and Lambda take. The next run does its work."""
+"""Seconds after which a run is dropped: the least that EventBridge and Lambda accept. The next run does its work."""
 
 
 @dataclass

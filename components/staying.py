@@ -1,8 +1,8 @@
 """Resources stay in the region in which they were created."""
 
 STAYS = ["region"]
-"""The input that no change of settings changes: `ignore_changes` of what would be replaced in another home region.
+"""For `ignore_changes`: no change of settings moves a resource to another region.
 
-Another home region is refused (`deployment.py`). But an update without a preview would have begun to replace the
-resources by then, and setting the region back would fail, since their names were taken.
+Another home region is refused (`deployment.py`). But without a preview, an update would begin to replace resources
+before that. Setting the region back would then fail, since their names are taken.
 """

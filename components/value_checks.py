@@ -92,13 +92,13 @@ def unknown_setting(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """Return a hint at the known word that `value` resembles, empty if there is none."""
+    """Return a hint to the known word that `value` resembles, or an empty string if there is none."""
     close = get_close_matches(str(value), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def whole(value: object) -> int | None:
-    """Return an integer that may have travelled as a float."""
+    """Return the value if it is an integer, also one that arrives as a float (5.0), otherwise None."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

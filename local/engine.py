@@ -65,10 +65,10 @@ class Engine:
         """Bring the real resource to what the program registers.
 
         Where an identifying input has changed (a region, a name), it is another resource: it is created now,
-        and the old one is deleted at the end. So it is where its kind says that it can't be changed.
+        and the old one is deleted at the end. The same holds if its kind says that it can't be changed.
 
         Raises:
-            LocalError: its type is not known here, another one is the same, or the server refuses it.
+            LocalError: its type is not known here, another resource has its identity, or the server refuses it.
         """
         if not resource.custom:
             return "", resource.inputs

@@ -30,7 +30,7 @@ def _steps(path: str) -> list[str | int]:
     while end < len(path):
         part = PART.match(path, end)
         if part is None:
-            raise LocalError(f"ignore_changes: {path}: only names and places can be read here (local/ignored.py)")
+            raise LocalError(f"ignore_changes: {path}: only names and positions can be read here (local/ignored.py)")
         name, place, quoted = part.groups()
         steps.append(int(place) if place else (name or quoted))
         end = part.end()
@@ -38,7 +38,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _set(target: Any, source: Any, steps: Sequence[str | int]) -> Any:
-    """Return `target` with what `source` has at the end of the steps, or as it was if one of them ends before."""
+    """Return `target` with what `source` has at the end of the steps, or unchanged if a step leads nowhere."""
     step, *rest = steps
     match target, source, step:
         case dict(), dict(), str():

@@ -14,14 +14,14 @@ from .checked import CheckedWorld
 
 
 class FalseOwner(AssertionError):
-    """A region said something about an integer that isn't so."""
+    """A region said something wrong about an integer."""
 
 
 def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[str, Any] | None:
     """Ask a region about an integer. Return what it says, or None if it doesn't know.
 
-    What a restored table says is excepted, as what it mints is. Later on, it still has forgotten what it minted
-    after the backup, so it may say of such an integer that it wasn't minted.
+    What a restored table says is excepted, like what it mints. It doesn't know what was minted after the backup, so
+    later too it may say of such an integer that it wasn't minted.
 
     Raises:
         FalseOwner: it names another region than the one that minted the integer, or is wrong about its own.

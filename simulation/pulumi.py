@@ -22,7 +22,7 @@ def wish_of(
     home: str = "layouts 1",
     first: str = "layouts 1",
 ) -> Wish:
-    """Return what a deployment of a small world asks for."""
+    """Return the wish of a deployment of a small world."""
     text = json.dumps([list(regions), list(leaving), list(counters), floors, home, first])
     return Wish(tuple(regions), tuple(leaving), tuple(counters), floors or {}, WINDOW, HEADROOM, 1, home, first, text)
 

@@ -1,4 +1,4 @@
-"""One random schedule: what operators, tools and disasters do to the system, and minting all the while.
+"""One random schedule: what operators, tools and disasters do to the system while it mints.
 
 Deployments come as `pulumi up` makes them (pulumi.py). One may be killed at any step, reverted or repeated. The
 schedule's runs come in between. Runs race, are late, and crash. Regions are away for a while or for ever. Writes are
@@ -21,7 +21,7 @@ from .settled import Stuck, check_settled
 
 REGIONS = "abcd"
 COORDINATORS = 4
-"""How many run at once at most."""
+"""The largest number of runs at once."""
 
 
 class Schedule:

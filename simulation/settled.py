@@ -1,4 +1,4 @@
-"""What must be true once the system was left alone."""
+"""Checks what must be true once nothing disturbs the system any more."""
 
 from integers.lattice import places
 

@@ -14,7 +14,7 @@ WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by"}
 
 
 def shown_steps(name: str, steps: Sequence[tuple[Operation, Any]]) -> list[str]:
-    """Return what a coordinator did, a line for each write and for reads that follow each other.
+    """Return what a coordinator did, one line for each write, and one for consecutive reads.
 
     The ids that tables are described with afterwards are in parentheses.
 

@@ -20,7 +20,7 @@ def advance(
 ) -> Steps[Register]:
     """Fence every region of this epoch, then begin the next one above all that any region may have minted.
 
-    With `beyond_floor`, what no register knows of is fenced too: an operator has said by a floor what it minted.
+    With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
     """
     taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
     unknown = {  # version 1 may be about to open what it has placed
@@ -53,10 +53,10 @@ def advance(
 def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, int]]:
     """Fence items, and return the ceilings of those that are.
 
-    With `later`, an item of a later epoch is fenced in that one. Without, it is left alone: another run was faster.
+    With `later`, an item of a later epoch is fenced in that one. Otherwise it is left alone: another run was faster.
 
-    An item that was never given this epoch's integers is brought to this epoch, closed. So what a late run may
-    still be about to give finds another epoch, or no token.
+    An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
+    still tries to give it something finds another epoch, or its token gone.
     """
     ceilings: dict[str, int] = {}
     for _ in range(ATTEMPTS):
@@ -85,7 +85,7 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
 
 
 def closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
-    """Return the write that closes an item at an epoch, for good. Nothing that is under way can open it any more."""
+    """Return the write that closes an item at an epoch, for good. No late write can open it any more."""
     if item.opening is None:
         return CloseItem(region, counter, over=item.epoch, epoch=epoch)
     return PlaceItem(region, counter, replace(item, epoch=epoch, opening=None), instead_of=item.opening)

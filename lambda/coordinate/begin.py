@@ -1,4 +1,4 @@
-"""Begins a counter, or begins it again after a loss if a floor says what was minted."""
+"""Begins a counter, takes one over from version 1, or continues one after a loss if a floor says what was minted."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def _whole(record: Record) -> Steps[bool]:
 def adopt(register: Register, record: Record, home: str) -> Steps[Register]:
     """Return a register of version 1 with the ids of its tables. Its regions have no limit, so all must answer once.
 
-    A region that doesn't is passed over only if a floor says what it minted.
+    A region that doesn't answer is left out only if a floor says what it may have minted.
     """
     counter = register.counter
     items, ids = yield from look(register.regions, counter)

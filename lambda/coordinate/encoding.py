@@ -16,7 +16,7 @@ NOT_COMPARED = frozenset({"counter", "past"})
 
 
 def wish_of(text: str) -> Wish:
-    """Return the wish of which this is the text."""
+    """Return the wish that this text encodes."""
     wish: dict[str, Any] = json.loads(text)
     return Wish(
         regions=tuple(wish["regions"]),

@@ -1,4 +1,4 @@
-"""Gives regions what a register says, and closes those that leave."""
+"""Gives regions their items by a register, and closes those of regions that leave."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def place(register: Register, regions: Sequence[str], items: Items, token: str) 
 
 
 def give(register: Register, give: Give, items: Items) -> Steps[bool]:
-    """Give regions what the register says, and close those that leave. Return whether all of them have got it.
+    """Give regions what the register says, and close those that leave. Return whether everything was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
     """

@@ -1,4 +1,4 @@
-"""The function's entry point: carries out a deployment, looks after what stands, or creates counters."""
+"""The function's entry point: carries out a deployment, repairs what has changed since, or creates counters."""
 
 import os
 import secrets
@@ -26,7 +26,7 @@ class CoordinatorError(Exception):
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Carry out what the event asks for (`request.py` says what it may be), and report how the counters stand.
+    """Carry out what the event asks for (`request.py` says what it may be), and report the counters' layouts.
 
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
@@ -83,7 +83,7 @@ class Run:
             self._lease.give_back()
 
     def watch(self) -> dict[str, Any]:
-        """Carry out what was accepted, and mend what has come apart since.
+        """Carry out what was accepted, and repair what has changed since.
 
         Raises:
             Refused: a counter was refused.
@@ -121,7 +121,7 @@ class Run:
                 why = "another run has taken over" if self._has_time() else "time ran out"
                 raise Refused(
                     f"{len(outcomes)} of {total} counters are done; {why}. The schedule continues. Deploy "
-                    "again, now or when it has finished: only then is deleted what has left."
+                    "again, now or when it has finished: regions that have left are deleted only then."
                 )
             return {**reply(outcomes, ()), "unfinished": total - len(outcomes)}
         if unmintable is not None and deployment is not None:

@@ -31,7 +31,7 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
 
 
 def warn_of_unknown(counters: Mapping[str, Sequence[str]]) -> None:
-    """Log the counters that regions have and no register knows. They mint on, and are never begun again."""
+    """Log the counters that regions have and that have no register. They go on minting, and are never created again."""
     for counter, regions in counters.items():
         _write("WARN", phase="unknown", counter=counter, regions=list(regions))
 

@@ -22,7 +22,7 @@ CHECK_SECONDS = 10
 
 
 class Lease:
-    """The lease in the layouts table, for one run. Its clock is the function's; a wrong one costs work, no integer."""
+    """The lease in the layouts table, for one run. A wrong clock of the function costs work, but no integer."""
 
     def __init__(
         self, client: "DynamoDBClient", table: str, holder: str, clock: Callable[[], float] = time.time
@@ -35,7 +35,7 @@ class Lease:
         self._lost = False
 
     def take(self) -> bool:
-        """Take the lease if nobody has it, or its holder's time is over. Return whether this run has it now.
+        """Take the lease if nobody has it, or it has expired. Return whether this run has it now.
 
         Raises:
             Refused: the home region can't be reached.

@@ -1,4 +1,4 @@
-"""The limit of an epoch: how far it reaches when the epoch begins, and when it is raised."""
+"""Computes the limit of an epoch: at its beginning, and when it must be raised."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -64,9 +64,9 @@ class Record:
     settled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"
-    """What stands, as JSON, for the next preview."""
+    """What is deployed, as JSON, for the next preview."""
     restored: bool = False
-    """Whether it was put back from the mirror, and not every register yet."""
+    """Whether it was put back from the mirror, while some registers may still be missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from .model import Copy, Item, Record, RecordCopy, Register
 
 @dataclass(frozen=True, slots=True)
 class DescribeLayouts:
-    """Describe the layouts table. Answer: its id. What was read or written before was read or written in that table."""
+    """Describe the layouts table. Answer: its id. Earlier reads and writes of this run were made in that table."""
 
 
 @dataclass(frozen=True, slots=True)

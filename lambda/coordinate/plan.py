@@ -18,7 +18,7 @@ Ids = Mapping[str, str | Absent]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A region has an item that no register knows of."""
+    """A region has an item that the register hasn't given."""
 
     region: str
     item: Item
@@ -26,7 +26,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The epoch should end, but no region of the next layout answers: then nobody could mint."""
+    """The epoch should end, but no region of the next layout answers: then no region could mint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,8 @@ class Give:
 class Settled:
     """Nothing is left to do in the regions that answer.
 
-    `pending` are the regions of the layout that have not got their item, and leaving ones that are not closed.
+    `pending` are the regions of the layout that have no item of this epoch yet, and the leaving ones that aren't
+    closed yet.
     """
 
     pending: tuple[str, ...]

@@ -70,7 +70,7 @@ def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
             continue
         if copy != Copy(register, mirror):
             yield [WriteCopy(copy, Copy(register, mirror))]
-            continue  # it is acted by only when both are as they should be
+            continue  # nothing is done by a register before its copy is written
         items, ids = yield from look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
         following: Register | None = None
         match plan(register, record, items, ids, now):

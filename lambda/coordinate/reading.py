@@ -1,4 +1,4 @@
-"""Steps of the protocol, and how they read what every one of them needs."""
+"""The type of the protocol's steps, and the reads that all of them share."""
 
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeVar

@@ -22,7 +22,7 @@ def lost_home(home: str, evidence: Mapping[str, str] | None = None) -> Refused:
 
 
 def lost_register(counter: str, regions: Sequence[str]) -> Refused:
-    """Return the refusal of a counter that these regions have, but no register."""
+    """Return the refusal of a counter without a register, of which these regions have an item."""
     where = f"{', '.join(regions)} already {'has' if len(regions) == 1 else 'have'} an item of this counter"
     return Refused(
         f"{counter}: {where if regions else 'there was a register of this counter'}, but the layouts table and its "
@@ -33,7 +33,7 @@ def lost_register(counter: str, regions: Sequence[str]) -> Refused:
 
 
 def ahead(register: Register, region: str, item: Item) -> Refused:
-    """Return the refusal of a region's item that no register knows of."""
+    """Return the refusal of a region's item that the register hasn't given."""
     return Refused(
         f"{register.counter}: {region} has an item of epoch {item.epoch}, but the register is in epoch "
         f"{register.epoch}: the layouts table and its mirror were lost or restored together, or the item is one of "
@@ -85,6 +85,6 @@ def unknown_floors(counters: Sequence[str]) -> Refused:
 def no_region(counter: str, regions: Sequence[str]) -> Refused:
     """Return the refusal of a deployment after which no region of the layout has a counter's item."""
     return Refused(
-        f"{counter}: none of {', '.join(regions)} answers, so that the counter can't be minted anywhere. Deploy again "
-        "when one does; the schedule goes on trying. Nothing was deleted."
+        f"{counter}: none of {', '.join(regions)} answers, so no region of this layout could mint the counter. Deploy "
+        "again when one does; the schedule goes on trying. Nothing was deleted."
     )

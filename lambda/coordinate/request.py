@@ -28,11 +28,11 @@ class Create:
 
 @dataclass(frozen=True)
 class Watch:
-    """The schedule's run: carry out what was accepted, and mend what has come apart since."""
+    """The schedule's run: carry out what was accepted, and repair what has changed since."""
 
 
 def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch:
-    """Read an event: a deployment's, the schedule's, or an operator's who creates counters.
+    """Read an event of a deployment, of the schedule, or of an operator who creates counters.
 
     A deployment sends `{"wish": {...}, "follows": 3, "asked": 1795000000}`, the schedule `{"watch": true}`, an
     operator `{"create": ["invoices", ...]}`.
@@ -45,8 +45,8 @@ def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch:
     if len(asked) != 1:
         raise Refused(
             f"the event has {' and '.join(asked) or 'neither wish nor watch nor create'}; it must have one of them. "
-            'To create counters, send {"create": ["invoices"]}; to let the coordinator look after everything, send '
-            '{"watch": true}. Only a deployment sends a wish.'
+            'To create counters, send {"create": ["invoices"]}; to let the coordinator check and repair everything, '
+            'send {"watch": true}. Only a deployment sends a wish.'
         )
     if "create" in event:
         return Create(_counters(event, "create"))

@@ -66,8 +66,8 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
     except (ClientError, BotoCoreError) as error:
         if isinstance(error, ClientError) and GONE in _codes(error):
             raise Refused(
-                f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` makes it "
-                "again (on one machine: `make up`), and the coordinator puts back what was in it."
+                f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` "
+                "recreates it (on one machine: `make up`), and the coordinator puts back what was in it."
             ) from error
         raise Refused(
             f"{home}: the home region's tables can't be used: {error}. Deploy again when that is solved: "
@@ -76,7 +76,7 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
 
 
 class Regions:
-    """The regions of one run. One that is away isn't asked again: every call would take its time to fail."""
+    """The regions of one run. One that is away isn't asked again: every call would take long to fail."""
 
     def __init__(self) -> None:
         self.away: set[str] = set()

@@ -1,4 +1,4 @@
-"""Compares what is with what was asked for: from one scan of each table, whatever the number of counters.
+"""Compares the tables with what was asked for, by one scan of each table, whatever the number of counters.
 
 Like `protocol.py`, it decides and does no I/O.
 """
@@ -28,9 +28,9 @@ class Survey:
     settled: Mapping[str, Outcome]
     """The counters for which nothing is left to do."""
     unsettled: tuple[str, ...]
-    """All others: first those that some region can't mint now, then those of the oldest epochs."""
+    """All others: first those that some region can't mint now, then those whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]]
-    """Counters that no register knows, and the regions that have an item of them. They are never begun again."""
+    """Counters that have no register, and the regions that have an item of them. They are never created again."""
 
 
 def survey(record: Record, now: int) -> Generator[Sequence[Operation], Sequence[Any], Survey]:

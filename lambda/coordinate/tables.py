@@ -79,7 +79,7 @@ class _Round:
 
 
 def described_id(client: "DynamoDBClient", table: str) -> str:
-    """Return what tells a table from another one of its name: `TableId`, or when it was created where there is none."""
+    """Return the `TableId` of a table, or when it was created if the server has no `TableId`."""
     found: Any = client.describe_table(TableName=table)["Table"]
     return str(found.get("TableId") or found["CreationDateTime"].timestamp())
 
@@ -132,9 +132,9 @@ def update(
 def replacement(
     table: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], not_compared: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the put that replaces `old` by `new`, on the condition that all attributes are still those of `old`.
+    """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
 
-    Of `old` alone, an attribute may be missing; of both, one that only `new` has must be missing before.
+    Every attribute of `old` must be unchanged, and one that only `new` has must not exist yet.
     """
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:

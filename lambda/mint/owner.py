@@ -1,10 +1,10 @@
 """Say which region owns an integer. This needs no call to another region.
 
-A region speaks only of integers up to what its item vouches for: its ceiling, or, while it is fenced, what it has
+A region answers only for integers up to a bound in its item: its ceiling, or, while it is fenced, what it has
 issued. Every epoch after the item's begins above that. If the region was fenced, the next base lies above its fenced
 ceiling; if it wasn't, because it was away, above the limit, which no ceiling exceeds. So the layouts that the region
 knows are right up to there, also if its item is of a past epoch or further epochs have begun meanwhile. Above it,
-another layout may be in force that this region hasn't heard of, and it says so instead of naming an owner.
+a layout that this region doesn't know yet may be in force, and it says so instead of naming an owner.
 
 The layouts are read before the item, so an epoch that begins between the two reads shows in the item.
 """

@@ -69,5 +69,5 @@ def restored() -> Problem:
 
 
 def _gone(counter: str, regions: list[str]) -> Problem:
-    detail = f"this region has left, and mints {counter!r} no more; use one of the other regions"
+    detail = f"this region has left, and no longer mints {counter!r}; use one of the other regions"
     return Problem(HTTPStatus.GONE, detail, members={"regions": regions})

@@ -1,4 +1,4 @@
-"""Lambda functions, their URLs, permissions and queues of events."""
+"""Lambda functions, their URLs, permissions, and settings of asynchronous events."""
 
 import base64
 import json

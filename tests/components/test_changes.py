@@ -67,7 +67,7 @@ def test_a_region_that_has_left_is_deleted() -> None:
 def test_a_deployment_that_is_not_finished_is_named() -> None:
     started = replace(RECORD, settled=False)
 
-    assert words(started) == "deployment 4 is not finished, and is carried on"
+    assert words(started) == "deployment 4 is not finished, and is continued"
     assert words(started, window=1000).startswith("deployment 4 is not finished, and is replaced by this one; ")
 
 

@@ -169,7 +169,7 @@ def test_opening_an_unknown_counter_says_at_once_that_it_does_not_exist(page: Pa
 
 
 def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "This region has left and mints no more. Use another one: us-east-1, us-west-2."
+    said = "This region has left and no longer mints. Use another one: us-east-1, us-west-2."
     monkeypatch.setenv("LEAVING", "us-east-1,us-west-2")
     closed = Item(2, 3, 2, 1, fenced=True, attributes={})
     opened = minting_page("integers", REGION, [], closed, open_counters=False)
