@@ -5,7 +5,7 @@ from dataclasses import replace
 from integers.lattice import MAX_INTEGER, lowered_ceiling
 
 from .limits import beginning
-from .model import MAX_PAST, Item, Record, Register
+from .model import MAX_PAST, Absent, Item, Record, Register
 from .operations import CloseItem, DescribeTable, FenceItem, Operation, PlaceItem, ReadItem
 from .plan import Items
 from .reading import Steps
@@ -36,11 +36,11 @@ def advance(
     described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
     floor = record.wish.floor(register.counter)
-    unbounded = register.limit
-    if not register.granted and floor > register.base:  # version 1 set no limit; a floor says what was minted
-        unbounded = floor - 1
-    tops = [bounds.get(region, unbounded) if region in same else unbounded for region in names]
-    tops += [bounds.get(region, unbounded) for region in unknown]
+    tops = [bounds[region] if region in same and region in bounds else register.limit for region in names]
+    tops += [bounds.get(region, register.limit) for region in unknown]
+    if not register.granted and floor > register.base:  # of a table that was lost under version 1, a floor says enough
+        lost = [region for region in names if items[region] is None or items[region] is Absent.GONE]
+        tops = [top for region, top in zip((*names, *unknown), tops, strict=True) if region not in lost]
     base = max(register.base, floor, *(top + 1 for top in tops))
     if base > MAX_INTEGER and not register.granted:
         raise used_up(register.counter, [region for region in names if region not in same or region not in bounds])

@@ -49,12 +49,14 @@ def _whole(record: Record) -> Steps[bool]:
 def adopt(register: Register, record: Record, home: str) -> Steps[Register]:
     """Return a register of version 1 with the ids of its tables. Its regions have no limit, so all must answer once.
 
-    A region that doesn't answer is left out only if a floor says what it may have minted.
+    In an epoch that version 1 had not given to every region yet, one without an item was given nothing.
     """
     counter = register.counter
     items, ids = yield from look(register.regions, counter)
-    absent = [region for region in register.regions if isinstance(ids[region], Absent)]
-    if absent and record.wish.floor(counter) <= register.base:
-        raise used_up(counter, absent)
+    unbounded = [region for region in register.regions if ids[region] is Absent.AWAY]
+    if register.limit and record.wish.floor(counter) <= register.base:
+        unbounded += [region for region in register.regions if ids[region] is Absent.GONE]
+    if unbounded:
+        raise used_up(counter, unbounded)
     given = {region: id_ for region, id_ in ids.items() if register.limit or items[region] is not None}
     return join(replace(register, home=home, limit=MAX_INTEGER), given)

@@ -47,7 +47,8 @@ def used_up(counter: str, regions: Iterable[str]) -> Refused:
     """Return the refusal of a register without a limit, as version 1 wrote them, while a region doesn't answer."""
     return Refused(
         f"{counter}: {', '.join(regions)} must answer once, since version 1 set no limit to what a region may mint. "
-        "Deploy again when it does. Nothing was changed for this counter."
+        "Deploy again when it does. If its table was lost, set a floor above every integer that it may have minted, as "
+        f"`floors: {{{counter}: <integer>}}` in the stack's settings. Nothing was changed for this counter."
     )
 
 

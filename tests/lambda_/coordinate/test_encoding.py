@@ -107,11 +107,15 @@ VERSION_1 = {
 """A register as version 1 stored it."""
 
 
-@pytest.mark.parametrize("more", [{}, {"next": {"M": {"floor": {"N": "0"}}}, "opened": {"BOOL": False}}])
-def test_a_register_of_version_1_is_read_without_a_home_a_limit_and_ids(more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("more", "limit"), [({}, 2**53 - 1), ({"next": {"M": {"floor": {"N": "0"}}}, "opened": {"BOOL": False}}, 0)]
+)
+def test_a_register_of_version_1_has_no_home_and_no_ids_and_a_limit_once_it_was_opened(
+    more: dict[str, Any], limit: int
+) -> None:
     found = register_of({**VERSION_1, **more})
 
-    assert found == Register("orders", "", 2, ("us-east-1", "eu-west-1"), (None, None), 20_002, 0, 0, 0)
+    assert found == Register("orders", "", 2, ("us-east-1", "eu-west-1"), (None, None), 20_002, limit, 0, 0)
     assert found.past == (Layout(1, 1, ("us-east-1",)),)
 
 

@@ -100,11 +100,17 @@ def test_transient_errors_are_retried(failure: ClientError, clock: Clock) -> Non
 
 
 def test_the_home_region_must_answer(clock: Clock) -> None:
-    for failure in (error("AccessDeniedException"), EndpointConnectionError(endpoint_url="http://x"), error(GONE)):
+    for failure in (error("AccessDeniedException"), EndpointConnectionError(endpoint_url="http://x")):
         call, _ = always(failure)
         with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
             retried("us-east-1", call)
     assert RETRY_SECONDS <= clock.now <= RETRY_SECONDS + 3, "only the denial was retried"
+
+
+def test_a_table_that_is_missing_at_home_is_recreated_by_a_refresh() -> None:
+    call, _ = always(error(GONE))
+    with pytest.raises(Refused, match=r"^us-east-1: the layouts table or its mirror does not exist: .*--refresh"):
+        retried("us-east-1", call)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from coordinate.model import Item
 from integers.lattice import MAX_INTEGER, places
 from integers.records import regions_attribute
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, deploy, items, put_item, register, watch
+from tests.lambda_.laying_out import HOME, REGIONS, deploy, items, make_table, put_item, register, watch
 from tests.lambda_.losing import cut_off, everything
 
 EU = "eu-west-1"
@@ -76,7 +76,7 @@ def test_with_one_region_away_it_is_refused_with_what_to_do(version_1: Stack, as
     for counter in COUNTERS:
         assert (
             f"{counter}: eu-west-1 must answer once, since version 1 set no limit to what a region may mint. "
-            "Deploy again when it does. Nothing was changed for this counter."
+            "Deploy again when it does. If its table was lost, set a floor"
         ) in str(said.value)
     after = everything(version_1, *REGIONS)
     assert {region: after[region] for region in REGIONS} == {region: before[region] for region in REGIONS}
@@ -106,3 +106,19 @@ def test_a_change_that_version_1_had_begun_is_finished(version_1: Stack, ask: As
 
     assert (reply["pending"], reply["epoch"]) == ([], 3)
     assert min(mint(ask, HOME, "us-west-2")) > max(before)
+
+
+def test_a_table_that_is_lost_at_the_upgrade_needs_a_floor(version_1: Stack, ask: Ask) -> None:
+    before = mint(ask, *REGIONS)
+    lost = version_1.aws.client("dynamodb", "eu-west-1")
+    lost.delete_table(TableName=version_1.counters)
+
+    with pytest.raises(CoordinatorError, match=r"eu-west-1 must answer once.*\n?.*floor"):
+        deploy()
+
+    make_table(version_1.aws, "eu-west-1", version_1.counters)
+    with pytest.raises(CoordinatorError, match="eu-west-1 must answer once"):
+        deploy()
+    deploy(floors={"*": 1_000})
+    after = mint(ask, *REGIONS)
+    assert min(after) >= 1_000 > max(before)
