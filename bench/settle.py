@@ -78,7 +78,7 @@ def run(tables: Tables, regions: tuple[str, ...] | None) -> tuple[float, int]:
     outcomes, refused, _ = settle_all(settlings, tables.carry_out, lambda: True)
     assert not refused
     stand = {**looked.settled, **{outcome.register.counter: outcome for outcome in outcomes}}
-    drive(finish(record, note(stand, record)), tables.carry_out)
+    drive(finish(record, note(stand, record), looked.mirror), tables.carry_out)
     assert len(stand) == len(tables.counters)
     assert all(outcome.register.regions == record.wish.regions for outcome in stand.values())
     return time.perf_counter() - began, tables.calls

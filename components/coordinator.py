@@ -138,9 +138,10 @@ def _statements(layouts_arn: str, mirror_arn: str, *, counters_table: str) -> li
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
     in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{counters_table}"
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
     return [
         allow([f"dynamodb:{action}" for action in registers], layouts_arn),
-        allow([f"dynamodb:{action}" for action in registers], mirror_arn),
+        allow([f"dynamodb:{action}" for action in copies], mirror_arn),
         allow([f"dynamodb:{action}" for action in items], in_any_region),
     ]

@@ -55,5 +55,5 @@ def run(
     if unmintable is not None:
         if deployment is not None:
             raise no_region(unmintable.counter, unmintable.regions)
-        return Result((yield from finish(record, None)), outcomes)
-    return Result((yield from finish(record, note(outcomes, record))), outcomes)
+        return Result((yield from finish(record, None, looked.mirror)), outcomes)
+    return Result((yield from finish(record, note(outcomes, record), looked.mirror)), outcomes)

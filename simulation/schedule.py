@@ -257,17 +257,34 @@ class Schedule:
                 self._advance(self.runs[0])
                 if minting:
                     self._mint()
-        if self.losses > 1:
-            top = max((integer for _, integer in {*world.minted, *world.excepted}), default=0)
-            record = world.layouts.record
-            self._deploy({"*": top + 1}, record.wish.regions if record else tuple(REGIONS))
-            self._finish()
+        if self.losses > 1 and not self._begin_again():
+            return
         record = world.layouts.record
         if record is not None and not (world.tables.keys() - world.away) & set(record.wish.regions):
             return  # nobody is left who could mint
         if self.last is None:
             raise Stuck("the last runs were refused")
         check_settled(world, self.last)
+
+    def _begin_again(self) -> bool:
+        """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
+
+        Returns:
+            Whether a region is left to mint.
+        """
+        world = self.world
+        tops = [integer for _, integer in {*world.minted, *world.excepted}]
+        items = [kept.item for table in world.tables.values() for kept in table.counters.values()]
+        tops += [item.ceiling for item in items if item is not None]
+        record = world.layouts.record
+        regions = record.wish.regions if record else tuple(REGIONS)
+        regions = tuple(region for region in regions if region != self.for_ever)
+        if self.for_ever:
+            self.pulumi.regions.discard(self.for_ever)
+        if regions:
+            self._deploy({"*": max(tops, default=0) + 1}, regions)
+            self._finish()
+        return bool(regions)
 
 
 def _one_of(random: Random, chance: float, *rates: float) -> float:

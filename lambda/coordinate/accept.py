@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .model import Copy, Record, RecordCopy, Register, Wish
+from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
 from .operations import (
     DescribeLayouts,
     DescribeMirror,
@@ -15,11 +15,12 @@ from .operations import (
     ReadRecord,
     ReadRecordCopy,
     ScanCopies,
+    ScanItems,
     ScanRegisters,
     WriteRecord,
     WriteRecordCopy,
 )
-from .refusals import lost_home, outdated, superseded, unknown_floors
+from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be accepted: far more than one lasts."""
@@ -70,7 +71,7 @@ def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operat
 
 
 def _check(deployment: Deployment, now: int) -> Generator[Sequence[Operation], Sequence[Any], None]:
-    if now - deployment.asked > LATEST:
+    if abs(now - deployment.asked) > LATEST:
         raise outdated(deployment.asked, now)
     unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
     if unknown:
@@ -86,6 +87,10 @@ def _first(
     """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     evidence = _evidence(registers, copies, home)
+    if deployment is not None:
+        regions = (*deployment.wish.regions, *deployment.wish.leaving)
+        scans = yield [ScanItems(region) for region in regions]
+        evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
     stood = bool(record or copy or evidence)
     if deployment is None:
         if stood:
@@ -100,6 +105,16 @@ def _first(
 
 def _record(deployment: Deployment, home: str, number: int) -> Record:
     return Record(home, number, deployment.follows, deployment.asked, deployment.wish)
+
+
+def _items(scans: Mapping[str, Mapping[str, Item] | Absent], registers: Mapping[str, Register]) -> dict[str, str]:
+    """Return what the regions have of counters that no register knows."""
+    found: dict[str, list[str]] = {}
+    for region, items in scans.items():
+        if not isinstance(items, Absent):
+            for counter in items.keys() - registers.keys():
+                found.setdefault(counter, []).append(f"{region} has minted up to {items[counter].issued:,}")
+    return {counter: ", ".join(regions) for counter, regions in found.items()}
 
 
 def _evidence(registers: Mapping[str, Register], copies: Mapping[str, Copy], home: str) -> dict[str, str]:
@@ -126,23 +141,30 @@ def _sees_more(deployment: Deployment, record: Record) -> bool:
     return record.restored and deployment.wish.home != record.wish.home
 
 
-def finish(record: Record, report: str | None) -> Generator[Sequence[Operation], Sequence[Any], Record]:
+def finish(record: Record, report: str | None, mirror: str) -> Generator[Sequence[Operation], Sequence[Any], Record]:
     """Record that every counter is settled, first in the layouts table, then in the mirror.
 
     With None as the report, some counter isn't settled; the mirror gets its copy of the record all the same.
 
     The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
 
+    Args:
+        record: what was carried out.
+        report: what stands, or None.
+        mirror: the id of the mirror in which the copies were found.
+
     Returns:
         The record.
 
     Raises:
-        Refused: another deployment was accepted since.
+        Refused: another deployment was accepted since, or the mirror was lost.
     """
     while True:
         (copy,) = yield [ReadRecordCopy()]  # before the record, or an older record could replace a newer copy
         (present,) = yield [ReadRecord()]
-        home, mirror = yield [DescribeLayouts(), DescribeMirror()]
+        home, now = yield [DescribeLayouts(), DescribeMirror()]
+        if now != mirror:
+            raise mirror_lost()
         if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
             raise superseded(present.wish.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be

@@ -9,7 +9,7 @@ from .model import MAX_PAST, Absent, Item, Record, Register
 from .operations import CloseItem, DescribeTable, FenceItem, Operation, PlaceItem, ReadItem
 from .plan import Items
 from .reading import Steps
-from .refusals import used_up
+from .refusals import unfenced, used_up
 
 ATTEMPTS = 5
 """How often a fence is tried while the region goes on minting past it."""
@@ -37,7 +37,9 @@ def advance(
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
     floor = record.wish.floor(register.counter)
     tops = [bounds[region] if region in same and region in bounds else register.limit for region in names]
-    tops += [bounds.get(region, register.limit) for region in unknown]
+    if unknown.keys() - bounds.keys():  # no limit is known of what no register knows
+        raise unfenced(register.counter, sorted(unknown.keys() - bounds.keys()))
+    tops += [bounds[region] for region in unknown]
     if not register.granted and floor > register.base:  # of a table that was lost under version 1, a floor says enough
         lost = [region for region in names if items[region] is None or items[region] is Absent.GONE]
         tops = [top for region, top in zip((*names, *unknown), tops, strict=True) if region not in lost]

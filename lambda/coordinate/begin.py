@@ -10,7 +10,7 @@ from .model import Absent, Copy, Item, Record, Register
 from .operations import DescribeMirror, ReadRecordCopy
 from .plan import join
 from .reading import Steps, look, one
-from .refusals import lost_register, used_up
+from .refusals import lost_register, unfenced, used_up
 
 
 def first_register(
@@ -23,18 +23,23 @@ def first_register(
     wish = record.wish
     items, _ = yield from look((*wish.regions, *wish.leaving), counter)
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    whole = yield from _whole(record)
+    if record.restored and whole:
+        register = None  # the mirror has no copy of it, so nothing was ever done by it
     past = [known for known in (register, copy.register if copy else None) if known is not None]
     floor = wish.floor(counter)
-    if (found or past or not (yield from _whole(record))) and not floor:
-        raise lost_register(counter, list(found))
+    if found or past or not whole:
+        if not floor:
+            raise lost_register(counter, list(found))
+        away = [region for region, item in items.items() if item is Absent.AWAY]
+        if away:
+            raise unfenced(counter, away)
     bounds = yield from fence(counter, found, 0, wish.headroom, later=True)
     ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
     if base > MAX_INTEGER:
-        raise used_up(
-            counter, [region for region, ceiling in zip(found, ceilings, strict=True) if ceiling == MAX_INTEGER]
-        )
+        raise unfenced(counter, [region for region in found if region not in bounds])
     return beginning(counter, home, epoch, record, base, now)
 
 

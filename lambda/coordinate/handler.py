@@ -92,7 +92,7 @@ class Run:
             return {"skipped": "another run is at work"}
         try:
             record = drive(accept(None, _now()), self._carry_out)
-            return {} if record is None else self._carry_on(record, None)
+            return {"skipped": "nothing is deployed"} if record is None else self._carry_on(record, None)
         finally:
             self._lease.give_back()
 
@@ -126,7 +126,8 @@ class Run:
             return {**reply(outcomes, ()), "unfinished": total - len(outcomes)}
         if unmintable is not None and deployment is not None:
             raise no_region(unmintable.counter, unmintable.regions)
-        drive(finish(record, note(outcomes, record) if unmintable is None else None), self._carry_out)
+        report = note(outcomes, record) if unmintable is None else None
+        drive(finish(record, report, looked.mirror), self._carry_out)
         unknown = {"unknown": looked.unknown} if looked.unknown else {}
         return {**reply(outcomes, record.wish.counters), **unknown}
 

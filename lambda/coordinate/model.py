@@ -90,6 +90,13 @@ class Register:
     past: tuple[Layout, ...] = field(default=(), compare=False)
     """The last `MAX_PAST` layouts before this one, the oldest first. `home` and `epoch` determine them."""
 
+    def is_ahead_of(self, other: "Register") -> bool:
+        """Return whether this is a later state of the register in the same table."""
+        if self.home != other.home or self.epoch != other.epoch:
+            return self.home == other.home and self.epoch > other.epoch
+        more_ids = sum(id_ is not None for id_ in self.ids) > sum(id_ is not None for id_ in other.ids)
+        return self.limit > other.limit or more_ids
+
     @property
     def layouts(self) -> tuple[Layout, ...]:
         """The past layouts and the present one."""

@@ -68,6 +68,10 @@ def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
                 new = yield from first_register(counter, register, copy, record, home, now)
                 created = (yield from _write(register, new, record, copy, mirror)) or created
             continue
+        if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
+            # The copy was read first, so the register went backwards: somebody has put back older content in place.
+            yield [WriteRegister(register, copy.register, record)]
+            continue
         if copy != Copy(register, mirror):
             yield [WriteCopy(copy, Copy(register, mirror))]
             continue  # nothing is done by a register before its copy is written

@@ -52,6 +52,15 @@ def used_up(counter: str, regions: Iterable[str]) -> Refused:
     )
 
 
+def unfenced(counter: str, regions: Sequence[str]) -> Refused:
+    """Return the refusal to begin a counter again while a region can't be fenced, which may mint above the floor."""
+    return Refused(
+        f"{counter}: {', '.join(regions)} must answer: a floor says what was minted, but not what is minted there from "
+        "now on, and no register says how far. Deploy again when it does. If it never will, take it out of the stack's "
+        "settings, and set a floor above all that it may still mint. Nothing was changed for this counter."
+    )
+
+
 def superseded(regions: Sequence[str]) -> Refused:
     """Return the refusal of a deployment whose preview is outdated."""
     wanted = f" for {', '.join(regions)}" if regions else ""
@@ -73,6 +82,11 @@ def outdated(asked: int, now: int) -> Refused:
 def nothing_deployed(counter: str) -> Refused:
     """Return the refusal to create a counter before the first deployment."""
     return Refused(f"{counter}: nothing is deployed yet; deploy the stack first.")
+
+
+def mirror_lost() -> Refused:
+    """Return the refusal of a run in which the mirror was replaced."""
+    return Refused("The mirror was lost while the coordinator ran. Deploy again; the next run writes it anew.")
 
 
 def unknown_floors(counters: Sequence[str]) -> Refused:

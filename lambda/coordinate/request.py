@@ -74,10 +74,10 @@ def _deployment(event: Mapping[str, Any]) -> Deployment:
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
     _counters(wish, "counters")
     _check_floors(wish["floors"])
-    for key in ("window", "headroom", "watchMinutes"):
-        _integer(wish, key, least=1)
+    for key, most in (("window", 10**12), ("headroom", 10**6), ("watchMinutes", 60)):
+        _integer(wish, key, least=1, most=most)
     text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
-    return Deployment(wish_of(text), _integer(event, "follows", least=0), _integer(event, "asked", least=0))
+    return Deployment(wish_of(text), _integer(event, "follows"), _integer(event, "asked"))
 
 
 def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
@@ -104,10 +104,10 @@ def _names(event: Mapping[str, Any], key: str, least: int = 1) -> tuple[str, ...
     return tuple(cast("list[str]", names))
 
 
-def _integer(event: Mapping[str, Any], key: str, least: int) -> int:
+def _integer(event: Mapping[str, Any], key: str, least: int = 0, most: int = 2**53) -> int:
     value: Any = event.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise Refused(f"{key}: {value!r} is not an integer from {least} on.")
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise Refused(f"{key}: {value!r} is not an integer from {least} to {most}.")
     return value
 
 

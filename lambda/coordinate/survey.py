@@ -30,7 +30,10 @@ class Survey:
     unsettled: tuple[str, ...]
     """All others: first those that some region can't mint now, then those whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]]
-    """Counters that have no register, and the regions that have an item of them. They are never created again."""
+    """Counters that no register knows, and the regions that have an item of them. Without a floor, they are never
+    begun again."""
+    mirror: str
+    """The id of the mirror in which the copies were found."""
 
 
 def survey(record: Record, now: int) -> Generator[Sequence[Operation], Sequence[Any], Survey]:
@@ -61,7 +64,10 @@ def survey(record: Record, now: int) -> Generator[Sequence[Operation], Sequence[
         else:
             (rest if all(_mints(items[region], register) for region in register.regions) else urgent).append(name)
     rest.sort(key=lambda name: registers[name].granted)
-    return Survey(settled, (*urgent, *rest), _unknown(scans, names))
+    unknown = _unknown(scans, names)
+    again = [name for name in unknown if record.wish.floor(name)]  # a floor says what was minted
+    unsettled = (*urgent, *rest, *again)
+    return Survey(settled, unsettled, {name: unknown[name] for name in unknown if name not in again}, mirror)
 
 
 def _all_regions(registers: Mapping[str, Register]) -> list[str]:

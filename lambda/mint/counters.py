@@ -34,7 +34,9 @@ def create(counter: str) -> Response:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise _no_response() from None
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused: {failed}"[:280]) from None
+        raise Problem(
+            HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused to create {counter!r}; the log says why"
+        ) from None
     except NotAllowed as refused:
         log.error("the coordinator can't be invoked: %s", refused)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be invoked; the log says why") from None

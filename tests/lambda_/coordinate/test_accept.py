@@ -21,7 +21,7 @@ def accepted(world: World, deployment: Deployment | None, now: int = NOW) -> Rec
 
 
 def finished(world: World, record: Record, report: str | None = "a report") -> Record:
-    return Coordinator(finish(record, report)).finish(world.carry_out)
+    return Coordinator(finish(record, report, world.mirror.id)).finish(world.carry_out)
 
 
 def refusal(world: World, deployment: Deployment | None, now: int = NOW) -> str:
@@ -204,7 +204,7 @@ def test_a_restoration_is_over_when_every_register_was_seen(stands: World) -> No
 def test_a_run_that_was_overtaken_settles_nothing(stands: World) -> None:
     asked = accepted(stands, deployment("a", follows=3))
     assert asked is not None
-    late = Coordinator(finish(asked, "a report"))
+    late = Coordinator(finish(asked, "a report", stands.mirror.id))
     late.run_to(WriteRecord, stands.carry_out)
     accepted(stands, deployment("b", follows=4))
 
@@ -228,8 +228,18 @@ def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:
     stands.mirror = Mirror("mirror 2", record=stands.mirror.record)
     stood = stands.layouts.record
     assert stood is not None
-    run = Coordinator(finish(stood, stood.report))
+    run = Coordinator(finish(stood, stood.report, "mirror 2"))
     run.run_to(WriteRecordCopy, stands.carry_out)
     run.finish(stands.carry_out)
 
     assert stands.mirror.record == RecordCopy(stood, "mirror 2")
+
+
+def test_a_mirror_that_is_lost_in_between_settles_nothing(stands: World) -> None:
+    stood = stands.layouts.record
+    assert stood is not None
+    stands.mirror = Mirror("mirror 2")
+
+    with pytest.raises(Refused, match="The mirror was lost while the coordinator ran"):
+        Coordinator(finish(stood, stood.report, "mirror 1")).finish(stands.carry_out)
+    assert stands.mirror.record is None

@@ -78,9 +78,9 @@ def test_an_event_that_asks_for_nothing_or_too_much_is_shown_what_to_send(event:
         ({"create": ["/lease"]}, "create: '/lease' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         ({"watch": "yes"}, "watch: 'yes' is not true."),
         ({**DEPLOYMENT, "wish": ["us-east-1"]}, "wish: ['us-east-1'] is not an object."),
-        ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 on."),
-        ({"wish": WISH, "follows": 0}, "asked: None is not an integer from 0 on."),
-        ({**DEPLOYMENT, "asked": "now"}, "asked: 'now' is not an integer from 0 on."),
+        ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 to 9007199254740992."),
+        ({"wish": WISH, "follows": 0}, "asked: None is not an integer from 0 to 9007199254740992."),
+        ({**DEPLOYMENT, "asked": "now"}, "asked: 'now' is not an integer from 0 to 9007199254740992."),
     ],
 )
 def test_what_is_wrong_is_named(event: dict[str, Any], message: str) -> None:
@@ -101,9 +101,9 @@ FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
         ("floors", [5], "floors: [5] is not an object of counters and integers."),
         *[("floors", {"orders": floor}, f"floors: orders: {floor!r} {FLOOR}") for floor in (0, -1, 1.5, "5", True)],
         ("floors", {"*": 2**53}, f"floors: *: {2**53} {FLOOR}"),
-        ("window", 0, "window: 0 is not an integer from 1 on."),
-        ("headroom", True, "headroom: True is not an integer from 1 on."),
-        ("watchMinutes", 0.5, "watchMinutes: 0.5 is not an integer from 1 on."),
+        ("window", 0, "window: 0 is not an integer from 1 to 1000000000000."),
+        ("headroom", True, "headroom: True is not an integer from 1 to 1000000."),
+        ("watchMinutes", 0.5, "watchMinutes: 0.5 is not an integer from 1 to 60."),
     ],
 )
 def test_what_is_wrong_in_a_wish_is_named(key: str, value: object, message: str) -> None:

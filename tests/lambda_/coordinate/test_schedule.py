@@ -30,7 +30,7 @@ NAMES = [f"tenant-{n}" for n in range(60)]
 
 
 def test_before_the_first_deployment_there_is_nothing_to_do(stack: Stack) -> None:
-    assert watch() == {}
+    assert watch() == {"skipped": "nothing is deployed"}
     assert everything(stack) == {"layouts": [], "mirror": []}
 
 
