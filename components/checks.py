@@ -16,6 +16,10 @@ from .value_checks import ValueChecks, did_you_mean, unknown_setting, whole
 ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
 """Lambda API reference, Cors: an origin, or every one."""
 
+LIST_OF_REGIONS = (
+    'the AWS page "AWS Regions": https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html'
+)
+
 OTHER_COUNTERS = "*"
 """In `floors`: all counters that have no floor of their own."""
 
@@ -146,8 +150,8 @@ class Checks(ValueChecks):
     def _check_regions(self, name: str, regions: Sequence[str]) -> None:
         for region in dict.fromkeys(regions):
             if region not in partitions():
-                hint = did_you_mean(region, partitions())
-                self.wrong(name, region, f"is not an AWS region{hint or '; see aws account list-regions'}")
+                hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
+                self.wrong(name, region, f"is not an AWS region{hint}")
 
     def _check_partition(self, name: str, regions: Sequence[str], home: str) -> None:
         found = {partitions().get(region) for region in (*regions, home)} - {None}

@@ -57,10 +57,7 @@ def _decoded(name: str, text: str | None) -> Any:
         return {"true": True, "false": False}.get(text, text)
     if name in LISTS or name in OBJECTS:
         parsed = _parsed(text)
-        if name in OBJECTS:
-            return cast("Any", parsed) if isinstance(parsed, dict) else text
-        strings = isinstance(parsed, list) and all(isinstance(entry, str) for entry in cast("list[Any]", parsed))
-        return cast("Any", parsed) if strings else text
+        return cast("Any", parsed) if isinstance(parsed, dict if name in OBJECTS else list) else text
     return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
 
 

@@ -68,8 +68,13 @@ class ValueChecks:
         if value is None:
             self.errors.append(f"{self._key(name)}: not set; at least one is needed: {how}")
             return ()
-        if not isinstance(value, list | tuple) or not all(isinstance(s, str) for s in cast("Sequence[Any]", value)):
+        if not isinstance(value, list | tuple):
             self.wrong(name, cast("object", value), f"is not a list of strings: {how}")
+            return ()
+        others = [entry for entry in cast("Sequence[Any]", value) if not isinstance(entry, str)]
+        if others:
+            for entry in others:
+                self.wrong(name, entry, "is not a string; put it in quotes")
             return ()
         if not value and not may_be_empty:
             self.errors.append(f"{self._key(name)}: the list is empty; at least one is needed: {how}")

@@ -58,7 +58,10 @@ def _server(port: int | None) -> server.Server:
     started = server.running()
     server.check_version()
     if port not in (None, started.port):
-        raise LocalError(f"--port {port}: the server runs on port {started.port}; end it: {command('down')}")
+        raise LocalError(
+            f"--port {port}: the server runs on port {started.port}. To end it and forget all integers: "
+            f"{command('down')}"
+        )
     print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
     return started
 

@@ -1,6 +1,8 @@
 """A stack's configuration as the Pulumi engine would hand it to the program."""
 
 import json
+import re
+import shlex
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +12,9 @@ import yaml
 from .paths import ROOT, LocalError
 
 EXAMPLE = "`global-integers:lease: 1`"
+
+PART = re.compile(r"""(?P<setting>\w+)(\.|\[)["']?(?P<entry>[^"'\]]+)["']?\]?""")
+"""A part of a setting, as `pulumi config set --path` takes it: `regions[3]`, `floors.orders`, `floors["*"]`."""
 
 RESERVED = frozenset({"server", "gateway", "door"})
 """Stacks can't be called so: the records of processes have these names in the state folder."""
@@ -52,8 +57,28 @@ def configuration(stack: str, overrides: Sequence[str] = ()) -> dict[str, str]:
         key, equals, value = override.partition("=")
         if not equals or not key:
             raise LocalError(f"-c {override}: not of the form key=value; for a list: -c 'regions=[\"us-east-1\"]'")
+        part = PART.fullmatch(key.removeprefix(f"{name}:"))
+        kind = described["config"].get(part["setting"], {}).get("type") if part else None
+        if part and kind in ("array", "object"):
+            whole = _with_part(values.get(f"{name}:{part['setting']}", ""), kind, part["entry"], value)
+            instead = shlex.quote(f"{part['setting']}={json.dumps(whole)}")
+            raise LocalError(f"-c {override}: write the whole value: -c {instead}")
         values[_full(key, name)] = value
     return values
+
+
+def _with_part(text: str, kind: str, entry: str, value: str) -> list[Any] | dict[str, Any]:
+    """Return the list or object with one entry set, as `pulumi config set --path` sets it."""
+    try:
+        present: Any = json.loads(text)
+    except ValueError:
+        present = None
+    if kind == "object":
+        known = cast("dict[str, Any]", present) if isinstance(present, dict) else {}
+        return {**known, entry: int(value) if value.isdecimal() else value}
+    entries = cast("list[Any]", present) if isinstance(present, list) else []
+    at = int(entry) if entry.isdecimal() else len(entries)
+    return [*entries[:at], value, *entries[at + 1 :]]
 
 
 def _settings(path: Path) -> dict[str, Any]:

@@ -26,16 +26,24 @@ def lines(given: dict[str, str], *, stack: str = "test") -> list[str]:
         ([], ["regions: ", "empty", "at least one", 'in Pulumi.test.yaml, global-integers:regions: ["us-east-1']),
         (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
         (["us-east-1", "eu-wset-1"], ["regions: ", "'eu-wset-1'", "not an AWS region", "did you mean 'eu-west-1'?"]),
-        (["mars"], ["regions: ", "'mars'", "not an AWS region"]),
+        (
+            ["mars"],
+            [
+                "regions: ",
+                "'mars'",
+                "not an AWS region",
+                'see the AWS page "AWS Regions": https://docs.aws.amazon.com/',
+            ],
+        ),
         (["us-east-1", "cn-north-1"], ["regions: ", "aws, aws-cn", "one account"]),
         (
             "us-east-1",
             ["regions: ", "'us-east-1'", "not a list of strings", "in Pulumi.test.yaml, global"],
         ),
         ('{"us-east-1": 1}', ["regions: ", "us-east-1", "not a list of strings"]),
-        ([1, 2], ["regions: ", "'[1, 2]'", "not a list of strings"]),
+        (["us-east-1", 2], ["regions: 2 is not a string; put it in quotes"]),
     ],
-    ids=["none", "twice", "mistyped", "unheard of", "partitions", "no list", "an object", "numbers"],
+    ids=["none", "twice", "mistyped", "unheard of", "partitions", "no list", "an object", "a number"],
 )
 def test_wrong_regions_are_refused(regions: object, expected: list[str]) -> None:
     found = lines(config(regions=regions))
@@ -128,9 +136,9 @@ def test_a_counter_whose_name_breaks_the_rule_is_refused(name: str) -> None:
         ([], ["empty", "at least one"]),
         (["orders", "a", "orders"], ["'orders'", "listed 2 times", "once"]),
         ("orders", ["'orders'", "not a list of strings"]),
-        ([7], ["'[7]'", "not a list of strings"]),
+        (["orders", 2024], ["counters: 2024 is not a string; put it in quotes"]),
     ],
-    ids=["none", "twice", "no list", "numbers"],
+    ids=["none", "twice", "no list", "a number"],
 )
 def test_wrong_lists_of_counters_are_refused(counters: object, expected: list[str]) -> None:
     (line,) = lines(config(HOME, counters=counters))

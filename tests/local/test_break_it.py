@@ -1,7 +1,8 @@
-"""What the README says about a lost table, run as it stands there."""
+"""What the README says about a lost table, and what the runbook says about one machine, run as it stands there."""
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ def test_a_lost_table_heals_as_the_readme_says(fresh: Machine) -> None:
     urls = fresh.outputs()["urls"]
     before = [mint(url)[1]["integer"] for url in urls.values()]
 
-    commands = block.replace("127.0.0.1:4566", f"127.0.0.1:{fresh.port}").replace(".venv/bin/python", sys.executable)
+    commands = block.replace(".venv/bin/python", sys.executable)
     commands = commands.replace("make up", f"{sys.executable} -m local up >&2").replace("curl ", "curl -s ")
     done = subprocess.run(["sh", "-ec", commands], cwd=ROOT, env=fresh.environment, capture_output=True, text=True)
 
@@ -25,3 +26,22 @@ def test_a_lost_table_heals_as_the_readme_says(fresh: Machine) -> None:
     assert json.loads(done.stdout) == json.loads(promised)
     assert sorted(before) == [1, 2, 3]
     assert min(mint(url)[1]["integer"] for url in urls.values()) > 300_000_000
+
+
+def test_the_runbooks_lines_run_on_one_machine(deployed: Machine) -> None:
+    _, _, section = (ROOT / "docs" / "runbook.md").read_text().partition("## On one machine\n")
+    (shell,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    (lines,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+    for arguments in (shlex.split(command)[3:] for command in shell.splitlines()):
+        assert deployed.run(*arguments).returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-c", lines], cwd=ROOT, env=deployed.environment, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    answer, item = done.stdout.splitlines()
+    assert list(json.loads(answer)["counters"]["integers"]["regions"]) == [
+        *("us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2")
+    ]
+    assert "'stride': {'N': '4'}" in item

@@ -93,7 +93,7 @@ def test_a_failing_coordinators_message_reaches_the_user(deployed: Machine) -> N
     [
         (("up", "--stack", "nonesuch"), "there is no Pulumi.nonesuch.yaml; known stacks are dev, local"),
         (("up", "-c", "regions"), "not of the form key=value"),
-        (("up", "--port", "1"), "the server runs on port"),
+        (("up", "--port", "1"), "To end it and forget all integers: "),
         (("outputs", "--stack", "local"), "stack local is not deployed here"),
         (("outputs", "urls.eu-wset-1"), "there is us-east-1, eu-west-1, ap-southeast-2"),
     ],

@@ -13,7 +13,8 @@ from local.paths import LocalError
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a project with one setting that has a default."""
     monkeypatch.setattr("local.configuration.ROOT", tmp_path)
-    (tmp_path / "Pulumi.yaml").write_text("name: x\nconfig:\n  lease:\n    default: 1\n  regions: {type: array}\n")
+    settings = "  lease:\n    default: 1\n  regions: {type: array}\n  floors: {type: object}\n"
+    (tmp_path / "Pulumi.yaml").write_text(f"name: x\nconfig:\n{settings}")
     return tmp_path
 
 
@@ -101,3 +102,27 @@ def test_an_override_without_key_or_value_is_refused(project: Path, override: st
 
     with pytest.raises(LocalError, match="not of the form key=value"):
         configuration("dev", [override])
+
+
+@pytest.mark.parametrize(
+    ("override", "instead"),
+    [
+        ("regions[2]=c", """'regions=["a", "b", "c"]'"""),
+        ("x:regions[0]=c", """'regions=["c", "b"]'"""),
+        ("floors.integers=5", """'floors={"integers": 5}'"""),
+        ("floors['*']=5", """'floors={"*": 5}'"""),
+        ('floors["*"]=5', """'floors={"*": 5}'"""),
+    ],
+)
+def test_a_part_of_a_setting_is_refused_with_what_to_write_instead(project: Path, override: str, instead: str) -> None:
+    (project / "Pulumi.dev.yaml").write_text("config:\n  x:regions: [a, b]\n")
+
+    with pytest.raises(LocalError) as refused:
+        configuration("dev", [override])
+    assert str(refused.value) == f"-c {override}: write the whole value: -c {instead}"
+
+
+def test_what_is_no_part_of_a_setting_is_left_to_the_program(project: Path) -> None:
+    (project / "Pulumi.dev.yaml").touch()
+
+    assert configuration("dev", ["lease.a=1", "region[0]=c"]) == {"x:lease": "1", "x:lease.a": "1", "x:region[0]": "c"}
