@@ -128,8 +128,8 @@ def _evidence(registers: Mapping[str, Register], copies: Mapping[str, Copy], hom
 
 
 def _is_of(record: Record, deployment: Deployment) -> bool:
-    """Return whether this very deployment was accepted before: by an earlier attempt, or by another run of it."""
-    return (record.wish.text, record.follows) == (deployment.wish.text, deployment.follows)
+    """Return whether the record asks for the same: an earlier attempt was accepted, or there is nothing to overrule."""
+    return record.wish.text == deployment.wish.text
 
 
 def _sees_more(deployment: Deployment, record: Record) -> bool:

@@ -206,12 +206,22 @@ def test_layouts_and_mirror_lost_together_are_refused_with_what_was_found(stack:
     assert everything(stack) == {"layouts": [], "mirror": []}
 
     reply = deploy(first=first, floors={"*": 1_000_000})
-    assert reply["counters"]["integers"]["base"] == 1_000_000
-    assert reply["unknown"] == {"invoices": tuple(REGIONS)}
+    assert reply["registered"] == 2
+    for counter in ("integers", "invoices"):  # the second one only the regions knew
+        found = register(stack, counter)
+        assert found is not None
+        assert (found.epoch, found.base) == (2, 1_000_000)
     assert not {*mint(ask, *REGIONS)} & {*before}
-    reply = deploy(first=first, counters=["integers", "invoices"], floors={"*": 1_000_000})
-    assert reply["counters"]["invoices"]["base"] == 1_000_000
-    assert reply["counters"]["integers"]["epoch"] == 2
+
+
+def test_a_refusal_names_what_the_regions_have(stack: Stack, ask: Ask) -> None:
+    deploy()
+    mint(ask, "eu-west-1")
+    recreate(stack, HOME, stack.layouts)
+    recreate(stack, HOME, stack.mirror)
+
+    with pytest.raises(CoordinatorError, match=r"integers: .*eu-west-1 has minted up to \d"):
+        deploy()
 
 
 def test_both_restored_to_before_an_epoch_are_noticed_by_what_the_regions_have(stack: Stack, ask: Ask) -> None:
