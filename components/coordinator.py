@@ -96,6 +96,7 @@ class Coordinator(pulumi.ComponentResource):
             lifecycle_scope="CREATE_ONLY",
             input=request(
                 DeploymentArgs(
+                    home_region=args.home,
                     layouts=layouts,
                     wish=_wish(args),
                     home=home,

@@ -24,7 +24,9 @@ FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
 class DeploymentArgs:
     """What is asked for, and where the record is."""
 
+    home_region: str
     layouts: aws.dynamodb.Table
+    """It stays in the region in which it was created, whatever the settings say."""
     wish: Mapping[str, Any]
     """What the settings say."""
     home: pulumi.Output[str]
@@ -45,7 +47,7 @@ def request(args: DeploymentArgs, parent: pulumi.Resource) -> pulumi.Output[str]
         SettingsError: in the output. A protected region would be deleted without having left.
     """
     # The ARN is unknown until the table exists. Until then nothing is read.
-    record = args.layouts.arn.apply(lambda arn: _read(arn, parent))
+    record = args.layouts.arn.apply(lambda arn: _read(_at_home(arn, args.home_region), parent))
     labels = {region: table.stream_label for region, table in args.tables.items()}
 
     def check(record: Record | None) -> Record | None:
@@ -76,9 +78,19 @@ def first_home(description: str | None, home: str) -> str:
     first = FIRST_HOME.fullmatch(description or "")
     if first is None:
         return ""
-    if first[1] != home:
-        raise SettingsError(f"aws:region: the home region was {first[1]} and can't be moved to {home}; set it back")
+    _check_home(first[1], home)
     return first[0]
+
+
+def _at_home(layouts_arn: str, home: str) -> str:
+    """Return the ARN of the layouts table, if it is in the home region of the settings."""
+    _check_home(layouts_arn.split(":")[3], home)
+    return layouts_arn
+
+
+def _check_home(first: str, home: str) -> None:
+    if first != home:
+        raise SettingsError(f"aws:region: the home region was {first} and can't be moved to {home}; set it back")
 
 
 def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[Record | None]:

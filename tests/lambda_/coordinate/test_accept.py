@@ -61,8 +61,8 @@ def test_one_that_follows_another_is_refused(stands: World, follows: int) -> Non
     assert "another deployment has since asked" in refusal(stands, elsewhere), "nothing was restored"
 
 
-def test_an_earlier_deployment_of_the_same_wish_is_outdated(stands: World) -> None:
-    assert "another deployment has since asked" in refusal(stands, deployment("a", "b", follows=0))
+def test_an_earlier_deployment_of_the_same_wish_overrules_nothing(stands: World) -> None:
+    assert accepted(stands, deployment("a", "b", follows=0)) is stands.layouts.record
 
 
 def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
