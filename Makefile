@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down check test coverage packages bench chaos lint types fix lock clean
+.PHONY: help demo up outputs down check test coverage packages bench search chaos lint types fix lock clean
 
 # List these commands.
 help:
@@ -45,6 +45,10 @@ coverage: packages
 # Measure the minting function beside what users would otherwise deploy (some minutes).
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
+
+# Search 100,000 random schedules of the protocol for a duplicate (some minutes).
+search: .venv/local
+	@$(BIN)/python -m simulation
 
 # Mint 100,000 integers while everything fails that can, and look for duplicates (some minutes).
 chaos: .venv/local
