@@ -18,7 +18,7 @@ COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
 @pytest.mark.parametrize(
     ("ending", "retry", "detail"),
     [
-        (REFUSED, False, "the register was lost"),
+        (REFUSED, False, "the log says why"),
         (ENDED, True, "try again"),
         (LATE, True, "try again"),
         (NotReached("timed out"), True, "try again"),
