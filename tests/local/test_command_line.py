@@ -17,7 +17,7 @@ DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 def test_the_outputs_are_the_programs(deployed: Machine) -> None:
     outputs = deployed.outputs()
 
-    assert list(outputs) == ["regions", "layout", "urls", "gatewayUrls", "counters", "coordinator"]
+    assert list(outputs) == ["regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "coordinator"]
     assert outputs["regions"] == DEV
     assert outputs["layout"] == {region: {"offset": n, "stride": 3} for n, region in enumerate(DEV, 1)}
     assert list(outputs["urls"]) == DEV
@@ -31,7 +31,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
     again = deployed.up()
 
-    assert "dev: 33 unchanged\n" in again.stdout
+    assert "dev: 38 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
