@@ -3,15 +3,13 @@
 Like `protocol.py`, it decides and does no I/O.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
 from .operations import (
     DescribeLayouts,
     DescribeMirror,
-    Operation,
     ReadRecord,
     ReadRecordCopy,
     ScanCopies,
@@ -20,6 +18,7 @@ from .operations import (
     WriteRecord,
     WriteRecordCopy,
 )
+from .reading import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 
 LATEST = 3 * 3600
@@ -35,7 +34,7 @@ class Deployment:
     asked: int
 
 
-def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operation], Sequence[Any], Record | None]:
+def accept(deployment: Deployment | None, now: int) -> Steps[Record | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
 
     Args:
@@ -70,7 +69,7 @@ def accept(deployment: Deployment | None, now: int) -> Generator[Sequence[Operat
         yield [WriteRecord(record, new)]
 
 
-def _check(deployment: Deployment, now: int) -> Generator[Sequence[Operation], Sequence[Any], None]:
+def _check(deployment: Deployment, now: int) -> Steps[None]:
     if abs(now - deployment.asked) > LATEST:
         raise outdated(deployment.asked, now)
     unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
@@ -83,7 +82,7 @@ def _check(deployment: Deployment, now: int) -> Generator[Sequence[Operation], S
 
 def _first(
     deployment: Deployment | None, record: Record | None, copy: RecordCopy | None, home: str
-) -> Generator[Sequence[Operation], Sequence[Any], Record | None]:
+) -> Steps[Record | None]:
     """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     evidence = _evidence(registers, copies, home)
@@ -141,7 +140,7 @@ def _sees_more(deployment: Deployment, record: Record) -> bool:
     return record.restored and deployment.wish.home != record.wish.home
 
 
-def finish(record: Record, report: str | None, mirror: str) -> Generator[Sequence[Operation], Sequence[Any], Record]:
+def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
     """Record that every counter is settled, first in the layouts table, then in the mirror.
 
     With None as the report, some counter isn't settled; the mirror gets its copy of the record all the same.
@@ -160,8 +159,8 @@ def finish(record: Record, report: str | None, mirror: str) -> Generator[Sequenc
         Refused: another deployment was accepted since, or the mirror was lost.
     """
     while True:
-        (copy,) = yield [ReadRecordCopy()]  # before the record, or an older record could replace a newer copy
-        (present,) = yield [ReadRecord()]
+        copy = yield from one(ReadRecordCopy())  # before the record, or an older record could replace a newer copy
+        present = yield from one(ReadRecord())
         home, now = yield [DescribeLayouts(), DescribeMirror()]
         if now != mirror:
             raise mirror_lost()

@@ -35,8 +35,9 @@ def advance(
     names = tuple(taking_part)
     described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
+    fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
     floor = record.wish.floor(register.counter)
-    tops = [bounds[region] if region in same and region in bounds else register.limit for region in names]
+    tops = [bounds[region] if region in fenced else register.limit for region in names]
     if unknown.keys() - bounds.keys():  # no limit is known of what no register knows
         raise unfenced(register.counter, sorted(unknown.keys() - bounds.keys()))
     tops += [bounds[region] for region in unknown]
@@ -45,9 +46,8 @@ def advance(
         tops = [top for region, top in zip((*names, *unknown), tops, strict=True) if region not in lost]
     base = max(register.base, floor, *(top + 1 for top in tops))
     if base > MAX_INTEGER and not register.granted:
-        raise used_up(register.counter, [region for region in names if region not in same or region not in bounds])
+        raise used_up(register.counter, [region for region in names if region not in fenced])
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
-    fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
     following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
     return replace(following, past=register.layouts[-MAX_PAST:])
 

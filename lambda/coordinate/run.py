@@ -1,12 +1,13 @@
 """Carries out the protocol's steps: the steps of one counter in turn, the calls of all counters at the same time."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from .model import Refused
 from .operations import Operation
 from .protocol import Outcome
+from .reading import Steps
 
 CALLS = 64
 """How many DynamoDB calls run at the same time."""
@@ -18,7 +19,7 @@ CarryOut = Callable[[Operation], Any]
 T = TypeVar("T")
 
 
-def drive(steps: Generator[Sequence[Operation], Sequence[Any], T], carry_out: CarryOut) -> T:
+def drive(steps: Steps[T], carry_out: CarryOut) -> T:
     """Carry out one generator's steps, the operations of a batch at the same time. Return what it returns.
 
     Raises:
@@ -29,7 +30,7 @@ def drive(steps: Generator[Sequence[Operation], Sequence[Any], T], carry_out: Ca
 
 
 def settle_all(
-    settlings: Iterable[Generator[Sequence[Operation], Sequence[Any], Outcome]],
+    settlings: Iterable[Steps[Outcome]],
     carry_out: CarryOut,
     may_start: Callable[[], bool],
 ) -> tuple[list[Outcome], list[Refused], bool]:
@@ -45,7 +46,7 @@ def settle_all(
     """
     with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
 
-        def settle(settling: Generator[Sequence[Operation], Sequence[Any], Outcome]) -> Outcome | Refused | None:
+        def settle(settling: Steps[Outcome]) -> Outcome | Refused | None:
             if not may_start():
                 settling.close()
                 return None
@@ -60,9 +61,7 @@ def settle_all(
     return outcomes, refusals, None not in results
 
 
-def _drive(
-    steps: Generator[Sequence[Operation], Sequence[Any], T], carry_out: CarryOut, calls: ThreadPoolExecutor
-) -> T:
+def _drive(steps: Steps[T], carry_out: CarryOut, calls: ThreadPoolExecutor) -> T:
     try:
         operations = next(steps)
         while True:

@@ -3,7 +3,7 @@
 Like `protocol.py`, it decides and does no I/O.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,13 @@ from .operations import (
     DescribeLayouts,
     DescribeMirror,
     DescribeTable,
-    Operation,
     ScanCopies,
     ScanItems,
     ScanRegisters,
 )
 from .plan import Settled, plan
 from .protocol import Outcome
+from .reading import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Survey:
     """The id of the mirror in which the copies were found."""
 
 
-def survey(record: Record, now: int) -> Generator[Sequence[Operation], Sequence[Any], Survey]:
+def survey(record: Record, now: int) -> Steps[Survey]:
     """Look at all registers and all items.
 
     Args:

@@ -22,8 +22,13 @@ def test_the_outputs_are_the_programs(deployed: Machine) -> None:
     assert outputs["layout"] == {region: {"offset": n, "stride": 3} for n, region in enumerate(DEV, 1)}
     assert list(outputs["urls"]) == DEV
     assert all(url.startswith(f"http://127.0.0.1:{deployed.port}/") for url in outputs["urls"].values())
-    layout = {"epoch": 1, "base": 1, "limit": 300_000_000, "regions": outputs["layout"], "pending": []}
-    assert outputs["counters"]["integers"] == layout
+    assert outputs["counters"]["integers"] == {
+        "epoch": 1,
+        "base": 1,
+        "limit": 300_000_000,
+        "regions": outputs["layout"],
+        "pending": [],
+    }
 
 
 def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None:

@@ -44,6 +44,18 @@ def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Co
     return late
 
 
+def recorded(world: CheckedWorld, kind: type[Operation]) -> tuple[list[Operation], Callable[[Operation], object]]:
+    """Return a list, and what carries out operations and puts those of this kind into the list."""
+    seen: list[Operation] = []
+
+    def carry_out(operation: Operation) -> object:
+        if isinstance(operation, kind):
+            seen.append(operation)
+        return world.carry_out(operation)
+
+    return seen, carry_out
+
+
 def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
     for region in regions:
         for _ in range(most):
@@ -67,18 +79,12 @@ def late_deployment(without: str | None) -> None:
 def late_copy(without: str | None) -> None:
     """A copy that arrives late would put back a limit that was raised since."""
     world = CheckedWorld(without)
-    copies: list[Operation] = []
-
-    def listen(operation: Operation) -> object:
-        if isinstance(operation, WriteCopy):
-            copies.append(operation)
-        return world.carry_out(operation)
-
+    copies, listen = recorded(world, WriteCopy)
     for region in "ab":
         world.make_table(region)
     first = run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))
     Coordinator(first).finish(listen)
-    mint_all(world, "ab"[0], "ab"[1])
+    mint_all(world, "a", "b")
     watched(world)  # raises the limit
     mint_all(world, "a")
     for copy in copies:
@@ -92,13 +98,7 @@ def late_copy(without: str | None) -> None:
 def late_record_copy(without: str | None) -> None:
     """A copy of the record that arrives late would put back a deployment that was followed by another."""
     world = CheckedWorld(without)
-    copies: list[Operation] = []
-
-    def listen(operation: Operation) -> object:
-        if isinstance(operation, WriteRecordCopy):
-            copies.append(operation)
-        return world.carry_out(operation)
-
+    copies, listen = recorded(world, WriteRecordCopy)
     for region in "ab":
         world.make_table(region)
     Coordinator(run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))).finish(listen)
