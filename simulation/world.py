@@ -13,6 +13,7 @@ from coordinate.operations import (
     CloseItem,
     DescribeLayouts,
     DescribeMirror,
+    DescribeStream,
     DescribeTable,
     FenceItem,
     OpenItem,
@@ -174,6 +175,8 @@ class World:
         """Carry out one operation and answer as `operations.py` says."""
         match operation:
             case DescribeLayouts():
+                return self._id("identity: of the layouts table", self.layouts.id)
+            case DescribeStream():
                 return self._id("identity: of the layouts table", self.layouts.id)
             case DescribeMirror():
                 return self._id("identity: of the mirror", self.mirror.id)

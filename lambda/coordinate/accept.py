@@ -10,6 +10,7 @@ from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
 from .operations import (
     DescribeLayouts,
     DescribeMirror,
+    DescribeStream,
     ReadRecord,
     ReadRecordCopy,
     ScanCopies,
@@ -51,9 +52,11 @@ def accept(deployment: Deployment | None, now: int) -> Steps[Record | None]:
     if deployment is not None:
         yield from _check(deployment, now)
     while True:
-        record, copy = yield [ReadRecord(), ReadRecordCopy()]
-        home, mirror = yield [DescribeLayouts(), DescribeMirror()]  # after the reads, so it is these tables' content
+        record = yield from one(ReadRecord())
+        home = yield from one(DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.home != home:
+            copy = yield from one(ReadRecordCopy())  # after the loss, or it might be outdated
+            mirror = yield from one(DescribeMirror())
             if copy is not None and copy.mirror == mirror:
                 yield [WriteRecord(record, replace(copy.record, home=home, restored=True))]
                 continue
@@ -96,7 +99,9 @@ def _first(
             raise lost_home(home, evidence)
         return None
     wish = deployment.wish
-    if (stood or wish.first not in ("", wish.home)) and "*" not in wish.floors:
+    label = yield from one(DescribeStream())
+    another = wish.first not in ("", wish.home) or not wish.home.endswith(label)  # it was made for another table
+    if (stood or another) and "*" not in wish.floors:
         raise lost_home(home, evidence)
     numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
     return _record(deployment, home, max(numbers) + 1)

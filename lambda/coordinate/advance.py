@@ -87,7 +87,13 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
 
 
 def closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
-    """Return the write that closes an item at an epoch, for good. No late write can open it any more."""
+    """Return the write that closes an item at an epoch, for good. No late write can open it any more.
+
+    An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
+    """
     if item.opening is None:
         return CloseItem(region, counter, over=item.epoch, epoch=epoch)
-    return PlaceItem(region, counter, replace(item, epoch=epoch, opening=None), instead_of=item.opening)
+    below = item.issued - item.stride
+    return PlaceItem(
+        region, counter, replace(item, issued=below, ceiling=below, epoch=epoch, opening=None), instead_of=item.opening
+    )

@@ -12,6 +12,9 @@ from .plan import join
 from .reading import Steps, look, one
 from .refusals import lost_register, unfenced, used_up
 
+AHEAD = 100
+"""How many epochs a counter skips when it continues after a loss: more than the lost register was ahead of all else."""
+
 
 def first_register(
     counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
@@ -37,7 +40,9 @@ def first_register(
     bounds = yield from fence(counter, found, 0, wish.headroom, later=True)
     ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
-    epoch = 1 + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
+    epoch = 1
+    if found or past or not whole:  # regions may have on record what the lost register decided
+        epoch = AHEAD + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
     if base > MAX_INTEGER:
         raise unfenced(counter, [region for region in found if region not in bounds])
     return beginning(counter, home, epoch, record, base, now)

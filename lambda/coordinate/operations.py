@@ -18,6 +18,11 @@ class DescribeLayouts:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeStream:
+    """Describe the layouts table. Answer: the label of its stream, which deployments know it by; "" without one."""
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeMirror:
     """Describe the mirror. Answer: its id."""
 
@@ -205,6 +210,7 @@ Operation = (
     | ScanCopies
     | ScanItems
     | DescribeLayouts
+    | DescribeStream
     | DescribeMirror
     | DescribeTable
     | ReadRecord

@@ -59,6 +59,9 @@ def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
         if record is None or record.home != home:
             raise nothing_deployed(counter) if record is None else lost_home(home)
         if register is None or register.home != home:
+            again = yield from one(ReadCopy(counter))  # the first one may be from long before the loss
+            if (again, (yield from one(DescribeMirror()))) != (copy, mirror):
+                continue
             if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
                 yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
             elif register is not None and not register.home and not register.granted:

@@ -23,6 +23,7 @@ from .operations import (
     CloseItem,
     DescribeLayouts,
     DescribeMirror,
+    DescribeStream,
     DescribeTable,
     FenceItem,
     OpenItem,
@@ -88,6 +89,8 @@ class Store:
         match operation:
             case DescribeLayouts():
                 return self._id(self.home, self._layouts)
+            case DescribeStream():
+                return client.describe_table(TableName=self._layouts)["Table"].get("LatestStreamLabel", "")
             case DescribeMirror():
                 return self._id(self.home, self._mirror)
             case ReadRecord():

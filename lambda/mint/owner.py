@@ -9,10 +9,12 @@ a layout that this region doesn't know yet may be in force, and it says so inste
 The layouts are read before the item, so an epoch that begins between the two reads shows in the item.
 """
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from integers.layouts import owner_of
+from integers.lattice import Place
+from integers.layouts import Layout, Owner, owner_of
 from integers.records import issued_in
 
 from .http.reply import RETRY_AFTER, Problem
@@ -55,24 +57,35 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
         "stride": owner.stride,
         "region": owner.region,
         "epoch": owner.epoch,
-        "minted": minted(integer, owner.epoch, item) if owner.region == region else None,
+        "minted": minted(integer, owner, item, layouts) if owner.region == region else None,
     }
     if owner.region != region and owner.region in layouts[-1].regions:
         document["ask"] = owner.region
     return document
 
 
-def minted(integer: int, epoch: int, item: Item) -> bool | None:
+def minted(integer: int, owner: Owner, item: Item, layouts: Sequence[Layout]) -> bool | None:
     """Return whether this region has minted an integer, or None if it can't know.
 
-    It can't know if its table didn't exist in that epoch, or was lost since.
+    It can't know if its table didn't exist in that epoch, or was lost since. An item that has issued less than where
+    the epoch begins wasn't given that epoch: the table of that time is another one.
 
     Args:
         integer: an integer that this region owns.
-        epoch: the integer's epoch.
+        owner: this region, in the integer's epoch.
         item: this region's item.
+        layouts: the counter's layouts.
     """
-    if epoch >= item.epoch:  # nothing is minted in an epoch that is about to begin here
-        return epoch == item.epoch and integer <= item.issued
-    issued = item.attributes.get(issued_in(epoch))
-    return None if issued is None else integer <= int(issued["N"])
+    if owner.epoch > item.epoch:
+        return False  # nothing is minted in an epoch that is about to begin here
+    if owner.epoch == item.epoch:
+        issued = item.issued
+    else:
+        recorded = item.attributes.get(issued_in(owner.epoch))
+        if recorded is None:
+            return None
+        issued = int(recorded["N"])
+    base = next(layout.base for layout in layouts if layout.epoch == owner.epoch)
+    if issued < Place(owner.offset, owner.stride).before(base):
+        return None
+    return integer <= issued

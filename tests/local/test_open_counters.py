@@ -49,7 +49,9 @@ def test_a_counter_is_created_in_every_region(urls: dict[str, str]) -> None:
         "counter": "invoices",
         "epoch": 1,
         "base": 1,
+        "limit": 200_000_000,
         "regions": {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}},
+        "pending": [],
     }
     assert call("PUT", urls["us-east-1"] + "invoices") == (200, document)
     assert [call("POST", url + "invoices")[1]["integer"] for url in urls.values()] == [1, 2]
@@ -60,7 +62,7 @@ def test_two_creations_at_once_in_two_regions_make_one_counter(urls: dict[str, s
         with ThreadPoolExecutor(4) as pool:
             created = list(pool.map(lambda url, name=name: call("PUT", url + name), [*urls.values()] * 2))
 
-        assert sorted(status for status, _ in created) == [200, 200, 200, 201]
+        assert sorted(status for status, _ in created) == [200, 200, 200, 201], created
         assert all(document == created[0][1] for _, document in created)
         assert sorted(call("POST", url + name)[1]["integer"] for url in urls.values()) == [1, 2]
 

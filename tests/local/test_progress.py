@@ -3,18 +3,22 @@
 from local.progress import _phase
 from tests.local.machine import Machine
 
-REGISTER = {"epoch": {"N": "2"}, "base": {"N": "10001"}, "opened": {"BOOL": True}}
+REGISTER = {
+    "epoch": {"N": "2"},
+    "base": {"N": "10001"},
+    "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
+}
 
 
 def test_every_counter_and_phase_is_reported(fresh: Machine) -> None:
     first = fresh.up("us-east-1")
     changed = fresh.up("us-east-1", "eu-west-1")
 
-    assert "layout    integers: epoch 1 from 1: opened" in first.stdout
-    assert "layout    integers: epoch 2 from 10001: opened" in changed.stdout
+    assert "layout    integers: epoch 1 from 1\n" in first.stdout
+    assert "layout    integers: epoch 2 from 10001\n" in changed.stdout
 
 
 def test_the_phases_of_a_register() -> None:
-    assert _phase(REGISTER) == "epoch 2 from 10001: opened"
-    assert _phase({**REGISTER, "opened": {"BOOL": False}}) == "epoch 2 from 10001: opening"
-    assert _phase({**REGISTER, "next": {"M": {}}}) == "epoch 2 from 10001: next decided, fencing"
+    assert _phase(REGISTER) == "epoch 2 from 10001"
+    assert _phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
+    assert _phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}) == "epoch 2 from 10001: waiting for eu-west-1"

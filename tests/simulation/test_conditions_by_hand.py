@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from coordinate.accept import Deployment
+from coordinate.accept import Deployment, accept
 from coordinate.operations import (
     Operation,
     PlaceItem,
@@ -187,3 +187,18 @@ def test_something_goes_wrong_without(condition: str) -> None:
     schedule, wrong = BY_HAND[condition]
     with pytest.raises(wrong):
         schedule(condition)
+
+
+def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
+    world = CheckedWorld()
+    deployed(world, "a", "b")
+    late = Coordinator(settle("c", "late", now(world)))
+    late.step(world.carry_out)  # reads the copy
+    deployed(world, "b", "a")
+    world.lose("layouts", "recreated", Random(0))
+    Coordinator(accept(None, now(world))).finish(world.carry_out)  # puts the record back
+
+    late.finish(world.carry_out)
+
+    assert world.layouts.registers["c"].epoch >= 2
+    assert world.mirror.copies["c"].register == world.layouts.registers["c"]

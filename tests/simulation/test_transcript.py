@@ -40,7 +40,7 @@ def test_comments_stay_and_print_nothing() -> None:
 
 
 def test_a_step_is_one_operation() -> None:
-    steps = "deploy A us\nstep A 2\n----\nasked for: regions us\nA reads Record none, RecordCopy none\n"
+    steps = "deploy A us\nstep A 1\n----\nasked for: regions us\nA reads Record none\n"
 
     assert play(steps) == steps
 
@@ -48,7 +48,7 @@ def test_a_step_is_one_operation() -> None:
 def test_a_describe_is_printed_with_the_reads_that_it_proves() -> None:
     steps = "deploy A us\nstep A 4\n----\n"
 
-    assert play(steps).endswith("\nA reads Record none, RecordCopy none (layouts#1, mirror#1)\n")
+    assert play(steps).endswith("\nA reads Record none (layouts#1)\nA reads RecordCopy none (mirror#1)\n")
 
 
 def test_the_writes_are_printed_without_the_reads() -> None:

@@ -27,8 +27,8 @@ def wish_document(*regions: str, **settings: Any) -> dict[str, Any]:
         "headroom": 10,
         "watchMinutes": 5,
         "tables": {},
-        "home": "a label",
-        "first": "a label",
+        "home": "layouts 1",
+        "first": "layouts 1",
         **settings,
     }
 

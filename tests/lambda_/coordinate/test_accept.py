@@ -243,3 +243,11 @@ def test_a_mirror_that_is_lost_in_between_settles_nothing(stands: World) -> None
     with pytest.raises(Refused, match="The mirror was lost while the coordinator ran"):
         Coordinator(finish(stood, stood.report, "mirror 1")).finish(stands.carry_out)
     assert stands.mirror.record is None
+
+
+def test_one_that_was_made_for_a_table_that_is_gone_begins_nothing() -> None:
+    world = World(layouts=Layouts("layouts 2"), mirror=Mirror("mirror 2"))  # both were recreated, and all regions too
+
+    assert "its mirror has no copy" in refusal(world, deployment("c", home="layouts 1", first="layouts 1"))
+    floored = deployment("c", home="layouts 1", first="layouts 1", floors={"*": 100})
+    assert accepted(world, floored) == world.layouts.record is not None

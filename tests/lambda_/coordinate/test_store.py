@@ -10,6 +10,7 @@ from coordinate.model import Absent, Copy, Item, Refused
 from coordinate.operations import (
     DescribeLayouts,
     DescribeMirror,
+    DescribeStream,
     DescribeTable,
     FenceItem,
     ReadItem,
@@ -88,6 +89,16 @@ def test_where_a_table_has_no_id_its_creation_tells_it_from_others(store: Store)
     answered_by(store, EU, "DescribeTable", described, 200)
 
     assert store.carry_out(DescribeTable(EU)) == "1795000000.25"
+
+
+def test_deployments_know_the_layouts_table_by_its_stream(stack: Stack, store: Store) -> None:
+    assert store.carry_out(DescribeStream()) == ""
+    stack.aws.client("dynamodb", HOME).update_table(
+        TableName=stack.layouts, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    )
+
+    described = stack.aws.client("dynamodb", HOME).describe_table(TableName=stack.layouts)["Table"]
+    assert store.carry_out(DescribeStream()) == described["LatestStreamLabel"] != ""
 
 
 def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:

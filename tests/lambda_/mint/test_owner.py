@@ -198,7 +198,7 @@ def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) 
 
 
 def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol", "coordinate.store"):
+    for module in ("coordinate.advance", "coordinate.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     minted: list[int] = []
     for regions in (TWO, THREE, TWO, THREE, TWO):
@@ -215,7 +215,7 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
 
 
 def test_a_region_that_was_away_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.protocol", "coordinate.store"):
+    for module in ("coordinate.advance", "coordinate.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     deploy(*TWO)
     deploy(*TWO[::-1])
