@@ -21,4 +21,5 @@ def test_every_counter_and_phase_is_reported(fresh: Machine) -> None:
 def test_the_phases_of_a_register() -> None:
     assert _phase(REGISTER) == "epoch 2 from 10001"
     assert _phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
-    assert _phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}) == "epoch 2 from 10001: waiting for eu-west-1"
+    waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
+    assert _phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
