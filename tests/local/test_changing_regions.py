@@ -66,7 +66,8 @@ def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: t
 
     def record() -> Mapping[str, Any]:
         key = {"counter": {"S": RECORD_KEY}}
-        return dynamodb.get_item(TableName="global-integers-dev-layouts", Key=key, ConsistentRead=True)["Item"]
+        answer = dynamodb.get_item(TableName="global-integers-dev-layouts", Key=key, ConsistentRead=True)
+        return answer.get("Item", {})
 
     for wish in wishes * 5:
         before = record()["number"]

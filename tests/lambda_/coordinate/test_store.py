@@ -98,7 +98,7 @@ def test_deployments_know_the_layouts_table_by_its_stream(stack: Stack, store: S
     )
 
     described = stack.aws.client("dynamodb", HOME).describe_table(TableName=stack.layouts)["Table"]
-    assert store.carry_out(DescribeStream()) == described["LatestStreamLabel"] != ""
+    assert store.carry_out(DescribeStream()) == described.get("LatestStreamLabel") != ""
 
 
 def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
