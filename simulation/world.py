@@ -58,7 +58,6 @@ CONDITIONS = (
     "fence: not fenced",
     "fence: issued within",
     "close: that epoch",
-    "close: not being opened",
 )
 """Every condition of every write, by name. Any one can be taken out, to see that it is needed."""
 
@@ -177,7 +176,7 @@ class World:
             case DescribeLayouts():
                 return self._id("identity: of the layouts table", self.layouts.id)
             case DescribeStream():
-                return self._id("identity: of the layouts table", self.layouts.id)
+                return self.layouts.id
             case DescribeMirror():
                 return self._id("identity: of the mirror", self.mirror.id)
             case ScanRegisters():
@@ -288,9 +287,8 @@ class World:
                     kept.item = replace(item, ceiling=ceiling, fenced=True)
             case CloseItem(_, _, over, epoch):
                 held = self._holds("close: that epoch", item.epoch == over)
-                held = held and self._holds("close: not being opened", item.opening is None)
                 if held:
-                    kept.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True)
+                    kept.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None)
                     if over < epoch:
                         kept.issued_in = _remembered(kept.issued_in, over, epoch) | {over: item.issued}
         return held

@@ -179,7 +179,7 @@ class FenceItem:
 class CloseItem:
     """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
 
-    `over` is not later than `epoch`. Condition: the item is of the epoch `over`, and it isn't being opened.
+    It can't be opened any more. `over` is not later than `epoch`. Condition: the item is of the epoch `over`.
     """
 
     region: str

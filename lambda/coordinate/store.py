@@ -205,10 +205,10 @@ def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem)
         case CloseItem(_, _, over, epoch):
             past = [f"{issued_in(over)} = issued"] if over < epoch else []
             sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
-            removed = ", ".join(issued_in(past) for past in forgotten(over, epoch)) if over < epoch else ""
+            removed = [issued_in(past) for past in forgotten(over, epoch)] if over < epoch else []
             return (
-                f"SET {', '.join(sets)}" + (f" REMOVE {removed}" if removed else ""),
-                "epoch = :over AND attribute_not_exists(opening)",
+                f"SET {', '.join(sets)} REMOVE {', '.join(['opening', *removed])}",
+                "epoch = :over",
                 {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
             )
 

@@ -13,6 +13,9 @@ from tests.simulation.test_conditions_by_hand import BY_HAND
 
 MOST = 20_000
 
+RARE = {"layouts: newer": 2_760, "raise: not fenced": 551, "fence: this epoch": 3_676, "close: that epoch": 927}
+"""Seeds that find what is rarely found. They are tried first, and mean nothing once the protocol has changed."""
+
 BY_SEARCH = {
     "mint: below the ceiling": Duplicate,
     "register: unchanged": (Duplicate, Stuck),
@@ -26,7 +29,6 @@ BY_SEARCH = {
     "fence: not fenced": Duplicate,
     "fence: issued within": Duplicate,
     "close: that epoch": Duplicate,
-    "close: not being opened": Duplicate,
     "limit: no ceiling above it": Duplicate,
     "identity: of a counters table": Duplicate,
     "identity: of the layouts table": Duplicate,
@@ -43,7 +45,7 @@ def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", BY_SEARCH)
 def test_the_search_finds_what_goes_wrong_without(condition: str) -> None:
-    for seed in range(MOST):
+    for seed in (RARE.get(condition, 0), *range(MOST)):
         try:
             Schedule(seed, condition, losses=1 + seed % 2).run()
         except BY_SEARCH[condition]:
