@@ -70,6 +70,10 @@ NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
 
+LAYOUTS = str(UUID(int=1))
+"""The id of the layouts table."""
+
+
 @dataclass
 class Meter:
     """Carries operations to a world, and counts what they would cost on AWS."""
@@ -157,7 +161,7 @@ class Month:
 def month(counters: int, regions: int) -> Month:
     """Return what the schedule costs a month if there is nothing to do."""
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[:regions]
-    world = World(layouts=Layouts(str(UUID(int=1))), mirror=Mirror(str(UUID(int=2))))
+    world = World(layouts=Layouts(LAYOUTS), mirror=Mirror(str(UUID(int=2))))
     for number, region in enumerate(names, start=3):
         world.tables[region] = Table(str(UUID(int=number)))
     created = [f"tenant-{number}" for number in range(counters)]
@@ -194,6 +198,7 @@ def drive(
 
 def _wish(regions: list[str], counters: list[str]) -> Wish:
     label = datetime.fromtimestamp(NOW, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+    home = f"{regions[0]} {LAYOUTS}"  # a stream's label is shorter
     wish = {
         "regions": regions,
         "leaving": [],
@@ -202,8 +207,8 @@ def _wish(regions: list[str], counters: list[str]) -> Wish:
         "window": 100_000_000,
         "headroom": 10_000,
         "watchMinutes": MINUTES,
-        "home": f"{regions[0]} {label}",
-        "first": f"{regions[0]} {label}",
+        "home": home,
+        "first": home,
         "tables": dict.fromkeys(regions, label),
     }
     return wish_of(json.dumps(wish))

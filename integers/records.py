@@ -30,6 +30,12 @@ def issued_in(epoch: int) -> str:
     return f"issued_{epoch}"
 
 
+def past_issued(attributes: Mapping[str, Any]) -> dict[int, int]:
+    """Return the last integer issued in each past epoch that an item's attributes remember."""
+    found = ((name.removeprefix("issued_"), value) for name, value in attributes.items() if name.startswith("issued_"))
+    return {int(epoch): int(value["N"]) for epoch, value in found}
+
+
 def layouts_attribute(layouts: Sequence[Layout]) -> dict[str, Any]:
     """Return layouts as a DynamoDB attribute: a list of `{epoch, base, regions}`, the oldest first."""
     return {

@@ -68,7 +68,12 @@ def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
                 adopted = yield from adopt(register, record, home)
                 yield from _write(register, adopted, record, copy, mirror)
             else:
-                new = yield from first_register(counter, register, copy, record, home, now)
+                try:
+                    new = yield from first_register(counter, register, copy, record, home, now)
+                except Refused:
+                    if (yield from one(ReadRegister(counter))) == register:
+                        raise
+                    continue  # another run was faster, and what was found is its work
                 created = (yield from _write(register, new, record, copy, mirror)) or created
             continue
         if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):

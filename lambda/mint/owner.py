@@ -15,7 +15,7 @@ from typing import Any
 
 from integers.lattice import Place
 from integers.layouts import Layout, Owner, owner_of
-from integers.records import issued_in
+from integers.records import past_issued
 
 from .http.reply import RETRY_AFTER, Problem
 from .refusals import beyond_knowledge, missing
@@ -67,8 +67,8 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
 def minted(integer: int, owner: Owner, item: Item, layouts: Sequence[Layout]) -> bool | None:
     """Return whether this region has minted an integer, or None if it can't know.
 
-    It can't know if its table didn't exist in that epoch, or was lost since. An item that has issued less than where
-    the epoch begins wasn't given that epoch: the table of that time is another one.
+    It can't know if its table didn't exist in that epoch, or was lost since. Then the item wasn't given that epoch in
+    this table: it has issued less than where the epoch begins, or the same as in the epoch before.
 
     Args:
         integer: an integer that this region owns.
@@ -78,14 +78,12 @@ def minted(integer: int, owner: Owner, item: Item, layouts: Sequence[Layout]) ->
     """
     if owner.epoch > item.epoch:
         return False  # nothing is minted in an epoch that is about to begin here
-    if owner.epoch == item.epoch:
-        issued = item.issued
-    else:
-        recorded = item.attributes.get(issued_in(owner.epoch))
-        if recorded is None:
-            return None
-        issued = int(recorded["N"])
+    known = {**past_issued(item.attributes), item.epoch: item.issued}
+    if owner.epoch not in known:
+        return None
+    issued = known[owner.epoch]
+    before = known.get(max((epoch for epoch in known if epoch < owner.epoch), default=0))
     base = next(layout.base for layout in layouts if layout.epoch == owner.epoch)
-    if issued < Place(owner.offset, owner.stride).before(base):
+    if issued == before or issued < Place(owner.offset, owner.stride).before(base):
         return None
     return integer <= issued

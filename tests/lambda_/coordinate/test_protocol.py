@@ -279,6 +279,19 @@ def test_two_runs_carry_out_the_same_change() -> None:
     assert scene.register().epoch == 2
 
 
+def test_two_runs_create_the_same_counter_wherever_the_other_is_faster() -> None:
+    for steps in range(30):
+        scene = Scene("a", "b")
+        slow = scene.begin()
+        for _ in range(steps):
+            if not slow.ended:
+                slow.step(scene.carry_out)
+        scene.settle()
+
+        assert slow.finish(scene.carry_out).register == scene.register()
+        assert scene.register().epoch == 1
+
+
 @pytest.mark.parametrize(
     "kind",
     [PlaceItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
 from coordinate.model import MAX_PAST, Item
 from coordinate.operations import RecordLayouts
 from coordinate.store import Store, forgotten
 from hypothesis import given
 from hypothesis import strategies as st
+from mint.owner import minted
+from mint.table import Item as StoredItem
 
-from integers.layouts import Layout
+from integers.layouts import Layout, Owner
 from integers.records import layouts_attribute
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.laying_out import delete_item, deploy, item, put_item
@@ -252,3 +255,23 @@ def size_of(stack: Stack, key: str) -> int:
     """Return an item's bytes: names, and numbers at two digits per byte plus one (DynamoDB guide, "Item sizes")."""
     found = raw_item(stack, HOME, key)
     return sum(len(name) + (len(v["S"]) if "S" in v else (len(str(v["N"])) + 1) // 2 + 1) for name, v in found.items())
+
+
+@pytest.mark.parametrize(
+    ("past", "integer", "expected"),
+    [
+        ({1: 40, 2: 46}, 42, True),
+        ({1: 40, 2: 46}, 50, False),
+        ({1: 46, 2: 46}, 42, None),  # closed by epoch 2, which another table was given
+        ({1: 22, 2: 24}, 42, None),  # below where epoch 2 begins
+        ({1: 46}, 42, None),
+    ],
+)
+def test_a_table_answers_only_for_epochs_that_it_was_given(
+    past: dict[int, int], integer: int, expected: bool | None
+) -> None:
+    layouts = (Layout(1, 1, ("a", "b")), Layout(2, 38, ("a", "b", "c", "d")), Layout(3, 101, ("a",)))
+    attributes = {f"issued_{epoch}": {"N": str(issued)} for epoch, issued in past.items()}
+    item = StoredItem(100, 1, 200, 3, False, attributes)
+
+    assert minted(integer, Owner("b", 2, 4, 2), item, layouts) is expected
