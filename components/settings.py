@@ -91,7 +91,7 @@ def settings_of(
         log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
         reserved_concurrency=checks.integer("reserved_concurrency", 0, 100_000, default=0),
         idempotency_hours=checks.integer("idempotency_hours", 1, 8760, default=24),
-        lease=checks.integer("lease", 1, 1000, default=1),
+        lease=checks.integer("lease", 1, 100_000, default=1),
         cors_origins=checks.origins(),
         open_counters=checks.boolean("open_counters", default=False),
         api_gateway=checks.boolean("api_gateway", default=False),

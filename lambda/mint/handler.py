@@ -12,12 +12,12 @@ from .http.reply import (
     RETRY_AFTER,
     Problem,
     Response,
-    integers_response,
     json_response,
+    minted_response,
     problem_response,
     without_body,
 )
-from .http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, method_of, request_of
+from .http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, Status, method_of, request_of
 from .minting import mint
 from .seen import WentBackwards
 from .table import Unavailable
@@ -58,17 +58,17 @@ def _respond(event: Mapping[str, Any]) -> Response:
 
 def _mint(request: Mint, region: str) -> Response:
     block, replayed = mint(request)
-    return integers_response(
+    return minted_response(
         request.counter,
         region,
-        block.integers(),
-        block=request.count is not None,
-        as_text=request.as_text,
+        block,
+        form=request.form,
+        single=request.count is None,
         headers={"Idempotency-Replayed": "true"} if replayed else {},
     )
 
 
-def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCounters, region: str) -> Response:
+def _without_minting(request: Page | Health | Status | OwnerOf | CreateCounter | ListCounters, region: str) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = runtime.table()
     match request:
@@ -76,6 +76,10 @@ def _without_minting(request: Page | Health | OwnerOf | CreateCounter | ListCoun
             from .health import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
+        case Status(counter):
+            from .status import status_document
+
+            return json_response(status_document(table, region, counter))
         case Page(counter):
             from .http.page import page
 

@@ -49,7 +49,7 @@ class Leases:
 
         Args:
             table: where blocks are minted.
-            max_size: the largest block, 1 to 1,000. With 1, every integer takes a write.
+            max_size: the largest block, 1 to 100,000. With 1, every integer takes a write.
             clock: returns seconds, and doesn't stop while the function is frozen.
         """
         self._table = table

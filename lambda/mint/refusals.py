@@ -25,6 +25,8 @@ def missing(counter: str, status: HTTPStatus = HTTPStatus.NOT_FOUND) -> Problem:
 def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:
     """Return the problem of a counter that has too few integers left: 410 in a region that leaves, otherwise 503.
 
+    If a smaller block could be minted, the member `available` is the size of the largest one.
+
     Args:
         counter: the counter.
         count: the size of the requested block, or None for a single integer.
@@ -32,17 +34,21 @@ def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:
     """
     if regions := regions_instead(item):
         return _gone(counter, regions)
+    available = (item.ceiling - item.issued) // item.stride
+    fewer = {"available": available} if available > 0 else {}
     if item.fenced:
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is finishing; try again", RETRY_AFTER)
+        detail = "a change of layout is finishing; try again"
+        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER, fewer)
     left = f"has fewer than {count} integers left" if count and count > 1 else "has no integer left"
     if item.issued + (count or 1) * item.stride <= MAX_INTEGER:
         return Problem(
             HTTPStatus.SERVICE_UNAVAILABLE,
             f"counter {counter!r} {left} in this region until the home region grants it more; try again later",
             RETRY_LATER,
+            fewer,
         )
     left = left if count and count > 1 else "is used up"
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region")
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region", members=fewer)
 
 
 def beyond_knowledge(counter: str, integer: int, item: Item) -> Problem:

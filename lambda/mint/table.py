@@ -22,9 +22,9 @@ class Block(NamedTuple):
     stride: int
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    def integers(self) -> list[int]:
-        """Return the integers, the smallest first."""
-        return list(range(self.first, self.first + self.count * self.stride, self.stride))
+    def integers(self) -> range:
+        """Return the integers, the smallest first, without making a list of them."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
 
 
 class Item(NamedTuple):

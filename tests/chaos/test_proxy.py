@@ -90,8 +90,8 @@ def increment(table: str) -> dict[str, object]:
 def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Callable[[str], str]) -> None:
     counters = CounterTable(table(REGION), DynamoDB(REGION))
 
-    assert counters.mint("orders").integers() == [4]
-    assert counters.mint_block("orders", 3).integers() == [7, 10, 13]
+    assert list(counters.mint("orders").integers()) == [4]
+    assert list(counters.mint_block("orders", 3).integers()) == [7, 10, 13]
 
     assert [(write.region, write.counter, list(write.integers())) for write in proxy.writes] == [
         (REGION, "orders", [4]),

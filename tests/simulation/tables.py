@@ -44,7 +44,7 @@ class Tables:
 
     def mint_block(self, region: str, count: int) -> list[int]:
         try:
-            return self._cold(region).mint_block(COUNTER, count).integers()
+            return list(self._cold(region).mint_block(COUNTER, count).integers())
         except (UnknownCounter, CeilingReached, Unavailable):
             return []
 

@@ -1,13 +1,14 @@
-"""Content negotiation: JSON, plain text, or the page (RFC 9110, section 12.5.1)."""
+"""Content negotiation: JSON, plain text, a block in short, or the page (RFC 9110, section 12.5.1)."""
 
 import re
 from typing import Literal
 
-Format = Literal["json", "text", "html"]
+Format = Literal["json", "text", "block", "html"]
 
 TYPES: tuple[tuple[Format, str, str], ...] = (
     ("json", "application", "json"),
     ("text", "text", "plain"),
+    ("block", "application", "vnd.global-integers.block+json"),
     ("html", "text", "html"),
 )
 """The formats, by preference. Of equally acceptable types, the first is sent."""
@@ -20,7 +21,7 @@ def preferred(accept: str, *, html: bool) -> Format:
         accept: the header's value.
         html: whether HTML can be sent.
     """
-    choices = TYPES if html else TYPES[:2]
+    choices = TYPES if html else TYPES[:-1]
     return max(choices, key=lambda choice: _quality(accept, *choice[1:]))[0]
 
 

@@ -8,8 +8,8 @@ from integers.names import COUNTER_NAME
 
 from .reply import Problem
 
-MAX_BLOCK = 1000
-"""The largest number of integers in one block."""
+MAX_BLOCK = 100_000
+"""The largest number of integers in one block. As JSON they are 1.8 MB; Lambda allows 6 MB."""
 
 MAX_LIMIT = 1000
 """The largest number of counters on one page of the list."""
@@ -62,7 +62,7 @@ def integer_parameter(query: Query, name: str, maximum: int) -> int | None:
     text = _single(query, name)
     if text is None:
         return None
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", text, re.ASCII) or int(text) > maximum:
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text, re.ASCII) or int(text) > maximum:
         raise Problem(HTTPStatus.BAD_REQUEST, f"{name} {text[:40]!r} is not an integer from 1 to {maximum}")
     return int(text)
 
@@ -81,6 +81,18 @@ def after_parameter(query: Query) -> str | None:
     if not COUNTER_NAME.fullmatch(key.removesuffix(layouts_key(""))):
         raise Problem(HTTPStatus.BAD_REQUEST, f"after {key[:40]!r} is not the next of a page of the list")
     return key
+
+
+def counter_parameter(query: Query) -> str | None:
+    """Return the counter that the query names, or None if it names none.
+
+    Raises:
+        Problem: 400, it isn't a counter's name.
+    """
+    name = _single(query, "counter")
+    if name is not None and not COUNTER_NAME.fullmatch(name):
+        raise Problem(HTTPStatus.BAD_REQUEST, f"counter {name[:63]!r} does not match {COUNTER_NAME.pattern}")
+    return name
 
 
 def _single(query: Query, name: str) -> str | None:

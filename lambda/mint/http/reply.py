@@ -1,12 +1,19 @@
 """Responses: integers as JSON or text, errors as problem documents (RFC 9457)."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..table import Block
+    from .accept import Format
 
 Response = dict[str, Any]
 """A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
+
+BLOCK = "application/vnd.global-integers.block+json"
+"""The media type of a block in short: as short for 100,000 integers as for one."""
 
 RETRY_AFTER = {"Retry-After": "1"}
 """The header of transient errors, in seconds."""
@@ -32,24 +39,28 @@ class Problem(Exception):
         self.members = dict(members or {})
 
 
-def integers_response(
-    counter: str, region: str, integers: Sequence[int], *, block: bool, as_text: bool, headers: Mapping[str, str]
+def minted_response(
+    counter: str, region: str, block: "Block", *, form: "Format", single: bool, headers: Mapping[str, str]
 ) -> Response:
     """Return the minted integers.
 
     Args:
         counter: their counter.
         region: the region that minted them.
-        integers: one or more.
-        block: whether a block was requested. JSON then has a list, even of one integer.
-        as_text: whether to send plain text, one integer per line, instead of JSON.
+        block: the integers.
+        form: "text" for one integer per line, "block" for the first, the last and their stride, otherwise all as JSON.
+        single: whether one integer was requested. JSON has a list otherwise, even of one integer.
         headers: further headers of the response.
     """
     vary = {"Vary": "Accept", **headers}
-    if as_text:
+    integers = block.integers()
+    if form == "text":
         return _response(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), vary)
     document: dict[str, Any] = {"counter": counter, "region": region}
-    document |= {"integers": list(integers)} if block else {"integer": integers[0]}
+    if form == "block":
+        document |= {"first": integers[0], "last": integers[-1], "stride": block.stride, "count": block.count}
+        return _response(HTTPStatus.OK, BLOCK, json.dumps(document), vary)
+    document |= {"integer": block.first} if single else {"integers": list(integers)}
     return _response(HTTPStatus.OK, "application/json", json.dumps(document), vary)
 
 

@@ -8,6 +8,7 @@ from .parameters import (
     MAX_BLOCK,
     MAX_LIMIT,
     after_parameter,
+    counter_parameter,
     counter_name,
     idempotency_key,
     integer_parameter,
@@ -32,13 +33,13 @@ MINT = ("GET", "POST")
 
 
 class Mint(NamedTuple):
-    """Mint a block of `count` integers, 1 to 1,000, or a single integer if `count` is None."""
+    """Mint a block of `count` integers, 1 to 100,000, or a single integer if `count` is None."""
 
     counter: str
     count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     key: str | None = None
     """The Idempotency-Key."""
-    as_text: bool = False
+    form: "Format" = "json"
 
 
 class Page(NamedTuple):
@@ -49,6 +50,12 @@ class Page(NamedTuple):
 
 class Health:
     """Check that the table responds."""
+
+
+class Status(NamedTuple):
+    """Say how a counter stands in this region."""
+
+    counter: str
 
 
 class OwnerOf(NamedTuple):
@@ -71,7 +78,7 @@ class ListCounters(NamedTuple):
     after: str | None
 
 
-Request = Mint | Page | Health | OwnerOf | CreateCounter | ListCounters
+Request = Mint | Page | Health | Status | OwnerOf | CreateCounter | ListCounters
 
 
 def method_of(event: Mapping[str, Any]) -> str:
@@ -100,6 +107,9 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         case ["-", "health"]:
             _check_method(method, READ)
             return Health()
+        case ["-", "status"]:
+            _check_method(method, READ)
+            return Status(counter_parameter(query) or default)
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -126,7 +136,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
         return Page(counter)
-    return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted == "text")
+    return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
 def _accepted(accept: str, *, html: bool) -> "Format":

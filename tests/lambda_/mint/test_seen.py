@@ -118,7 +118,7 @@ def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> No
     table = CounterTable(stack.counters)
 
     def mint(count: int) -> list[int]:
-        return table.mint("integers").integers() if count == 1 else table.mint_block("integers", count).integers()
+        return list((table.mint("integers") if count == 1 else table.mint_block("integers", count)).integers())
 
     with ThreadPoolExecutor(8) as pool:
         integers = [n for block in pool.map(mint, [1, 2, 3, 1] * 100) for n in block]

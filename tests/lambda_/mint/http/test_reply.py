@@ -5,7 +5,9 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from mint.http.reply import Problem, integers_response, json_response, problem_response, without_body
+from mint.http.reply import Problem, json_response, minted_response, problem_response, without_body
+
+from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import deploy
@@ -25,10 +27,36 @@ def test_errors_are_problem_documents_whatever_the_client_accepts(ask: Ask, stac
 
 @pytest.mark.parametrize(("block", "document"), [(True, {"integers": [7]}), (False, {"integer": 7})])
 def test_a_block_of_one_is_a_list(block: bool, document: dict[str, Any]) -> None:
-    response = integers_response("orders", "eu-west-1", [7], block=block, as_text=False, headers={"X": "y"})
+    response = minted_response(
+        "orders", "eu-west-1", Block(7, 3, 1), form="json", single=not block, headers={"X": "y"}
+    )
 
     assert json.loads(response["body"]) == {"counter": "orders", "region": "eu-west-1", **document}
     assert response["headers"]["X"] == "y"
+
+
+def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> None:
+    deploy()
+    form = "application/vnd.global-integers.block+json"
+
+    response = ask("POST", "/?count=100000", accept=form)
+
+    assert response["headers"]["Content-Type"] == form
+    assert json.loads(response["body"]) == {
+        "counter": "integers",
+        "region": "us-east-1",
+        "first": 1,
+        "last": 299_998,
+        "stride": 3,
+        "count": 100_000,
+    }
+    assert json.loads(ask("POST", "/", accept=form)["body"])["count"] == 1
+
+
+def test_the_largest_block_fits_into_a_response(ask: Ask, stack: Stack) -> None:
+    deploy(floors={"integers": 2**52})
+
+    assert len(ask("POST", "/?count=100000")["body"]) < 6_000_000 - 100_000
 
 
 def test_a_problem_has_its_headers_and_is_not_stored() -> None:

@@ -48,7 +48,7 @@ def test_health_is_read(method: str) -> None:
 def test_headers_are_read_in_any_case() -> None:
     read = request_of(event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain"), "integers")
 
-    assert read == Mint("integers", None, "k", True)
+    assert read == Mint("integers", None, "k", "text")
 
 
 @pytest.mark.parametrize(("accept", "expected"), [("text/html", Page("integers")), ("*/*", Mint("integers"))])

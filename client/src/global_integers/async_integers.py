@@ -1,0 +1,202 @@
+"""The client for asyncio's tasks."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from . import calls
+from .answers import Failure, Owner
+from .async_counter import AsyncCounter
+from .attempts import Ask, Steps, attempts
+from .calls import Call
+from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
+from .events import Event, FailedOver, Observer
+from .exchange import Exchange, default_async_client
+from .forks import forget_in_children
+from .health import Health
+from .integers import log
+from .options import Options, urls_from_environment
+from .regions import Regions
+
+T = TypeVar("T")
+
+
+class AsyncIntegers(AsyncCounter):
+    """`Integers` with `await`, for the tasks of one event loop."""
+
+    def __init__(
+        self,
+        urls: Mapping[str, str],
+        *,
+        counter: str = "",
+        lease: int = 1,
+        lease_seconds: float = 60.0,
+        timeout: float = 10.0,
+        attempt_timeout: float = 3.0,
+        prefer: str | None = None,
+        key_failover: bool = False,
+        sign: bool | None = None,
+        observer: Observer | None = None,
+        http: Callable[[], httpx.AsyncClient] | None = None,
+    ) -> None:
+        """Prepare; no request is sent. The arguments are those of `Integers`; `http` makes an `httpx.AsyncClient`.
+
+        Raises:
+            ValueError: one of them is wrong, or requests can't be signed.
+        """
+        self.options = Options(
+            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
+        )
+        self.regions = Regions(self.options.urls, prefer)
+        self._exchange = Exchange(self.options)
+        self._make_http = http or default_async_client
+        self._counters: dict[str, AsyncCounter] = {}
+        self._default_name: str | None = counter or None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        super().__init__(self, counter)
+        forget_in_children(self)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> "AsyncIntegers":
+        """Return a client for the URLs in the environment. See `Integers.from_env`."""
+        return cls(urls_from_environment(), **options)
+
+    def __getitem__(self, counter: str) -> AsyncCounter:
+        """Return a counter. It is always the same object, so its lease is shared.
+
+        Raises:
+            ValueError: no counter can have this name.
+        """
+        found = self._counters.get(counter)
+        if found is None:
+            calls.mint(counter)  # checks the name
+            found = self._counters[counter] = AsyncCounter(self, counter)
+        return found
+
+    async def create(self, counter: str, *, timeout: float = 60.0) -> bool:  # noqa: ASYNC109 (as in Integers)
+        """Create a counter in every region. See `Integers.create`."""
+        return await self.call(calls.create(counter), time.monotonic() + timeout, each=timeout)
+
+    async def owner(self, integer: int, counter: str | None = None) -> Owner:
+        """Return the region that mints an integer. See `Integers.owner`."""
+        name = counter or await self._name_of_default()
+        deadline = time.monotonic() + self.options.timeout
+        call = calls.owner(name, integer)
+        found, ask = await self.call(call, deadline, nowhere=UnknownOwner)
+        if ask in self.options.urls:
+            found, _ = await self.call(call, deadline, [ask], nowhere=UnknownOwner)
+        return found
+
+    async def health(self) -> dict[str, Health]:
+        """Ask every region at the same time whether it can mint."""
+        found = await asyncio.gather(*(self.check(region) for region in self.options.urls))
+        return dict(zip(self.options.urls, found, strict=True))
+
+    async def aclose(self) -> None:
+        """Close all connections. What is leased is dropped: a gap. The client may be used again."""
+        for task in list(self._tasks):
+            task.cancel()
+        AsyncCounter.forget(self)
+        for counter in self._counters.values():
+            counter.forget()
+        await self._http.aclose()
+        self._http = self._make_http()
+
+    async def __aenter__(self) -> "AsyncIntegers":
+        """Return this client."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    def forget(self) -> None:
+        """Drop all that a forked child must not share with its parent: leases and connections."""
+        super().forget()
+        self._http = self._make_http()
+        self._tasks = set()
+        self.regions.unlock()
+        for counter in self._counters.values():
+            counter.forget()
+
+    async def call(
+        self,
+        call: Call[T],
+        deadline: float,
+        order: Sequence[str] | None = None,
+        *,
+        each: float | None = None,
+        nowhere: type[FailedEverywhere] = UnknownCounter,
+    ) -> T:
+        """Send a request to one region after the other until one answers. See `Integers.call`."""
+        if order is None:
+            await self._measure(deadline)
+        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
+        ordered = (lambda: order) if order is not None else self.regions.order
+        return await self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+
+    async def check(self, region: str) -> Health:
+        """Ask one region whether it can mint, and remember how long it took."""
+        began = time.monotonic()
+        answer = await self._exchange.send_async(self._http, region, calls.health(), self.options.attempt_timeout)
+        health = Health.of(answer, time.monotonic() - began)
+        self.regions.checked(region, health.seconds, ok=health.ok)
+        return health
+
+    def background(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do something in a task of its own. Its errors are logged."""
+        task = asyncio.create_task(self._logged(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def tell(self, event: Event) -> None:
+        """Tell the observer."""
+        if self.options.observer is not None:
+            self.options.observer(event)
+
+    async def _carry_out(self, steps: Steps[T]) -> T:
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            if isinstance(step, Ask):
+                answer = await self._exchange.send_async(self._http, step.region, step.call, step.seconds)
+                if not isinstance(answer, Failure) and self.regions.answered(step.region):
+                    log.info("%s answers again", step.region)
+            else:
+                await asyncio.sleep(step.seconds)
+                answer = None
+
+    async def _measure(self, deadline: float) -> None:
+        """Check the health of regions that are due, beside this call; before the first call, wait for one of them."""
+        due = self.regions.to_check() if len(self.options.urls) > 1 else []
+        for region in due:
+            self.background(self.check(region))
+        ends = min(time.monotonic() + self.options.attempt_timeout, deadline)
+        while self.regions.is_new and time.monotonic() < ends:
+            await asyncio.sleep(0.005)
+        self.regions.wait_for_first(0)
+
+    def _failed_over(self, failed: str, following: str, reason: str) -> None:
+        log.warning("%s failed (%s); asking %s", failed, reason, following)
+        self.tell(FailedOver(failed, following, reason))
+
+    async def _name_of_default(self) -> str:
+        if self._default_name is None:
+            status = await self.call(calls.document("-/status"), time.monotonic() + self.options.timeout)
+            self._default_name = str(status.get("counter"))
+        return self._default_name
+
+    async def _logged(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        except Exception as error:
+            log.warning("in the background: %s", error)

@@ -1,0 +1,129 @@
+"""Decides which region is asked next, for how long, and when to give up. No I/O.
+
+The threads' client and the tasks' client carry out the same steps.
+"""
+
+import random
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from .answers import Failure, Kind
+from .calls import Call
+from .errors import DeadlineExceeded, FailedEverywhere, Refused, Unavailable, UnknownCounter
+from .regions import Regions
+
+SHORTEST_WAIT = 0.05
+LONGEST_WAIT = 1.0
+"""Seconds between two rounds over all regions: the first wait, which doubles, and the longest. Both are jittered."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ask(Generic[T]):
+    """Send this request to a region, and wait for the response up to so many seconds."""
+
+    region: str
+    call: Call[T]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Wait for so many seconds."""
+
+    seconds: float
+
+
+Steps = Generator[Ask[T] | Wait, Any, T]
+"""Yields what to do next, is sent the answer to what was asked (a T or a `Failure`), and returns a T."""
+
+
+def attempts(
+    call: Call[T],
+    regions: Regions,
+    order: Callable[[], Sequence[str]],
+    seconds: float,
+    each: float,
+    failed_over: Callable[[str, str, str], None],
+    nowhere: type[FailedEverywhere] = UnknownCounter,
+) -> Steps[T]:
+    """Ask one region after the other, round after round, until one answers or there is no time left.
+
+    If a region has fewer integers left than requested, it is asked for those.
+
+    Args:
+        call: the request.
+        regions: told who answered and who failed.
+        order: returns the regions of the next round, in order.
+        seconds: the time for everything.
+        each: the time for one attempt.
+        failed_over: told the region that failed, the next one, and why.
+        nowhere: the error if all that answered say 404.
+
+    Raises:
+        Refused: the request is wrong, or nobody allows it.
+        UnknownCounter: (or `nowhere`) all that answered say 404.
+        Unavailable: every region failed.
+        DeadlineExceeded: the time was over before every region could be asked.
+    """
+    ends = regions.now() + seconds
+    failures: dict[str, Failure] = {}
+    last: str | None = None
+    wait = SHORTEST_WAIT
+    while True:
+        for region in order():
+            if last is not None:
+                failed_over(last, region, failures[last].reason)
+            began = regions.now()
+            if began >= ends:
+                raise _out_of_time(call, failures, len(order()), seconds)
+            answer = yield Ask(region, call, min(each, ends - began))
+            if isinstance(answer, Failure) and 0 < answer.available < call.count and not call.keyed:
+                began = regions.now()
+                answer = yield Ask(region, call.with_count(answer.available), min(each, max(ends - began, 0.01)))
+            if not isinstance(answer, Failure):
+                return answer
+            if answer.kind is Kind.WRONG:
+                raise Refused(region, answer.status, answer.reason, answer.problem)
+            regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
+            failures[region], last = answer, region
+        _raise_if_no_retry_helps(call, failures, nowhere)
+        pause = max(random.uniform(wait / 2, wait), min(failure.retry_after for failure in failures.values()))
+        if regions.now() + pause >= ends:
+            raise _out_of_time(call, failures, len(failures), seconds)
+        yield Wait(pause)
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _raise_if_no_retry_helps(
+    call: Call[Any], failures: Mapping[str, Failure], nowhere: type[FailedEverywhere]
+) -> None:
+    kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
+    if not kinds or Kind.TRANSIENT in kinds:
+        return
+    reasons = _reasons(failures)
+    if Kind.REFUSED in kinds:
+        region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
+        raise Refused(region, failure.status, failure.reason, failure.problem)
+    if Kind.ABSENT in kinds:
+        raise nowhere(f"no region knows {call.subject}:", reasons)
+    raise Unavailable(f"{call.subject}: every region that answers has left the layout{_advice(call, failures)}:", reasons)
+
+
+def _out_of_time(call: Call[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:
+    reasons = _reasons(failures)
+    if len(failures) < regions:
+        return DeadlineExceeded(f"{call.subject}: {seconds:.3g} s passed before every region could be asked:", reasons)
+    return Unavailable(f"{call.subject}: no region answered within {seconds:.3g} s{_advice(call, failures)}:", reasons)
+
+
+def _advice(call: Call[Any], failures: Mapping[str, Failure]) -> str:
+    if not call.keyed or len(failures) > 1:
+        return ""
+    return ", and only this one can repeat the integer of this key (key_failover=True accepts another integer)"
+
+
+def _reasons(failures: Mapping[str, Failure]) -> dict[str, str]:
+    return {region: failure.reason for region, failure in failures.items()}

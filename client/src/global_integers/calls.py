@@ -1,0 +1,126 @@
+"""The requests of the API, and how each of their responses is read (docs/api.md)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+import httpx
+
+from .answers import Block, Failure, Kind, Owner, Unreadable, document_of, failure_of, integer
+from .names import MAX_BLOCK, checked_counter, key_header
+
+BLOCK = "application/vnd.global-integers.block+json"
+"""The media type of a block as its ends and its stride."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """One request, whichever region it is sent to.
+
+    Attributes:
+        subject: what it is about, for messages: "counter 'orders'".
+        read: returns what a region's successful response says, or raises `Unreadable`.
+        count: the size of the block to mint, 0 if nothing is minted.
+        keyed: whether it has an `Idempotency-Key`.
+    """
+
+    subject: str
+    method: str
+    path: str
+    read: Callable[[str, httpx.Response], T]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    count: int = 0
+    keyed: bool = False
+
+    def url(self, base: str) -> str:
+        """Return the request's URL in the region with this URL, which ends with a slash."""
+        return f"{base}{self.path}?count={self.count}" if self.count else base + self.path
+
+    def with_count(self, count: int) -> "Call[T]":
+        """Return the same request for another number of integers."""
+        return replace(self, count=count)
+
+    def answer(self, region: str, response: httpx.Response) -> T | Failure:
+        """Return what the response says."""
+        if not 200 <= response.status_code < 300:
+            return failure_of(response)
+        try:
+            return self.read(region, response)
+        except Unreadable as unreadable:
+            return Failure(Kind.TRANSIENT, str(unreadable), response.status_code)
+
+
+def mint(counter: str, count: int = 1, key: str | None = None) -> Call[Block]:
+    """Return the request to mint a block from a counter, "" for the default one.
+
+    Raises:
+        ValueError: the name, the count or the key is not allowed.
+    """
+    if not 1 <= count <= MAX_BLOCK:
+        raise ValueError(f"{count} is not within 1 to {MAX_BLOCK:,}, which one request can mint")
+    headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
+    return Call(_subject(counter), "POST", _path(counter), _block, headers, count, keyed=key is not None)
+
+
+def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
+    """Return the request for an integer's owner. It is answered with the owner and, if need be, whom to ask instead.
+
+    Raises:
+        ValueError: the name is not allowed.
+    """
+    subject = f"{number} of {_subject(counter)}"
+    return Call(subject, "GET", f"{checked_counter(counter)}/{number}", _owner)
+
+
+def create(counter: str) -> Call[bool]:
+    """Return the request to create a counter, which is answered with whether it is new.
+
+    Raises:
+        ValueError: the name is not allowed.
+    """
+    return Call(_subject(counter), "PUT", checked_counter(counter), lambda region, response: response.status_code == 201)
+
+
+def health() -> Call[float]:
+    """Return the request that asks whether a region can mint, which is answered with the seconds that it took."""
+    return Call("health", "GET", "-/health", lambda region, response: response.elapsed.total_seconds())
+
+
+def document(path: str) -> Call[Mapping[str, Any]]:
+    """Return the request for the JSON document at a path that mints nothing."""
+    return Call(path, "GET", path, lambda region, response: document_of(response))
+
+
+def _path(counter: str) -> str:
+    return checked_counter(counter) if counter else ""
+
+
+def _subject(counter: str) -> str:
+    return f"counter {counter!r}" if counter else "the default counter"
+
+
+def _block(region: str, response: httpx.Response) -> Block:
+    document = document_of(response)
+    first, last = integer(document, "first"), integer(document, "last")
+    stride, count = integer(document, "stride", 64), integer(document, "count", MAX_BLOCK)
+    asked = int(response.request.url.params["count"])
+    if last != first + (count - 1) * stride or count != asked:
+        raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
+    return Block(region, first, stride, count, "idempotency-replayed" in response.headers)
+
+
+def _owner(region: str, response: httpx.Response) -> tuple[Owner, str | None]:
+    document = document_of(response)
+    minted, ask = document.get("minted"), document.get("ask")
+    owner = Owner(
+        str(document.get("counter")),
+        integer(document, "integer"),
+        str(document.get("region")),
+        integer(document, "offset", 64),
+        integer(document, "stride", 64),
+        integer(document, "epoch"),
+        minted if isinstance(minted, bool) else None,
+    )
+    return owner, ask if isinstance(ask, str) else None

@@ -1,0 +1,53 @@
+"""The errors that callers see. Every one is a `GlobalIntegersError`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class GlobalIntegersError(Exception):
+    """No integer was returned. One may have been minted: that leaves a gap, never a duplicate."""
+
+
+class Refused(GlobalIntegersError):
+    """The request itself is wrong, or isn't allowed: no region would answer it.
+
+    Attributes:
+        region: the region that refused.
+        status: the response's HTTP status, 400 to 499.
+        problem: the problem document (RFC 9457), or an empty mapping if the response had none.
+    """
+
+    def __init__(self, region: str, status: int, reason: str, problem: Mapping[str, Any]) -> None:
+        super().__init__(f"{region} refuses the request: {reason}")
+        self.region = region
+        self.status = status
+        self.problem = dict(problem)
+
+
+class FailedEverywhere(GlobalIntegersError):
+    """No region answered the request.
+
+    Attributes:
+        reasons: why each region that was asked didn't, the one asked first at the beginning.
+    """
+
+    def __init__(self, message: str, reasons: Mapping[str, str]) -> None:
+        lines = [f"  {region}: {reason}" for region, reason in reasons.items()]
+        super().__init__("\n".join([message, *lines]))
+        self.reasons = dict(reasons)
+
+
+class UnknownCounter(FailedEverywhere):
+    """Every region that answered says that it has no such counter."""
+
+
+class UnknownOwner(FailedEverywhere):
+    """Every region that answered says that it knows no owner of this integer, or has no such counter."""
+
+
+class Unavailable(FailedEverywhere):
+    """Every region failed, or the only one that may answer a key."""
+
+
+class DeadlineExceeded(Unavailable):
+    """The deadline passed before every region could be asked."""

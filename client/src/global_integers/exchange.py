@@ -1,0 +1,131 @@
+"""One attempt: send a request to a region and read the response, within so many seconds."""
+
+import time
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+
+from .answers import Failure, Kind
+from .calls import Call
+from .events import Observer, Requested
+from .options import Options
+from .signing import signatures
+
+LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+"""Where no proxy is used, whatever the environment says."""
+
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
+
+MAX_RESPONSE = 1_000_000
+"""Bytes. A larger response is none of this API's."""
+
+T = TypeVar("T")
+
+
+class TimeLeft(dict[str, float]):
+    """httpx's time-outs (of connecting, of each read …), each being what is left up to one common end."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._ends = time.monotonic() + seconds
+
+    def seconds(self) -> float:
+        """Return the seconds that are left, more than 0."""
+        return max(self._ends - time.monotonic(), 0.001)
+
+    def get(self, key: str, default: Any = None) -> float:
+        """Return the seconds that are left, whatever the key."""
+        return self.seconds()
+
+
+class Exchange:
+    """What is the same for every attempt."""
+
+    def __init__(self, options: Options) -> None:
+        """Read the options.
+
+        Raises:
+            CannotSign: see `signatures`.
+        """
+        self.urls = options.urls
+        self.auths = signatures(options.urls, options.sign)
+        self._observer = options.observer
+
+    def request(self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float) -> httpx.Request:
+        """Return the request of one attempt."""
+        return client.build_request(
+            call.method, call.url(self.urls[region]), headers=dict(call.headers), extensions={"timeout": TimeLeft(seconds)}
+        )
+
+    def note(self, region: str, call: Call[Any], began: float, answer: object) -> None:
+        """Tell the observer."""
+        if self._observer is not None:
+            failure = answer.reason if isinstance(answer, Failure) else None
+            self._observer(Requested(region, call.subject, time.monotonic() - began, failure))
+
+    def send(self, client: httpx.Client, region: str, call: Call[T], seconds: float) -> T | Failure:
+        """Send the request, and return what the region answers or why it doesn't."""
+        began = time.monotonic()
+        request = self.request(client, region, call, seconds)
+        try:
+            response = client.send(request, auth=self.auths[region], stream=True)
+            try:
+                body = b""
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    if time.monotonic() - began > seconds or len(body) > MAX_RESPONSE:
+                        raise httpx.ReadTimeout("")
+            finally:
+                response.close()
+            answer = call.answer(region, _with_body(response, body, time.monotonic() - began))
+        except (httpx.TransportError, httpx.StreamError, httpx.DecodingError) as error:
+            answer = _silence(error, seconds)
+        self.note(region, call, began, answer)
+        return answer
+
+    async def send_async(self, client: httpx.AsyncClient, region: str, call: Call[T], seconds: float) -> T | Failure:
+        """Send the request, and return what the region answers or why it doesn't."""
+        began = time.monotonic()
+        request = self.request(client, region, call, seconds)
+        answer: T | Failure
+        try:
+            with anyio.fail_after(seconds):
+                response = await client.send(request, auth=self.auths[region])
+            answer = call.answer(region, response)
+        except (httpx.TransportError, httpx.StreamError, httpx.DecodingError, TimeoutError) as error:
+            answer = _silence(error, seconds)
+        self.note(region, call, began, answer)
+        return answer
+
+
+def _silence(error: Exception, seconds: float) -> Failure:
+    """Return the failure of an attempt without a readable response."""
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
+    if isinstance(error, httpx.DecodingError):
+        return Failure(Kind.TRANSIENT, f"the response is not this API's: {error}")
+    return Failure(Kind.SILENT, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def _with_body(response: httpx.Response, body: bytes, seconds: float) -> httpx.Response:
+    """Return a response that was streamed, as one that was read at once."""
+    whole = httpx.Response(response.status_code, headers=_without_encoding(response), content=body, request=response.request)
+    whole.elapsed = timedelta(seconds=seconds)
+    return whole
+
+
+def _without_encoding(response: httpx.Response) -> list[tuple[str, str]]:
+    dropped = ("content-encoding", "content-length", "transfer-encoding")
+    return [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
+
+
+def default_client() -> httpx.Client:
+    """Return a client for threads. Proxies are those of the environment, except for this machine's own servers."""
+    return httpx.Client(mounts=LOOPBACK, limits=LIMITS)
+
+
+def default_async_client() -> httpx.AsyncClient:
+    """Return a client for tasks."""
+    return httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)

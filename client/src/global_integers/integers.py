@@ -1,0 +1,266 @@
+"""The client for threads."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from . import calls
+from .answers import Failure, Owner
+from .attempts import Ask, Steps, attempts
+from .calls import Call
+from .counter import Counter
+from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
+from .events import Event, FailedOver, Observer
+from .exchange import Exchange, default_client
+from .forks import forget_in_children
+from .health import Health
+from .options import Options, urls_from_environment
+from .regions import Regions
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Integers(Counter):
+    """Unique integers from the nearest region that is well. It is itself the default counter.
+
+    Use one object for a whole process: it may be shared by all threads, and is safe to use after a fork. Nothing is
+    asked before the first call.
+
+    A region that doesn't respond, or responds with 404, 410, 429 or 5xx, is left alone for a while, and the next
+    nearest one is asked, within the call's deadline. The nearest one is found by health checks, beside the calls.
+
+    A request with a key always goes to the region that the key chooses, the same in every process: only that region
+    can repeat the integer. So it doesn't fail over, unless `key_failover` allows another integer.
+    """
+
+    def __init__(
+        self,
+        urls: Mapping[str, str],
+        *,
+        counter: str = "",
+        lease: int = 1,
+        lease_seconds: float = 60.0,
+        timeout: float = 10.0,
+        attempt_timeout: float = 3.0,
+        prefer: str | None = None,
+        key_failover: bool = False,
+        sign: bool | None = None,
+        observer: Observer | None = None,
+        http: Callable[[], httpx.Client] | None = None,
+    ) -> None:
+        """Prepare; no request is sent.
+
+        Args:
+            urls: each region's URL (stack output `urls`).
+            counter: the counter of this object's own `next`, by default the first one of the stack's settings.
+            lease: the most integers that are leased at once, 1 to 100,000. 1 is off: every integer is a request.
+            lease_seconds: after so many seconds, what is left of a lease is dropped.
+            timeout: seconds for a whole call, with all attempts.
+            attempt_timeout: seconds for one attempt, so what a region that hangs costs. A region may take 2 s while
+                regions are changed.
+            prefer: the region to ask as long as it is well, by default the nearest one.
+            key_failover: whether a request with a key may get another integer from another region.
+            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs if botocore
+                and credentials are there.
+            observer: called with every `Requested`, `FailedOver` and `Leased`.
+            http: makes the HTTP client, by default an `httpx.Client`. It is called again after a fork.
+
+        Raises:
+            ValueError: one of these is wrong, or requests can't be signed.
+        """
+        self.options = Options(
+            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
+        )
+        self.regions = Regions(self.options.urls, prefer)
+        self._exchange = Exchange(self.options)
+        self._make_http = http or default_client
+        self._counters: dict[str, Counter] = {}
+        self._default_name: str | None = counter or None
+        super().__init__(self, counter)
+        forget_in_children(self)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> "Integers":
+        """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
+
+        It has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with either
+        (`pulumi stack output --json`, `python -m local outputs --json`).
+
+        Args:
+            options: those of `Integers`, except `urls`.
+
+        Raises:
+            ValueError: the variable isn't set, or is wrong.
+        """
+        return cls(urls_from_environment(), **options)
+
+    def __getitem__(self, counter: str) -> Counter:
+        """Return a counter. It is always the same object, so its lease is shared.
+
+        Raises:
+            ValueError: no counter can have this name.
+        """
+        found = self._counters.get(counter)
+        if found is None:
+            calls.mint(counter)  # checks the name
+            found = self._counters.setdefault(counter, Counter(self, counter))
+        return found
+
+    def create(self, counter: str, *, timeout: float = 60.0) -> bool:
+        """Create a counter in every region, which takes some seconds. Return whether it is new.
+
+        Raises:
+            Refused: the stack doesn't allow it (`openCounters`).
+            Unavailable: all regions failed.
+            ValueError: no counter can have this name.
+        """
+        return self.call(calls.create(counter), time.monotonic() + timeout, each=timeout)
+
+    def owner(self, integer: int, counter: str | None = None) -> Owner:
+        """Return the region that mints an integer of a counter, by default this object's.
+
+        Raises:
+            UnknownOwner: no region knows it.
+            Refused: the request isn't allowed.
+            Unavailable: all regions failed.
+        """
+        name = counter or self._name_of_default()
+        deadline = time.monotonic() + self.options.timeout
+        call = calls.owner(name, integer)
+        found, ask = self.call(call, deadline, nowhere=UnknownOwner)
+        if ask in self.options.urls:
+            found, _ = self.call(call, deadline, [ask], nowhere=UnknownOwner)
+        return found
+
+    def health(self) -> dict[str, Health]:
+        """Ask every region at the same time whether it can mint."""
+        found: dict[str, Health] = {}
+
+        def check(region: str) -> None:
+            found[region] = self.check(region)
+
+        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in self.options.urls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {region: found[region] for region in self.options.urls}
+
+    def close(self) -> None:
+        """Close all connections. What is leased is dropped: a gap. The client may be used again."""
+        Counter.forget(self)
+        for counter in list(self._counters.values()):
+            counter.forget()
+        self._http.close()
+        self._http = self._make_http()
+
+    def __enter__(self) -> "Integers":
+        """Return this client."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def forget(self) -> None:
+        """Drop all that a forked child must not share with its parent: leases, connections and locks."""
+        super().forget()
+        self._http = self._make_http()
+        self._measuring = threading.Lock()
+        self.regions.unlock()
+        for counter in list(self._counters.values()):
+            counter.forget()
+
+    def call(
+        self,
+        call: Call[T],
+        deadline: float,
+        order: Sequence[str] | None = None,
+        *,
+        each: float | None = None,
+        nowhere: type[FailedEverywhere] = UnknownCounter,
+    ) -> T:
+        """Send a request to one region after the other until one answers.
+
+        Args:
+            call: the request.
+            deadline: `time.monotonic()` at which to give up.
+            order: the regions to ask, by default all: the nearest one first.
+            each: seconds for one attempt.
+            nowhere: the error if all that answered say 404.
+
+        Raises:
+            Refused, Unavailable, UnknownCounter: see `attempts`.
+        """
+        if order is None:
+            self._measure(deadline)
+        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
+        ordered = (lambda: order) if order is not None else self.regions.order
+        return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+
+    def check(self, region: str) -> Health:
+        """Ask one region whether it can mint, and remember how long it took."""
+        began = time.monotonic()
+        answer = self._exchange.send(self._http, region, calls.health(), self.options.attempt_timeout)
+        health = Health.of(answer, time.monotonic() - began)
+        self.regions.checked(region, health.seconds, ok=health.ok)
+        return health
+
+    def background(self, work: Callable[[], object]) -> None:
+        """Do something in a thread of its own, which doesn't keep the process alive. Its errors are logged."""
+        try:
+            threading.Thread(target=self._logged, args=(work,), name="global-integers", daemon=True).start()
+        except RuntimeError:  # the interpreter is ending
+            log.debug("no thread can be started any more")
+
+    def tell(self, event: Event) -> None:
+        """Tell the observer."""
+        if self.options.observer is not None:
+            self.options.observer(event)
+
+    def _carry_out(self, steps: Steps[T]) -> T:
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            if isinstance(step, Ask):
+                answer = self._exchange.send(self._http, step.region, step.call, step.seconds)
+                if not isinstance(answer, Failure) and self.regions.answered(step.region):
+                    log.info("%s answers again", step.region)
+            else:
+                time.sleep(step.seconds)
+                answer = None
+
+    def _measure(self, deadline: float) -> None:
+        """Check the health of regions that are due, beside this call; before the first call, wait for one of them."""
+        due = self.regions.to_check() if len(self.options.urls) > 1 else []
+        for region in due:
+            self.background(lambda region=region: self.check(region))
+        if self.regions.is_new and self.options.prefer is None:
+            self.regions.wait_for_first(min(self.options.attempt_timeout, deadline - time.monotonic()))
+
+    def _failed_over(self, failed: str, following: str, reason: str) -> None:
+        log.warning("%s failed (%s); asking %s", failed, reason, following)
+        self.tell(FailedOver(failed, following, reason))
+
+    def _name_of_default(self) -> str:
+        if self._default_name is None:
+            status = self.call(calls.document("-/status"), time.monotonic() + self.options.timeout)
+            self._default_name = str(status.get("counter"))
+        return self._default_name
+
+    def _logged(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception as error:
+            log.warning("in the background: %s", error)

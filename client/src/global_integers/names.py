@@ -1,0 +1,36 @@
+"""What names and keys may be, as the API has it (docs/api.md). Wrong ones are refused before anything is sent."""
+
+import re
+
+COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+MAX_INTEGER = 2**53 - 1
+"""The largest integer that is ever minted."""
+
+MAX_BLOCK = 100_000
+"""The largest number of integers that one request mints."""
+
+
+def checked_counter(name: str) -> str:
+    """Return a counter's name.
+
+    Raises:
+        ValueError: no counter can have this name.
+    """
+    if not COUNTER_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a counter's name, which matches {COUNTER_NAME.pattern}")
+    return name
+
+
+def key_header(key: str) -> str:
+    """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous.
+
+    Raises:
+        ValueError: the key is not 1 to 255 visible ASCII characters.
+    """
+    if not KEY.fullmatch(key):
+        raise ValueError(f"key {key[:40]!r} is not 1 to 255 visible ASCII characters")
+    if "," not in key and not key.startswith('"'):
+        return key
+    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,109 @@
+"""What a client is made of, checked."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+
+from .events import Observer
+from .names import MAX_BLOCK, checked_counter
+
+VARIABLE = "GLOBAL_INTEGERS_URLS"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of `Integers` and `AsyncIntegers`, which document them.
+
+    Raises:
+        ValueError: one of them is wrong.
+    """
+
+    urls: Mapping[str, str]
+    counter: str = ""
+    lease: int = 1
+    lease_seconds: float = 60.0
+    timeout: float = 10.0
+    attempt_timeout: float = 3.0
+    prefer: str | None = None
+    key_failover: bool = False
+    sign: bool | None = None
+    observer: Observer | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        """Check everything at once."""
+        if not self.urls:
+            raise ValueError("urls is empty; it has each region's URL: {'eu-west-1': 'https://…/'}")
+        for region, url in self.urls.items():
+            _check_url(region, url)
+        object.__setattr__(self, "urls", {region: url.rstrip("/") + "/" for region, url in self.urls.items()})
+        if self.counter:
+            checked_counter(self.counter)
+        if not 1 <= self.lease <= MAX_BLOCK:
+            raise ValueError(f"lease {self.lease} is not within 1 (off) to {MAX_BLOCK:,}")
+        for name in ("lease_seconds", "timeout", "attempt_timeout"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} {getattr(self, name)} is not positive; it is in seconds")
+        if self.prefer is not None and self.prefer not in self.urls:
+            raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
+
+
+def _check_url(region: str, url: str) -> None:
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ValueError(f"the URL of {region} is {url!r}, not a URL: {error}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
+        raise ValueError(f"the URL of {region} is {url!r}; it should look like https://….lambda-url.{region}.on.aws/")
+
+
+def urls_from(text: str) -> dict[str, str]:
+    """Return the regions' URLs from JSON, or from the file with this path.
+
+    The JSON is either an object of URLs by region, or a stack's outputs (`pulumi stack output --json`,
+    `python -m local outputs --json`), of which `urls` is taken.
+
+    Raises:
+        ValueError: the text is neither JSON nor the path of a file with JSON; or the JSON has no URLs.
+    """
+    source = "the JSON"
+    if not text.lstrip().startswith("{"):
+        source = text
+        try:
+            text = Path(text).read_text(encoding="utf-8")
+        except OSError as error:
+            raise ValueError(f"{text[:200]!r} is not JSON, and no file with it can be read: {error.strerror}") from None
+    try:
+        document: Any = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{source} is not JSON: {error}") from None
+    if isinstance(document, dict) and isinstance(cast("dict[str, Any]", document).get("urls"), dict):
+        document = document["urls"]
+    if not isinstance(document, dict) or not document:
+        raise ValueError(f"{source} has no URLs; it should look like {{\"eu-west-1\": \"https://…/\"}}")
+    urls = cast("dict[str, Any]", document)
+    if not all(isinstance(url, str) for url in urls.values()):
+        raise ValueError(f"{source} has something else than URLs by region, and no member 'urls'")
+    return urls
+
+
+def urls_from_environment() -> dict[str, str]:
+    """Return the URLs of the variable `GLOBAL_INTEGERS_URLS`.
+
+    Raises:
+        ValueError: it isn't set, or is wrong.
+    """
+    text = os.environ.get(VARIABLE, "")
+    if not text:
+        raise ValueError(
+            f"the environment variable {VARIABLE} is not set; it has the regions' URLs as JSON, or the path of a file "
+            "with the output of `pulumi stack output --json`"
+        )
+    try:
+        return urls_from(text)
+    except ValueError as error:
+        raise ValueError(f"{VARIABLE}: {error}") from None

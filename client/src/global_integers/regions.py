@@ -1,0 +1,196 @@
+"""Knows which region is the nearest, and which ones to leave alone for a while. No I/O.
+
+A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients
+don't come back all at once. A region that didn't respond at all stays left alone until a health check hears from
+it, so that no caller waits for a region that hangs; health checks run beside the calls.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf
+
+REFRESH = 60.0
+"""Seconds after which a region's latency is measured again, if there are requests."""
+
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 30.0
+"""Seconds for which a region is left alone after its first failure, and at most."""
+
+CLEARLY_NEARER = 0.8
+"""The nearest region is replaced only by one with less than this part of its latency, or callers would alternate."""
+
+WEIGHT = 0.3
+"""The weight of a new latency beside those before it."""
+
+
+@dataclass
+class State:
+    """What is known of one region.
+
+    Attributes:
+        latency: seconds of a health check, averaged, or None if there was none yet.
+        failures: how often it failed since it last answered a call.
+        until: the clock's seconds until which it is left alone.
+        silent: whether it didn't respond when it was last asked.
+        failed: when its last failure was noted.
+        checked: when its last health check began.
+        checking: whether a health check is under way.
+    """
+
+    latency: float | None = None
+    failures: int = 0
+    until: float = 0.0
+    silent: bool = False
+    failed: float = -inf
+    checked: float = -inf
+    checking: bool = False
+
+
+class Regions:
+    """All configured regions. Its methods may be called from several threads."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        prefer: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        """Know nothing of any region yet.
+
+        Args:
+            names: the regions.
+            prefer: the region that comes first as long as it is well, however near others are.
+            clock: returns seconds.
+            spread: returns a random number between two.
+        """
+        self._states = {name: State() for name in names}
+        self._prefer = prefer
+        self._nearest: str | None = None
+        self._clock = clock
+        self._spread = spread
+        self._lock = threading.Lock()
+        self._measured = threading.Event()
+        if len(self._states) == 1 or prefer is not None:
+            self._measured.set()
+
+    def order(self) -> list[str]:
+        """Return all regions: first those that are well, the nearest first; then the others, as a last resort."""
+        with self._lock:
+            now = self._clock()
+            well = [name for name, state in self._states.items() if self._is_well(state, now)]
+            well.sort(key=lambda name: _latency(self._states[name]))
+            self._nearest = self._choose(well)
+            if self._nearest is not None:
+                well.remove(self._nearest)
+                well.insert(0, self._nearest)
+            ill = sorted(self._states.keys() - set(well), key=lambda name: (self._states[name].until, name))
+            return well + ill
+
+    def is_well(self, name: str) -> bool:
+        """Return whether a region isn't left alone now."""
+        with self._lock:
+            return self._is_well(self._states[name], self._clock())
+
+    def latency(self, name: str) -> float | None:
+        """Return a region's latency in seconds, or None if it wasn't measured yet."""
+        return self._states[name].latency
+
+    def answered(self, name: str) -> bool:
+        """Note that a region answered a call. Return whether it had failed before."""
+        with self._lock:
+            state = self._states[name]
+            back = state.failures > 0
+            state.failures, state.until, state.silent = 0, 0.0, False
+            return back
+
+    def failed(self, name: str, began: float, *, silent: bool, retry_after: float = 0.0) -> None:
+        """Leave a region alone for a while. Calls that were under way at the same time count as one failure.
+
+        Args:
+            name: the region.
+            began: when the failed attempt began, by `now`.
+            silent: whether there was no response.
+            retry_after: seconds that the region asks for.
+        """
+        with self._lock:
+            state = self._states[name]
+            if began >= state.failed:
+                self._leave_alone(state, silent=silent, retry_after=retry_after)
+
+    def now(self) -> float:
+        """Return the clock's seconds."""
+        return self._clock()
+
+    def to_check(self) -> list[str]:
+        """Return the regions whose health is to be checked now. Every one is to be `checked` in the end."""
+        with self._lock:
+            now = self._clock()
+            due = [name for name, state in self._states.items() if not state.checking and self._is_due(state, now)]
+            for name in due:
+                self._states[name].checked, self._states[name].checking = now, True
+            return due
+
+    def checked(self, name: str, seconds: float | None, *, ok: bool) -> None:
+        """Note a health check's result: the seconds that it took, None without a response, and whether all is well."""
+        with self._lock:
+            state = self._states[name]
+            state.checking, state.silent = False, seconds is None
+            if seconds is not None:
+                state.latency = seconds if state.latency is None else (1 - WEIGHT) * state.latency + WEIGHT * seconds
+            if ok:
+                state.until = 0.0
+            else:
+                self._leave_alone(state, silent=seconds is None)
+            if ok or all(state.failures for state in self._states.values()):
+                self._measured.set()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no region has been measured yet, and some will be."""
+        return not self._measured.is_set()
+
+    def wait_for_first(self, seconds: float) -> None:
+        """Wait until one region is well, or all have failed, for up to so many seconds. Only the first calls wait."""
+        self._measured.wait(seconds)
+        self._measured.set()
+
+    def unlock(self) -> None:
+        """Make new locks. For a process that was forked while another thread held one."""
+        self._lock = threading.Lock()
+        measured, self._measured = self._measured.is_set(), threading.Event()
+        if measured:
+            self._measured.set()
+        for state in self._states.values():
+            state.checking = False  # by a thread that this process hasn't
+
+    def _leave_alone(self, state: State, *, silent: bool, retry_after: float = 0.0) -> None:
+        now = self._clock()
+        pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
+        state.failures = min(state.failures + 1, 30)
+        state.until = now + max(self._spread(pause / 2, pause), retry_after)
+        state.failed, state.silent = now, silent
+
+    def _choose(self, well: list[str]) -> str | None:
+        """Return the region that is asked first, of those that are well in the order of their latency."""
+        if self._prefer in well:
+            return self._prefer
+        if not well or self._nearest not in well:
+            return well[0] if well else None
+        clearly = _latency(self._states[well[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
+        return well[0] if clearly else self._nearest
+
+    def _is_well(self, state: State, now: float) -> bool:
+        return not state.silent and now >= state.until
+
+    def _is_due(self, state: State, now: float) -> bool:
+        if state.silent:
+            return now >= state.until
+        return now >= state.checked + REFRESH
+
+
+def _latency(state: State) -> float:
+    return inf if state.latency is None else state.latency

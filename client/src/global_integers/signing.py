@@ -1,0 +1,92 @@
+"""Signs requests with AWS Signature Version 4, for stacks with `authorization: AWS_IAM` (the default).
+
+Needs botocore: `pip install "global-integers-client[aws]"`.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
+SERVICE = "lambda"
+"""What the requests are signed for: a Function URL's service (Lambda guide, "Invoking function URLs")."""
+
+FUNCTION_URLS = ".on.aws"
+"""How the host of every Function URL ends, `<id>.lambda-url.<region>.on.aws`."""
+
+
+class CannotSign(ValueError):
+    """Requests are to be signed, but botocore or the credentials are missing."""
+
+
+class Signature(httpx.Auth):
+    """Signs every request for one region with the credentials that botocore finds, and finds again when they expire."""
+
+    requires_request_body = True
+
+    def __init__(self, region: str, credentials: "Credentials") -> None:
+        """Sign for this region."""
+        self._region = region
+        self._credentials = credentials
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Sign the request."""
+        self._sign(request)
+        yield request
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Sign the request, in a thread if the credentials may have to be fetched again."""
+        refresh_needed: Any = getattr(self._credentials, "refresh_needed", None)
+        if refresh_needed is not None and refresh_needed():
+            await asyncio.to_thread(self._sign, request)
+        else:
+            self._sign(request)
+        yield request
+
+    def _sign(self, request: httpx.Request) -> None:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+
+        signed = AWSRequest(method=request.method, url=str(request.url), data=request.content)
+        for name in ("accept", "idempotency-key"):
+            if name in request.headers:
+                signed.headers[name] = request.headers[name]
+        SigV4Auth(self._credentials, SERVICE, self._region).add_auth(signed)
+        request.headers.update(dict(signed.headers.items()))
+
+
+def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Auth | None]:
+    """Return how each region's requests are signed, None where they aren't.
+
+    Args:
+        urls: the URLs by region.
+        sign: True or False, or None to sign requests to Function URLs if botocore and credentials are there.
+
+    Raises:
+        CannotSign: `sign` is True, and botocore or the credentials are missing.
+    """
+    wanted = {
+        region: sign is not False and (sign is True or (httpx.URL(url).host or "").endswith(FUNCTION_URLS))
+        for region, url in urls.items()
+    }
+    credentials = _credentials(required=sign is True) if any(wanted.values()) else None
+    return {
+        region: Signature(region, credentials) if wanted[region] and credentials is not None else None for region in urls
+    }
+
+
+def _credentials(*, required: bool) -> "Credentials | None":
+    try:
+        from botocore.session import Session
+    except ImportError:
+        if required:
+            raise CannotSign('signing needs botocore: pip install "global-integers-client[aws]"') from None
+        return None
+    credentials = Session().get_credentials()
+    if credentials is None and required:
+        raise CannotSign("signing needs AWS credentials, and botocore finds none (environment, profile or role)")
+    return credentials

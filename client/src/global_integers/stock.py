@@ -1,0 +1,132 @@
+"""What a process has leased of one counter, and how much it leases next. No I/O.
+
+Blocks are handed out integer by integer. The next block is fetched once a tenth of the present one is used (the
+double buffer of Leaf), so that the caller doesn't wait at its end. The size of a block follows demand: it is what
+lasts two seconds at the present rate, at most four times the one before. So an idle process takes single integers,
+and what is left over when a process ends is small.
+"""
+
+import sys
+import sysconfig
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from .answers import Block
+
+LASTS = 2.0
+"""Seconds for which a block should last."""
+
+GROWTH = 4
+"""How many times larger than the one before a block may be."""
+
+SPLIT = 10
+"""A block of at least so many integers has a beginning, one part in so many, after which the next one is fetched."""
+
+Lease = tuple[Iterator[int], float, float]
+"""Integers, and between which clock times they may be handed out. A tuple, so that it is replaced at once."""
+
+NOTHING: Lease = (iter(()), 0.0, 0.0)
+
+
+class Locked:
+    """An iterator for threads of a Python without a global interpreter lock, where `range` repeats integers."""
+
+    def __init__(self, integers: range) -> None:
+        self._iterator = iter(integers)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> "Locked":
+        return self
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._iterator)
+
+    def __length_hint__(self) -> int:
+        """Return how many are left."""
+        return self._iterator.__length_hint__()
+
+
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_iterate: Callable[[range], Iterator[int]] = Locked if FREE_THREADED or sys.implementation.name != "cpython" else iter
+
+
+class Stock:
+    """The blocks of one counter, the oldest first.
+
+    Integers may be taken from `lease` by any thread at any time: one step of a range's iterator is atomic. The
+    methods are for one thread at a time.
+    """
+
+    def __init__(self, most: int, lifetime: float, clock: Callable[[], float] = time.time) -> None:
+        """Start with nothing.
+
+        Args:
+            most: the largest block, 1 to 100,000.
+            lifetime: seconds after which what is left of a block is dropped.
+            clock: returns seconds, and goes on while the machine sleeps. If it is set back, blocks may be dropped.
+        """
+        self.lease = NOTHING
+        self._queue: deque[Lease] = deque()
+        self._most = most
+        self._lifetime = lifetime
+        self._clock = clock
+        self._size = 0
+        self._stocked = 0
+        self._fetched = 0.0
+
+    def take(self) -> int:
+        """Return the next integer, or 0 if a block must be fetched."""
+        while True:
+            integers, begins, ends = self.lease
+            if begins <= self._clock() < ends:
+                for integer in integers:
+                    return integer
+            if not self._queue:
+                return 0
+            self.lease = self._queue.popleft()
+
+    def take_many(self, count: int) -> list[int]:
+        """Return up to `count` integers."""
+        taken: list[int] = []
+        while len(taken) < count and (integer := self.take()):
+            taken.append(integer)
+            taken.extend(islice(self.lease[0], count - len(taken)))
+        return taken
+
+    def is_low(self) -> bool:
+        """Return whether the next block is to be fetched beside the calls: the last one is in use, and large."""
+        return not self._queue and self._size >= SPLIT
+
+    def left(self) -> int:
+        """Return how many integers are left."""
+        return sum(lease[0].__length_hint__() for lease in (self.lease, *self._queue))  # type: ignore[attr-defined]
+
+    def next_size(self) -> int:
+        """Return the size of the block to fetch now."""
+        if not self._size:
+            return 1
+        used, seconds = self._stocked - self.left(), self._clock() - self._fetched
+        wanted = int(used / max(seconds, 0.001) * LASTS)
+        return max(1, min(wanted, GROWTH * self._size, self._most))
+
+    def add(self, block: Block, *, keep_first: bool) -> None:
+        """Add a block that was just fetched, without its first integer if its caller has that."""
+        now = self._clock()
+        self._size = block.count
+        rest = block.integers()[0 if keep_first else 1 :]
+        beginning = block.count // SPLIT
+        for part in (rest[:beginning], rest[beginning:]):
+            if part:
+                self._queue.append((_iterate(part), now, now + self._lifetime))
+        self._stocked, self._fetched = self.left() + (not keep_first), now
+
+    def drop(self) -> None:
+        """Forget everything, also for those who have a lease in their hands: another process has it, too."""
+        leases = [self.lease, *self._queue]
+        self.lease, self._queue, self._size = NOTHING, deque(), 0
+        for integers, _, _ in leases:
+            deque(integers, maxlen=0)

@@ -1,0 +1,45 @@
+"""Say how a counter stands in this region, for operators and their tools. Nothing is minted."""
+
+from typing import Any
+
+from .http.reply import Problem
+from .refusals import ceiling_reached, missing, restored
+from .seen import WentBackwards
+from .table import CounterTable, Item, UnknownCounter
+
+
+def status_document(table: CounterTable, region: str, counter: str) -> dict[str, Any]:
+    """Return how the counter stands here as a JSON document.
+
+    `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
+    this region has minted, or the one before its first. What isn't known is null.
+
+    Raises:
+        Unavailable: the table is unavailable.
+    """
+    layouts = table.layouts(counter)
+    item, problem = _look(table, counter)
+    document: dict[str, Any] = {"region": region, "counter": counter, "ok": problem is None}
+    if problem is not None:
+        document["reason"] = problem.detail
+    document |= {
+        "epoch": item.epoch if item else None,
+        "position": item.issued if item else None,
+        "ceiling": item.ceiling if item else None,
+        "stride": item.stride if item else None,
+        "fenced": item.fenced if item else None,
+        "pending": bool(layouts) and region in layouts[-1].regions and (item is None or item.epoch < layouts[-1].epoch),
+        "regions": list(layouts[-1].regions) if layouts else [],
+    }
+    return document
+
+
+def _look(table: CounterTable, counter: str) -> tuple[Item | None, Problem | None]:
+    """Return the counter's item, and why it can't be minted."""
+    try:
+        item = table.item(counter)
+    except UnknownCounter:
+        return None, missing(counter)
+    except WentBackwards:
+        return table.find(counter), restored()
+    return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None
