@@ -1,6 +1,7 @@
 """The client for asyncio's tasks."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
@@ -186,7 +187,8 @@ class AsyncIntegers(AsyncCounter):
         self.regions.wait_for_first(0)
 
     def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        log.warning("%s failed (%s); asking %s", failed, reason, following)
+        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
+        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
         self.tell(FailedOver(failed, following, reason))
 
     async def _name_of_default(self) -> str:

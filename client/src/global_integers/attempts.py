@@ -88,7 +88,9 @@ def attempts(
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
             regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
-            failures[region], last = answer, region
+            if region not in failures or ends - began >= each:  # one that had too little time says less
+                failures[region] = answer
+            last = region
         _raise_if_no_retry_helps(call, failures, nowhere)
         pause = max(random.uniform(wait / 2, wait), min(failure.retry_after for failure in failures.values()))
         if regions.now() + pause >= ends:

@@ -214,6 +214,10 @@ class Integers(Counter):
         self.regions.checked(region, health.seconds, ok=health.ok)
         return health
 
+    def ask(self, region: str, call: Call[T]) -> T | Failure:
+        """Send a request to one region, once."""
+        return self._exchange.send(self._http, region, call, self.options.attempt_timeout)
+
     def background(self, work: Callable[[], object]) -> None:
         """Do something in a thread of its own, which doesn't keep the process alive. Its errors are logged."""
         try:
@@ -250,7 +254,8 @@ class Integers(Counter):
             self.regions.wait_for_first(min(self.options.attempt_timeout, deadline - time.monotonic()))
 
     def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        log.warning("%s failed (%s); asking %s", failed, reason, following)
+        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
+        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
         self.tell(FailedOver(failed, following, reason))
 
     def _name_of_default(self) -> str:

@@ -121,6 +121,10 @@ class Regions:
             if began >= state.failed:
                 self._leave_alone(state, silent=silent, retry_after=retry_after)
 
+    def failed_often(self, name: str) -> bool:
+        """Return whether a region has failed more than once since it last answered a call."""
+        return self._states[name].failures > 1
+
     def now(self) -> float:
         """Return the clock's seconds."""
         return self._clock()

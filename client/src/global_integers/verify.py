@@ -1,0 +1,117 @@
+"""Checks a deployment as its callers see it: `global-integers check`, for after `pulumi up`.
+
+It mints a few integers from every region, so it leaves small gaps.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+from . import calls
+from .answers import Block, Failure, Owner
+from .integers import Integers
+
+EACH = 3
+"""Integers that are minted from every region, besides two requests with a key."""
+
+SLOW = 1.0
+"""Seconds that a health check of a region may take, on a connection that stands."""
+
+
+@dataclass
+class Report:
+    """What was found. The deployment is well if nothing is wrong.
+
+    Attributes:
+        regions: a line for each region that answers as it should.
+        wrong: what is wrong, a sentence each.
+        minted: how many integers were minted.
+    """
+
+    regions: dict[str, str] = field(default_factory=dict[str, str])
+    wrong: list[str] = field(default_factory=list[str])
+    minted: int = 0
+
+
+def verify(integers: Integers, counter: str = "") -> Report:
+    """Mint from every region, and check what it returns.
+
+    No integer may repeat. Each must be the region's own by offset and stride, and a key must return its integer again.
+
+    Args:
+        integers: the client. Its regions are asked one by one.
+        counter: the counter to check, "" for the default one.
+    """
+    report = Report()
+    seen: dict[tuple[str, int], str] = {}
+    strides: dict[tuple[str, int], int] = {}
+    for region in integers.options.urls:
+        _verify_region(integers, region, counter, report, seen, strides)
+    for epoch in {epoch for _, epoch in strides}:
+        different = {stride for (_, known), stride in strides.items() if known == epoch}
+        if len(different) > 1:
+            report.wrong.append(f"epoch {epoch} has strides {sorted(different)}: the URLs are of different stacks")
+    return report
+
+
+def _verify_region(
+    integers: Integers,
+    region: str,
+    counter: str,
+    report: Report,
+    seen: dict[tuple[str, int], str],
+    strides: dict[tuple[str, int], int],
+) -> None:
+    key = f"check-{token_hex(8)}"
+    blocks = [_ask(integers, region, calls.mint(counter, count, used), report) for count, used in ((EACH, None), (1, key), (1, key))]
+    if any(block is None for block in blocks):
+        return
+    first, keyed, again = (block for block in blocks if block is not None)
+    report.minted += EACH + 1
+    status: Mapping[str, Any] | None = _ask(
+        integers, region, calls.document(f"-/status?counter={counter}" if counter else "-/status"), report
+    )
+    if status is None:
+        return
+    if status.get("region") != region:
+        report.wrong.append(f"{region}: its URL is that of {status.get('region')}")
+    if again.first != keyed.first or not again.replayed:
+        report.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
+    name = str(status.get("counter"))
+    for integer in (*first.integers(), keyed.first):
+        other = seen.setdefault((name, integer), region)
+        if other != region or integer > 2**53 - 1:
+            report.wrong.append(f"{region}: minted {integer}, which {other} has minted, too")
+    owner = _ask(integers, region, calls.owner(name, first.first), report)
+    if owner is not None:
+        _verify_owner(region, first, owner[0], report, strides)
+    health = integers.check(region), integers.check(region)  # the first one may have opened the connection
+    if not health[1].ok:
+        report.wrong.append(f"{region}: {health[1].reason or 'no response'}")
+    seconds = health[1].seconds
+    if seconds is not None and seconds > SLOW:
+        report.wrong.append(f"{region}: a health check takes {seconds:.1f} s")
+    latency = f"{seconds * 1000:.0f} ms" if seconds is not None else "-"
+    report.regions[region] = f"{first.first} … {first.integers()[-1]}, stride {first.stride}, {latency}"
+
+
+def _verify_owner(
+    region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]
+) -> None:
+    strides[region, owner.epoch] = owner.stride
+    if owner.region != region:
+        report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
+    if block.stride != owner.stride or (block.first - owner.offset) % owner.stride:
+        report.wrong.append(
+            f"{region}: {block.first} with stride {block.stride} is not of offset {owner.offset}, stride {owner.stride}"
+        )
+
+
+def _ask(integers: Integers, region: str, call: calls.Call[Any], report: Report) -> Any:
+    """Return a region's own answer, or None and report the failure."""
+    answer = integers.ask(region, call)
+    if isinstance(answer, Failure):
+        report.wrong.append(f"{region}: {call.subject}: {answer.reason}")
+        return None
+    return answer

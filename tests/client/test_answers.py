@@ -1,0 +1,99 @@
+"""What is no answer of this API counts as a failure of the region."""
+
+from typing import Any
+
+import httpx
+import pytest
+from global_integers import calls
+from global_integers.answers import Block, Failure, Kind
+
+BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
+
+
+def response(status: int, document: Any = None, content: bytes = b"", **headers: str) -> httpx.Response:
+    request = httpx.Request("POST", "http://127.0.0.1/?count=3")
+    if document is not None:
+        return httpx.Response(status, json=document, headers=headers, request=request)
+    return httpx.Response(status, content=content, headers=headers, request=request)
+
+
+def answer(response: httpx.Response) -> Any:
+    return calls.mint("", 3).answer("eu-west-1", response)
+
+
+def test_a_block_is_its_integers() -> None:
+    block = answer(response(200, BLOCK))
+
+    assert block == Block("eu-west-1", 4, 3, 3)
+    assert list(block.integers()) == [4, 7, 10]
+    assert answer(response(200, BLOCK, **{"Idempotency-Replayed": "true"})).replayed
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"first": 0},
+        {"first": "4"},
+        {"first": True},
+        {"last": 11},
+        {"stride": 0},
+        {"stride": 65},
+        {"count": 4, "last": 13},
+        {"last": 2**53, "first": 2**53 - 6},
+        {"first": None},
+    ],
+)
+def test_a_block_that_is_not_the_one_requested_is_a_failure(changed: dict[str, Any]) -> None:
+    failure = answer(response(200, {**BLOCK, **changed}))
+
+    assert isinstance(failure, Failure)
+    assert failure.kind is Kind.TRANSIENT
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{"])
+def test_what_is_not_json_is_a_failure(content: bytes) -> None:
+    failure = answer(response(200, content=content))
+
+    assert isinstance(failure, Failure)
+    assert failure.kind is Kind.TRANSIENT
+    assert "not this API's" in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, Kind.WRONG),
+        (401, Kind.REFUSED),
+        (403, Kind.REFUSED),
+        (404, Kind.ABSENT),
+        (408, Kind.TRANSIENT),
+        (410, Kind.GONE),
+        (422, Kind.WRONG),
+        (429, Kind.TRANSIENT),
+        (500, Kind.TRANSIENT),
+        (502, Kind.TRANSIENT),
+        (503, Kind.TRANSIENT),
+        (504, Kind.TRANSIENT),
+        (302, Kind.TRANSIENT),
+    ],
+)
+def test_the_status_says_what_kind_of_failure_it_is(status: int, kind: Kind) -> None:
+    assert answer(response(status, {"detail": "why"})).kind is kind
+
+
+def test_the_reason_is_the_problems_or_lambdas() -> None:
+    assert answer(response(503, {"detail": "the table is unavailable"})).reason == "503: the table is unavailable"
+    assert answer(response(403, {"Message": "Forbidden"})).reason == "403: Forbidden"
+    assert answer(response(502, content=b"<html>")).reason == "502: Bad Gateway"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("5", 5), ("0", 0), ("3600", 60), ("Wed, 21 Oct 2026 07:28:00 GMT", 0), ("-1", 0)]
+)
+def test_retry_after_is_in_seconds(header: str, seconds: float) -> None:
+    assert answer(response(503, {}, **{"Retry-After": header})).retry_after == seconds
+
+
+def test_what_is_left_is_said() -> None:
+    assert answer(response(503, {"detail": "fewer", "available": 7})).available == 7
+    assert answer(response(503, {"detail": "fewer", "available": "7"})).available == 0

@@ -1,0 +1,169 @@
+"""Who is asked after whom, and what the caller learns if all fail."""
+
+from typing import Any
+
+import pytest
+from global_integers import calls
+from global_integers.answers import Block, Failure, Kind
+from global_integers.attempts import Ask, Wait, attempts
+from global_integers.calls import Call
+from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter
+from global_integers.regions import Regions
+
+BLOCK = Block("a", 1, 3, 1)
+
+
+class Scene:
+    """Regions that answer as scripted, on a clock that only attempts and waits move."""
+
+    def __init__(self, took: float = 0.1, **answers: list[Any]) -> None:
+        self.now = 0.0
+        self.took = took
+        self.answers = answers
+        self.asked: list[str] = []
+        self.seconds: list[float] = []
+        self.counts: list[int] = []
+        self.waited = 0.0
+        self.failovers: list[tuple[str, str]] = []
+        self.regions = Regions(answers, clock=lambda: self.now)
+
+    def run(self, call: Call[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
+        note = lambda failed, following, reason: self.failovers.append((failed, following))  # noqa: E731
+        steps = attempts(call or calls.mint(""), self.regions, lambda: list(self.answers), seconds, each, note)
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            if isinstance(step, Wait):
+                self.now += step.seconds
+                self.waited += step.seconds
+                answer = None
+                continue
+            assert isinstance(step, Ask)
+            self.asked.append(step.region)
+            self.seconds.append(step.seconds)
+            self.counts.append(step.call.count)
+            script = self.answers[step.region]
+            answer = script.pop(0) if len(script) > 1 else script[0]
+            self.now += step.seconds if isinstance(answer, Failure) and answer.kind is Kind.SILENT else self.took
+
+
+def failure(kind: Kind, status: int = 503, **more: Any) -> Failure:
+    return Failure(kind, f"{status}: why", status, **more)
+
+
+SILENT = failure(Kind.SILENT, 0)
+BUSY = failure(Kind.TRANSIENT)
+ABSENT = failure(Kind.ABSENT, 404)
+GONE = failure(Kind.GONE, 410)
+FORBIDDEN = failure(Kind.REFUSED, 403)
+
+
+def test_the_first_that_answers_ends_it() -> None:
+    scene = Scene(a=[BUSY], b=[BLOCK], c=[BLOCK])
+
+    assert scene.run() == BLOCK
+    assert scene.asked == ["a", "b"]
+    assert scene.failovers == [("a", "b")]
+
+
+@pytest.mark.parametrize("failed", [SILENT, BUSY, ABSENT, GONE, FORBIDDEN])
+def test_every_failure_of_a_region_moves_on(failed: Failure) -> None:
+    assert Scene(a=[failed], b=[BLOCK]).run() == BLOCK
+
+
+def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
+    scene = Scene(a=[failure(Kind.WRONG, 422, problem={"detail": "used"})], b=[BLOCK])
+
+    with pytest.raises(Refused) as refused:
+        scene.run()
+    assert (refused.value.region, refused.value.status) == ("a", 422)
+    assert refused.value.problem == {"detail": "used"}
+    assert scene.asked == ["a"]
+
+
+def test_a_region_that_hangs_costs_one_attempt() -> None:
+    scene = Scene(a=[SILENT], b=[BLOCK])
+    scene.run(each=1)
+
+    assert scene.now == pytest.approx(1.1)
+
+
+def test_rounds_go_on_until_a_region_answers_again() -> None:
+    scene = Scene(a=[BUSY, BUSY, BUSY, BLOCK], b=[BUSY])
+
+    assert scene.run() == BLOCK
+    assert scene.asked == ["a", "b"] * 3 + ["a"]
+    assert scene.waited > 0
+
+
+def test_no_round_begins_before_the_first_region_wants_to_be_asked() -> None:
+    later = failure(Kind.TRANSIENT, retry_after=2)
+    scene = Scene(a=[later, BLOCK], b=[failure(Kind.TRANSIENT, retry_after=1)])
+    scene.run()
+
+    assert 1 <= scene.waited < 2
+
+
+def test_all_away_is_one_error_within_the_deadline() -> None:
+    scene = Scene(a=[SILENT], b=[BUSY])
+
+    with pytest.raises(Unavailable) as error:
+        scene.run(seconds=5)
+    assert scene.now <= 5
+    assert error.value.reasons == {"a": "0: why", "b": "503: why"}
+    assert str(error.value).splitlines() == [
+        "the default counter: no region answered within 5 s:",
+        "  a: 0: why",
+        "  b: 503: why",
+    ]
+
+
+def test_a_deadline_that_ends_before_all_are_asked_says_so() -> None:
+    scene = Scene(a=[SILENT], b=[SILENT], c=[BLOCK])
+
+    with pytest.raises(DeadlineExceeded, match="before every region could be asked"):
+        scene.run(seconds=1.5, each=1)
+    assert scene.seconds == [1, pytest.approx(0.5)]
+
+
+@pytest.mark.parametrize("others", [[ABSENT], [SILENT], [GONE]])
+def test_a_counter_is_unknown_if_all_that_answer_say_so(others: list[Failure]) -> None:
+    with pytest.raises(UnknownCounter, match="no region knows counter 'x'"):
+        Scene(a=[ABSENT], b=others).run(calls.mint("x"))
+
+
+def test_it_is_not_unknown_while_a_region_may_know_it() -> None:
+    with pytest.raises(Unavailable):
+        Scene(a=[ABSENT], b=[BUSY]).run()
+    assert Scene(a=[ABSENT], b=[BUSY, BUSY, BLOCK]).run() == BLOCK
+
+
+def test_what_nobody_allows_is_refused() -> None:
+    with pytest.raises(Refused) as refused:
+        Scene(a=[FORBIDDEN], b=[FORBIDDEN]).run()
+    assert refused.value.status == 403
+
+
+def test_if_all_have_left_it_says_so_at_once() -> None:
+    scene = Scene(a=[GONE], b=[GONE])
+
+    with pytest.raises(Unavailable, match="has left the layout"):
+        scene.run()
+    assert scene.asked == ["a", "b"]
+
+
+def test_a_region_with_fewer_left_is_asked_for_those() -> None:
+    scene = Scene(a=[failure(Kind.TRANSIENT, available=7), Block("a", 1, 3, 7)], b=[BLOCK])
+
+    assert scene.run(calls.mint("", 1000)).count == 7
+    assert (scene.asked, scene.counts) == (["a", "a"], [1000, 7])
+
+
+def test_a_key_keeps_its_count() -> None:
+    scene = Scene(a=[failure(Kind.TRANSIENT, available=7)], b=[BLOCK])
+    scene.run(calls.mint("", 1000, "k"))
+
+    assert scene.counts == [1000, 1000]

@@ -1,0 +1,334 @@
+"""Threads mint over a real deployment, while ways to its regions are cut, delayed and spoiled."""
+
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import pytest
+from global_integers import (
+    Event,
+    FailedOver,
+    Integers,
+    Leased,
+    Refused,
+    Requested,
+    Unavailable,
+    UnknownCounter,
+    UnknownOwner,
+)
+from global_integers.rendezvous import order_of
+
+from tests.client.ways import Fault, Way
+
+pytestmark = pytest.mark.server
+
+Ways = dict[str, Way]
+
+
+def nearest_of(ways: Ways) -> Way:
+    return next(iter(ways.values()))
+
+
+def measured(integers: Integers) -> Integers:
+    """Return a client that knows which region is the nearest."""
+    for _ in range(2):
+        integers.health()
+    return integers
+
+
+def test_integers_come_from_the_nearest_region(ways: Ways, urls: dict[str, str]) -> None:
+    with measured(Integers(dict(reversed(urls.items())))) as integers:
+        before = nearest_of(ways).mints
+        minted = [integers.next() for _ in range(5)]
+
+    assert minted == list(range(minted[0], minted[0] + 15, 3))
+    assert nearest_of(ways).mints - before == 5
+
+
+def test_at_the_first_use_the_nearest_is_measured(ways: Ways, urls: dict[str, str]) -> None:
+    for number, way in enumerate(ways.values()):
+        way.delay = 0.5 * (2 - number)
+    with Integers(urls) as integers:
+        assert all(not way.requests for way in ways.values()), "nothing is asked before"
+        integers.next()
+
+    assert list(ways.values())[2].mints == 1
+
+
+def test_a_preferred_region_overrules_the_nearest(ways: Ways, urls: dict[str, str]) -> None:
+    with measured(Integers(urls, prefer="ap-southeast-2")) as integers:
+        integers.next()
+
+    assert ways["ap-southeast-2"].mints == 1
+
+
+def test_other_counters_and_the_iterator(direct: dict[str, str]) -> None:
+    with Integers(direct) as integers:
+        first, second = islice(integers["orders"], 2)
+
+        assert second > first
+        assert integers["orders"] is integers["orders"]
+        with pytest.raises(ValueError, match="not a counter's name"):
+            integers["Orders"]
+
+
+def test_many_are_taken_by_few_requests(ways: Ways, urls: dict[str, str]) -> None:
+    with measured(Integers(urls)) as integers:
+        before = nearest_of(ways).mints
+        minted = integers.take(500)
+        assert nearest_of(ways).mints - before == 1
+        assert len(integers.take(100_001)) == 100_001
+        assert nearest_of(ways).mints - before == 3
+        assert integers.take(0) == []
+
+    assert minted == list(range(minted[0], minted[0] + 1500, 3))
+
+
+@pytest.mark.parametrize("fault", ["cut", "cut after", "503", "429", "404", "410", "403", "rubbish", "redirect"])
+def test_a_region_that_fails_is_not_noticed(ways: Ways, urls: dict[str, str], fault: Fault) -> None:
+    with measured(Integers(urls)) as integers:
+        before = [integers.next() for _ in range(3)]
+        nearest_of(ways).fault = fault
+        during = [integers.next() for _ in range(10)]
+
+    assert len({*before, *during}) == 13
+
+
+def test_under_load_a_region_goes_away_and_comes_back(ways: Ways, urls: dict[str, str]) -> None:
+    nearest = nearest_of(ways)
+    failovers: list[Event] = []
+    ended = threading.Event()
+    observer = lambda event: failovers.append(event) if isinstance(event, FailedOver) else None  # noqa: E731
+    with measured(Integers(urls, lease=10, attempt_timeout=1, observer=observer)) as integers:
+
+        def mint() -> list[int]:
+            mine: list[int] = []
+            while not ended.is_set():
+                mine.append(integers.next())
+                time.sleep(0.001)
+            return mine
+
+        with ThreadPoolExecutor(8) as pool:
+            running = [pool.submit(mint) for _ in range(8)]
+            time.sleep(0.5)
+            for fault in ("503", "cut", "hang"):
+                nearest.fault = fault
+                time.sleep(1.2)
+                nearest.fault = "none"
+                nearest.released.set()
+                time.sleep(0.3)
+                nearest.released.clear()
+            deadline = time.monotonic() + 20
+            while integers.regions.order()[0] != "us-east-1" and time.monotonic() < deadline:
+                time.sleep(0.1)
+            before = nearest.mints
+            time.sleep(1)
+            ended.set()
+            minted = [integer for run in running for integer in run.result()]  # no call failed
+
+    assert len(set(minted)) == len(minted) > 100
+    assert failovers
+    assert nearest.mints > before, "back on the nearest one"
+
+
+def test_a_region_that_hangs_costs_one_attempt(ways: Ways, urls: dict[str, str]) -> None:
+    with measured(Integers(urls, attempt_timeout=0.7)) as integers:
+        nearest_of(ways).fault = "hang"
+        began = time.monotonic()
+        integers.next()
+        first = time.monotonic() - began
+        began = time.monotonic()
+        for _ in range(10):
+            integers.next()
+        others = time.monotonic() - began
+
+    assert 0.7 <= first < 3
+    assert nearest_of(ways).mints == 1, "only one call has waited for it"
+    assert others < 10
+
+
+def test_all_away_is_one_clear_error_within_the_deadline(ways: Ways, urls: dict[str, str]) -> None:
+    for way, fault in zip(ways.values(), ("hang", "cut", "503"), strict=True):
+        way.fault = fault
+    with Integers(urls, timeout=2, attempt_timeout=0.5) as integers:
+        began = time.monotonic()
+        with pytest.raises(Unavailable) as error:
+            integers.next()
+
+    assert time.monotonic() - began < 3
+    assert set(error.value.reasons) == set(urls)
+    assert "no response within 0.5 s" in error.value.reasons["us-east-1"]
+    assert error.value.reasons["ap-southeast-2"] == "503: as the test says"
+
+
+def test_a_counter_is_unknown_only_if_all_that_answer_say_so(ways: Ways, urls: dict[str, str]) -> None:
+    with Integers(urls, timeout=2) as integers:
+        with pytest.raises(UnknownCounter):
+            integers["none"].next()
+        nearest_of(ways).fault = "cut"
+        with pytest.raises(UnknownCounter):
+            integers["none"].next()
+        nearest_of(ways).fault = "503"
+        with pytest.raises(Unavailable):
+            integers["none"].next()
+
+
+def test_a_key_returns_its_integer_again_from_any_process(ways: Ways, urls: dict[str, str]) -> None:
+    key = f"order-{os.getpid()}"
+    region = order_of(key, urls)[0]
+    with Integers(urls) as one, Integers(dict(reversed(urls.items()))) as other:
+        minted = one.next(key=key)
+
+        assert other.next(key=key) == one.next(key=key) == minted
+        assert [ways[name].mints for name in urls] == [3 if name == region else 0 for name in urls]
+        with pytest.raises(Refused) as refused:
+            one["orders"].next(key=key)
+        assert refused.value.status == 422
+        assert len(one.take(5, key=f"{key}-five")) == 5
+
+
+def test_a_key_whose_answer_was_lost_gets_the_same_integer(ways: Ways, urls: dict[str, str]) -> None:
+    key = f"lost-{os.getpid()}"
+    way = ways[order_of(key, urls)[0]]
+    with Integers(urls, timeout=5) as integers:
+        way.fault = "cut after"
+        timer = threading.Timer(0.5, setattr, (way, "fault", "none"))
+        timer.start()
+        minted = integers.next(key=key)
+        timer.join()
+
+        assert way.mints > 1
+        assert integers.next(key=key) == minted
+
+
+def test_a_key_fails_over_only_if_that_is_allowed(ways: Ways, urls: dict[str, str]) -> None:
+    key = f"away-{os.getpid()}"
+    ways[order_of(key, urls)[0]].fault = "503"
+    with Integers(urls, timeout=1) as integers, pytest.raises(Unavailable, match="key_failover=True"):
+        integers.next(key=key)
+    with Integers(urls, timeout=1, key_failover=True) as integers:
+        assert integers.next(key=key) == integers.next(key=key), "the next one in the key's order keeps it"
+
+
+def test_a_busy_process_needs_few_requests(ways: Ways, urls: dict[str, str]) -> None:
+    leased: list[Event] = []
+    with measured(Integers(urls, lease=1000, observer=leased.append)) as integers:
+        before = nearest_of(ways).mints
+        minted = [integers.next() for _ in range(20_000)]
+        requests = nearest_of(ways).mints - before
+
+    assert len(set(minted)) == 20_000
+    assert minted == sorted(minted)
+    assert requests < 40
+    assert max(event.size for event in leased if isinstance(event, Leased)) == 1000
+
+
+def test_an_idle_process_leases_single_integers(ways: Ways, urls: dict[str, str]) -> None:
+    with measured(Integers(urls, lease=1000)) as integers:
+        before = nearest_of(ways).mints
+        for _ in range(3):
+            integers.next()
+            time.sleep(1.1)
+
+    assert nearest_of(ways).mints - before == 3
+
+
+def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asleep = 0.0
+    clock = lambda: time.time() + asleep  # noqa: E731
+    monkeypatch.setattr("global_integers.counter.time", clock)
+    monkeypatch.setattr("global_integers.stock.time.time", clock)
+    leased: list[Event] = []
+    with Integers(direct, lease=100, observer=leased.append) as integers:
+        for _ in range(50):
+            integers.next()
+        before = len([event for event in leased if isinstance(event, Leased)])
+        asleep = 61
+        integers.next()
+        after = len([event for event in leased if isinstance(event, Leased)])
+
+    assert after > before
+
+
+@pytest.fixture
+def forked() -> Iterator[Callable[[Callable[[], list[int]]], list[int]]]:
+    """`forked(work)`: what the work returns in a forked child."""
+    children: list[int] = []
+
+    def run(work: Callable[[], list[int]]) -> list[int]:
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.close(read)
+                with os.fdopen(write, "wb") as pipe:
+                    pickle.dump(work(), pipe)
+            finally:
+                os._exit(0)
+        children.append(child)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            return pickle.load(pipe)  # noqa: S301 (its own child wrote it)
+
+    yield run
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def test_a_forked_child_drops_what_its_parent_has_leased(
+    direct: dict[str, str], forked: Callable[[Callable[[], list[int]]], list[int]]
+) -> None:
+    with Integers(direct, lease=1000) as integers:
+        before = [integers.next() for _ in range(300)]
+        children = [forked(lambda: [integers.next() for _ in range(300)]) for _ in range(4)]
+        after = [integers.next() for _ in range(300)]
+
+    everything = [*before, *after, *(integer for child in children for integer in child)]
+    assert len(set(everything)) == len(everything) == 1800
+
+
+def test_threads_share_a_client(direct: dict[str, str]) -> None:
+    with Integers(direct, lease=100) as integers, ThreadPoolExecutor(8) as pool:
+        runs = [pool.submit(lambda: [integers.next() for _ in range(2000)]) for _ in range(8)]
+        minted = [integer for run in runs for integer in run.result()]
+
+    assert len(set(minted)) == 16_000
+
+
+def test_owners_are_asked_for_what_only_they_know(direct: dict[str, str]) -> None:
+    with Integers(direct, prefer="us-east-1") as integers:
+        foreign = Integers(direct, prefer="eu-west-1")
+        minted = foreign.next()
+        foreign.close()
+
+        owner = integers.owner(minted)
+        assert (owner.region, owner.minted, owner.counter) == ("eu-west-1", True, "integers")
+        assert integers.owner(1, "orders").region == "us-east-1"
+        with pytest.raises(UnknownOwner):
+            integers.owner(1, "none")
+
+
+def test_counters_are_created_and_health_is_told(ways: Ways, urls: dict[str, str]) -> None:
+    with Integers(urls) as integers:
+        assert integers.create("invoices")
+        assert not integers.create("invoices")
+        assert integers["invoices"].next() >= 1
+        nearest_of(ways).fault = "503"
+        health = integers.health()
+
+    assert [health[region].ok for region in urls] == [False, True, True]
+    assert health["us-east-1"].reason == "503: as the test says"
+
+
+def test_the_observer_is_told_of_every_request(direct: dict[str, str]) -> None:
+    events: list[Event] = []
+    with Integers(direct, prefer="eu-west-1", observer=events.append) as integers:
+        integers.next()
+
+    (request,) = [event for event in events if isinstance(event, Requested) and event.subject == "the default counter"]
+    assert (request.region, request.failure) == ("eu-west-1", None)
+    assert request.seconds > 0

@@ -1,0 +1,71 @@
+"""Wrong options are refused with what is right, before anything is sent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from global_integers import Integers
+from global_integers.options import Options, urls_from
+
+URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"urls": {}}, "urls is empty"),
+        ({"urls": {"eu-west-1": "127.0.0.1"}}, "should look like"),
+        ({"urls": {"eu-west-1": "ftp://host/"}}, "should look like"),
+        ({"urls": {"eu-west-1": "https://host/?a=b"}}, "should look like"),
+        ({"urls": {"eu-west-1": 7}}, "not a URL"),
+        ({"counter": "Orders"}, "not a counter's name"),
+        ({"lease": 0}, "lease 0 is not within 1"),
+        ({"lease": 100_001}, "to 100,000"),
+        ({"lease_seconds": 0}, "lease_seconds 0 is not positive"),
+        ({"timeout": -1}, "timeout -1 is not positive"),
+        ({"attempt_timeout": float("nan")}, "attempt_timeout nan is not positive"),
+        ({"prefer": "eu-west-2"}, "none of the regions eu-west-1, us-east-1"),
+    ],
+)
+def test_a_wrong_option_is_named(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Integers(**{"urls": URLS, **changed})
+
+
+def test_a_url_needs_no_final_slash() -> None:
+    assert Options({"a": "https://host/path"}).urls == {"a": "https://host/path/"}
+
+
+@pytest.mark.parametrize("document", [URLS, {"urls": URLS, "regions": ["eu-west-1"], "coordinator": "x"}])
+def test_urls_are_json_or_a_file_with_it(document: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "outputs.json"
+    file.write_text(json.dumps(document))
+
+    assert urls_from(json.dumps(document)) == urls_from(str(file)) == URLS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("/no/such/file", "is not JSON, and no file with it can be read"),
+        ("{", "is not JSON"),
+        ("{}", "has no URLs"),
+        ('{"urls": {}}', "has no URLs"),
+        ('{"layout": {}, "regions": []}', "something else than URLs by region"),
+    ],
+)
+def test_other_texts_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        urls_from(text)
+
+
+def test_the_environment_is_named_if_it_is_missing_or_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
+    with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS is not set"):
+        Integers.from_env()
+    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", "{}")
+    with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS: the JSON has no URLs"):
+        Integers.from_env()
+    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", json.dumps(URLS))
+    assert Integers.from_env(lease=5).options.lease == 5

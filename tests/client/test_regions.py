@@ -1,0 +1,136 @@
+"""Which region is asked first, and which one is left alone."""
+
+from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
+
+NAMES = ["far", "near", "middle"]
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def regions(clock: Clock, prefer: str | None = None) -> Regions:
+    made = Regions(NAMES, prefer, clock, spread=lambda low, high: high)
+    made.to_check()
+    for name, seconds in {"far": 0.3, "near": 0.01, "middle": 0.1}.items():
+        made.checked(name, seconds, ok=True)
+    return made
+
+
+def test_the_nearest_comes_first() -> None:
+    assert regions(Clock()).order() == ["near", "middle", "far"]
+
+
+def test_a_preferred_region_comes_first_while_it_is_well() -> None:
+    clock = Clock()
+    known = regions(clock, prefer="far")
+
+    assert known.order() == ["far", "near", "middle"]
+    known.failed("far", clock.now, silent=False)
+    assert known.order() == ["near", "middle", "far"]
+
+
+def test_before_anything_is_measured_the_order_is_that_of_the_settings() -> None:
+    assert Regions(NAMES).order() == NAMES
+
+
+def test_a_region_that_failed_comes_last_until_its_pause_is_over() -> None:
+    clock = Clock()
+    known = regions(clock)
+    known.failed("near", clock.now, silent=False)
+
+    assert known.order() == ["middle", "far", "near"]
+    clock.now += 0.3
+    assert known.order()[0] == "near"
+
+
+def test_pauses_grow_up_to_a_longest_one_and_begin_again_after_an_answer() -> None:
+    clock = Clock()
+    known = regions(clock)
+    pauses: list[float] = []
+    for _ in range(12):
+        known.failed("near", clock.now, silent=False)
+        began = clock.now
+        while not known.is_well("near"):
+            clock.now += 0.05
+        pauses.append(clock.now - began)
+
+    assert all(later > earlier * 1.5 for earlier, later in zip(pauses, pauses[1:5], strict=False))
+    assert LONGEST_PAUSE <= pauses[-1] <= LONGEST_PAUSE + 0.1
+    assert known.answered("near")
+    known.failed("near", clock.now, silent=False)
+    clock.now += 0.3
+    assert known.is_well("near")
+
+
+def test_calls_that_fail_together_count_once() -> None:
+    clock = Clock()
+    known = regions(clock)
+    began = clock.now
+    clock.now += 3
+    for _ in range(8):
+        known.failed("near", began, silent=False)
+
+    clock.now += 0.3
+    assert known.is_well("near")
+
+
+def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
+    clock = Clock()
+    known = regions(clock)
+    known.failed("near", clock.now, silent=False, retry_after=5)
+    clock.now += 4.9
+
+    assert not known.is_well("near")
+
+
+def test_a_silent_region_comes_back_only_after_a_health_check() -> None:
+    clock = Clock()
+    known = regions(clock)
+    known.failed("near", clock.now, silent=True)
+    clock.now += 50
+
+    assert known.order()[0] == "middle"
+    assert known.to_check() == ["near"]
+    assert known.to_check() == [], "it is under way"
+    known.checked("near", None, ok=False)
+    assert known.to_check() == [], "not before its pause is over"
+    clock.now += 1
+    assert known.to_check() == ["near"]
+    known.checked("near", 0.01, ok=True)
+    assert known.order()[0] == "near"
+
+
+def test_latencies_are_measured_again_after_a_while() -> None:
+    clock = Clock()
+    known = regions(clock)
+
+    assert known.to_check() == []
+    clock.now += REFRESH
+    assert known.to_check() == NAMES
+
+
+def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
+    clock = Clock()
+    known = regions(clock)
+    assert known.order()[0] == "near"
+    for _ in range(50):
+        known.checked("near", 0.1, ok=True)
+        known.checked("middle", 0.1 * CLEARLY_NEARER + 0.01, ok=True)
+    assert known.order()[0] == "near"
+    for _ in range(50):
+        known.checked("middle", 0.1 * CLEARLY_NEARER - 0.01, ok=True)
+    assert known.order()[0] == "middle"
+
+
+def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
+    clock = Clock()
+    known = regions(clock)
+    known.checked("near", 0.01, ok=False)
+
+    assert known.order() == ["middle", "far", "near"]
+    clock.now += 0.3
+    assert known.order()[0] == "near"
