@@ -10,7 +10,7 @@ from global_integers.answers import Block, Failure, Kind
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 
 
-def response(status: int, document: Any = None, content: bytes = b"", **headers: str) -> httpx.Response:
+def response(status: int, document: Any = None, content: Any = b"", **headers: Any) -> httpx.Response:
     request = httpx.Request("POST", "http://127.0.0.1/?count=3")
     if document is not None:
         return httpx.Response(status, json=document, headers=headers, request=request)

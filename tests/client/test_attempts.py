@@ -28,7 +28,10 @@ class Scene:
         self.regions = Regions(answers, clock=lambda: self.now)
 
     def run(self, call: Call[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
-        note = lambda failed, following, reason: self.failovers.append((failed, following))  # noqa: E731
+        def note(failed: str, following: str, reason: str) -> None:
+            assert reason
+            self.failovers.append((failed, following))
+
         steps = attempts(call or calls.mint(""), self.regions, lambda: list(self.answers), seconds, each, note)
         answer: Any = None
         while True:

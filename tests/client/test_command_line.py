@@ -23,7 +23,11 @@ def command(*arguments: str, urls: object = None) -> Done:
     if urls is not None:
         environment["GLOBAL_INTEGERS_URLS"] = urls if isinstance(urls, str) else json.dumps(urls)
     return subprocess.run(
-        [sys.executable, "-m", "global_integers", *arguments], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "global_integers", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -121,9 +125,9 @@ def test_errors_are_short_and_exit_with_one(direct: dict[str, str], tmp_path: Pa
 
 def test_a_reader_that_stops_is_no_error(direct: dict[str, str]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), "GLOBAL_INTEGERS_URLS": json.dumps(direct)}
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S602 (a pipe, as a user types it)
         f"{sys.executable} -m global_integers mint -n 100000 | head -1",
-        shell=True,  # noqa: S602 (a pipe, as a user types it)
+        shell=True,
         env=environment,
         capture_output=True,
         text=True,

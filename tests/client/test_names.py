@@ -1,10 +1,10 @@
 """Names and keys that the API would refuse are refused before anything is sent."""
 
 import pytest
+from global_integers import names
 from global_integers.names import checked_counter, key_header
 
 from integers.names import COUNTER_NAME
-from global_integers import names
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:
@@ -16,7 +16,8 @@ def test_a_counters_name_is_what_the_api_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "header"), [("order-17", "order-17"), ("a,b", '"a,b"'), ('"', '"\\""'), ("a\\,b", '"a\\\\,b"'), ("a\\b", "a\\b")]
+    ("key", "header"),
+    [("order-17", "order-17"), ("a,b", '"a,b"'), ('"', '"\\""'), ("a\\,b", '"a\\\\,b"'), ("a\\b", "a\\b")],
 )
 def test_a_key_is_quoted_where_a_bare_one_is_ambiguous(key: str, header: str) -> None:
     assert key_header(key) == header

@@ -29,8 +29,10 @@ URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
     ],
 )
 def test_a_wrong_option_is_named(changed: dict[str, Any], message: str) -> None:
+    options: dict[str, Any] = {"urls": URLS, **changed}
+
     with pytest.raises(ValueError, match=message):
-        Integers(**{"urls": URLS, **changed})
+        Integers(**options)
 
 
 def test_a_url_needs_no_final_slash() -> None:

@@ -28,7 +28,7 @@ def environment(stack: Machine, tmp_path_factory: pytest.TempPathFactory) -> dic
     outputs = folder / "outputs.json"
     outputs.write_text(stack.run("outputs", "--json").stdout)
     command = folder / "global-integers"
-    command.write_text(f"#!/bin/sh\nexec {sys.executable} -m global_integers \"$@\"\n")
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m global_integers "$@"\n')
     command.chmod(0o755)
     return {
         **os.environ,

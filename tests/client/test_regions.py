@@ -1,5 +1,7 @@
 """Which region is asked first, and which one is left alone."""
 
+from itertools import pairwise
+
 from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
 
 NAMES = ["far", "near", "middle"]
@@ -13,7 +15,7 @@ class Clock:
 
 
 def regions(clock: Clock, prefer: str | None = None) -> Regions:
-    made = Regions(NAMES, prefer, clock, spread=lambda low, high: high)
+    made = Regions(NAMES, prefer, clock, spread=max)
     made.to_check()
     for name, seconds in {"far": 0.3, "near": 0.01, "middle": 0.1}.items():
         made.checked(name, seconds, ok=True)
@@ -58,7 +60,7 @@ def test_pauses_grow_up_to_a_longest_one_and_begin_again_after_an_answer() -> No
             clock.now += 0.05
         pauses.append(clock.now - began)
 
-    assert all(later > earlier * 1.5 for earlier, later in zip(pauses, pauses[1:5], strict=False))
+    assert all(later > earlier * 1.5 for earlier, later in pairwise(pauses[:5]))
     assert LONGEST_PAUSE <= pauses[-1] <= LONGEST_PAUSE + 0.1
     assert known.answered("near")
     known.failed("near", clock.now, silent=False)

@@ -1,9 +1,10 @@
 """Signed requests are what botocore signs, and what a server with IAM accepts."""
 
 import asyncio
-import datetime
+import datetime as dt
 from collections.abc import Callable, Generator
 from typing import Any
+from unittest.mock import Mock
 
 import botocore.auth
 import httpx
@@ -23,8 +24,8 @@ KEYS = Credentials("AKIDEXAMPLE", "secret", "token")
 
 @pytest.fixture
 def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    noon = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
-    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda remove_tzinfo=True: noon.replace(tzinfo=None))
+    noon = dt.datetime(2026, 11, 21, 12)  # noqa: DTZ001 (botocore's own is without)
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", Mock(return_value=noon))
 
 
 @pytest.mark.parametrize("path", ["?count=3", "orders?count=100000", "-/health", "orders/17", ""])

@@ -63,11 +63,15 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
                 case "redirect":
                     self.answer(302, {"Location": "https://login.invalid/"}, b"")
                 case "429":
-                    self.answer(429, {"Retry-After": "0"}, b'{"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}')
+                    self.answer(
+                        429, {"Retry-After": "0"}, b'{"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded"}'
+                    )
                 case status:
-                    self.answer(int(status), {"Content-Type": "application/problem+json"}, b'{"detail": "as the test says"}')
+                    self.answer(
+                        int(status), {"Content-Type": "application/problem+json"}, b'{"detail": "as the test says"}'
+                    )
 
-        do_GET = do_POST = do_PUT = handle_one
+        do_GET = do_POST = do_PUT = handle_one  # noqa: N815 (as http.server has it)
 
         def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
             self.send_response(status)
@@ -81,15 +85,13 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
         def hang_up(self) -> None:
             self.close_connection = True
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_: Any, **__: Any) -> None:
             """Tests tell what they have to tell."""
 
     return Handler
 
 
-def forward(
-    way: Way, method: str, path: str, headers: Any, body: bytes
-) -> tuple[int, dict[str, str], bytes]:
+def forward(way: Way, method: str, path: str, headers: Any, body: bytes) -> tuple[int, dict[str, str], bytes]:
     """Send a request on to the region, and return its response."""
     upstream = http.client.HTTPConnection(way.target.netloc, timeout=60)
     try:
@@ -99,7 +101,11 @@ def forward(
                 upstream.putheader(name, value)
         upstream.endheaders(body)
         answer = upstream.getresponse()
-        kept = {n: v for n, v in answer.getheaders() if n.lower() not in ("connection", "content-length", "transfer-encoding")}
+        kept = {
+            n: v
+            for n, v in answer.getheaders()
+            if n.lower() not in ("connection", "content-length", "transfer-encoding")
+        }
         return answer.status, kept, answer.read()
     finally:
         upstream.close()

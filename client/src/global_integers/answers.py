@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Any, NamedTuple, cast
 
 import httpx
 
 from .names import MAX_INTEGER
-
 
 
 class Kind(Enum):
@@ -100,10 +100,9 @@ def integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER) 
 def failure_of(response: httpx.Response) -> Failure:
     """Return what an error response says."""
     status = response.status_code
-    try:
+    problem: Mapping[str, Any] = {}
+    with suppress(Unreadable):
         problem = document_of(response)
-    except Unreadable:
-        problem = {}
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.reason_phrase
     return Failure(
         _kind_of(status),

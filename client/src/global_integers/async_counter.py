@@ -31,7 +31,7 @@ class AsyncCounter:
         """Drop what is leased. For a process that was forked: its parent has the same integers."""
         if hasattr(self, "_stock"):
             self._stock.drop()
-        self._stock = Stock(self._options.lease, self._options.lease_seconds)
+        self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
         self._fetching = asyncio.Lock()
 
     async def next(self, *, key: str | None = None) -> int:
@@ -73,12 +73,14 @@ class AsyncCounter:
             stock, fetching = self._stock, self._fetching
             if integer := stock.take():
                 if stock.is_low():
-                    self._integers.background(self._prefetch())
+                    self._integers.background(self._prefetch)
                 return integer
             try:
                 await asyncio.wait_for(fetching.acquire(), max(deadline - monotonic(), 0))
             except (TimeoutError, asyncio.TimeoutError):  # noqa: UP041 (they differ in Python 3.10)
-                raise DeadlineExceeded(f"no block of {self.name or 'the default counter'} within the deadline", {}) from None
+                raise DeadlineExceeded(
+                    f"no block of {self.name or 'the default counter'} within the deadline", {}
+                ) from None
             try:
                 integer = stock.take() or await self._fetch(stock, deadline)
             finally:

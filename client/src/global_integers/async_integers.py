@@ -78,7 +78,7 @@ class AsyncIntegers(AsyncCounter):
             found = self._counters[counter] = AsyncCounter(self, counter)
         return found
 
-    async def create(self, counter: str, *, timeout: float = 60.0) -> bool:  # noqa: ASYNC109 (as in Integers)
+    async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""
         return await self.call(calls.create(counter), time.monotonic() + timeout, each=timeout)
 
@@ -88,7 +88,7 @@ class AsyncIntegers(AsyncCounter):
         deadline = time.monotonic() + self.options.timeout
         call = calls.owner(name, integer)
         found, ask = await self.call(call, deadline, nowhere=UnknownOwner)
-        if ask in self.options.urls:
+        if ask is not None and ask in self.options.urls:
             found, _ = await self.call(call, deadline, [ask], nowhere=UnknownOwner)
         return found
 
@@ -150,7 +150,7 @@ class AsyncIntegers(AsyncCounter):
         self.regions.checked(region, health.seconds, ok=health.ok)
         return health
 
-    def background(self, work: Coroutine[Any, Any, object]) -> None:
+    def background(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Do something in a task of its own. Its errors are logged."""
         task = asyncio.create_task(self._logged(work))
         self._tasks.add(task)
@@ -180,7 +180,7 @@ class AsyncIntegers(AsyncCounter):
         """Check the health of regions that are due, beside this call; before the first call, wait for one of them."""
         due = self.regions.to_check() if len(self.options.urls) > 1 else []
         for region in due:
-            self.background(self.check(region))
+            self.background(lambda region=region: self.check(region))
         ends = min(time.monotonic() + self.options.attempt_timeout, deadline)
         while self.regions.is_new and time.monotonic() < ends:
             await asyncio.sleep(0.005)
@@ -197,8 +197,8 @@ class AsyncIntegers(AsyncCounter):
             self._default_name = str(status.get("counter"))
         return self._default_name
 
-    async def _logged(self, work: Coroutine[Any, Any, object]) -> None:
+    async def _logged(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         try:
-            await work
+            await work()
         except Exception as error:
             log.warning("in the background: %s", error)

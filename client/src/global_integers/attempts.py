@@ -92,16 +92,18 @@ def attempts(
                 failures[region] = answer
             last = region
         _raise_if_no_retry_helps(call, failures, nowhere)
-        pause = max(random.uniform(wait / 2, wait), min(failure.retry_after for failure in failures.values()))
+        pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
         if regions.now() + pause >= ends:
             raise _out_of_time(call, failures, len(failures), seconds)
         yield Wait(pause)
         wait = min(2 * wait, LONGEST_WAIT)
 
 
-def _raise_if_no_retry_helps(
-    call: Call[Any], failures: Mapping[str, Failure], nowhere: type[FailedEverywhere]
-) -> None:
+def _jittered(seconds: float) -> float:
+    return random.uniform(seconds / 2, seconds)  # noqa: S311 (not for security)
+
+
+def _raise_if_no_retry_helps(call: Call[Any], failures: Mapping[str, Failure], nowhere: type[FailedEverywhere]) -> None:
     kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
     if not kinds or Kind.TRANSIENT in kinds:
         return
@@ -111,7 +113,9 @@ def _raise_if_no_retry_helps(
         raise Refused(region, failure.status, failure.reason, failure.problem)
     if Kind.ABSENT in kinds:
         raise nowhere(f"no region knows {call.subject}:", reasons)
-    raise Unavailable(f"{call.subject}: every region that answers has left the layout{_advice(call, failures)}:", reasons)
+    raise Unavailable(
+        f"{call.subject}: every region that answers has left the layout{_advice(call, failures)}:", reasons
+    )
 
 
 def _out_of_time(call: Call[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:

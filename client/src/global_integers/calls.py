@@ -80,17 +80,17 @@ def create(counter: str) -> Call[bool]:
     Raises:
         ValueError: the name is not allowed.
     """
-    return Call(_subject(counter), "PUT", checked_counter(counter), lambda region, response: response.status_code == 201)
+    return Call(_subject(counter), "PUT", checked_counter(counter), lambda _, response: response.status_code == 201)
 
 
 def health() -> Call[float]:
     """Return the request that asks whether a region can mint, which is answered with the seconds that it took."""
-    return Call("health", "GET", "-/health", lambda region, response: response.elapsed.total_seconds())
+    return Call("health", "GET", "-/health", lambda _, response: response.elapsed.total_seconds())
 
 
 def document(path: str) -> Call[Mapping[str, Any]]:
     """Return the request for the JSON document at a path that mints nothing."""
-    return Call(path, "GET", path, lambda region, response: document_of(response))
+    return Call(path, "GET", path, lambda _, response: document_of(response))
 
 
 def _path(counter: str) -> str:
@@ -111,7 +111,7 @@ def _block(region: str, response: httpx.Response) -> Block:
     return Block(region, first, stride, count, "idempotency-replayed" in response.headers)
 
 
-def _owner(region: str, response: httpx.Response) -> tuple[Owner, str | None]:
+def _owner(_: str, response: httpx.Response) -> tuple[Owner, str | None]:
     document = document_of(response)
     minted, ask = document.get("minted"), document.get("ask")
     owner = Owner(

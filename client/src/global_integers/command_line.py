@@ -66,13 +66,21 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
 
 def _create(integers: Integers, options: argparse.Namespace) -> int:
     new = integers.create(options.counter)
-    print(json.dumps({"counter": options.counter, "created": new}) if options.json else f"{options.counter}: {'created' if new else 'exists'}")
+    print(
+        json.dumps({"counter": options.counter, "created": new})
+        if options.json
+        else f"{options.counter}: {'created' if new else 'exists'}"
+    )
     return 0
 
 
 def _status(integers: Integers, options: argparse.Namespace) -> int:
     rows = status.rows(integers, options.counter or "")
-    print(json.dumps(rows) if options.json else status.table(rows, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    print(
+        json.dumps(rows)
+        if options.json
+        else status.table(rows, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    )
     return 0 if all(row["ok"] for row in rows) else 1
 
 

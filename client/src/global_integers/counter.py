@@ -31,7 +31,7 @@ class Counter:
         """Drop what is leased. For a process that was forked: its parent has the same integers."""
         if hasattr(self, "_stock"):
             self._stock.drop()
-        self._stock = Stock(self._options.lease, self._options.lease_seconds)
+        self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
         self._state = threading.Lock()
         self._fetching = threading.Lock()
 

@@ -9,7 +9,7 @@ import httpx
 
 from .answers import Failure, Kind
 from .calls import Call
-from .events import Observer, Requested
+from .events import Requested
 from .options import Options
 from .signing import signatures
 
@@ -35,7 +35,7 @@ class TimeLeft(dict[str, float]):
         """Return the seconds that are left, more than 0."""
         return max(self._ends - time.monotonic(), 0.001)
 
-    def get(self, key: str, default: Any = None) -> float:
+    def get(self, key: str, default: Any = None) -> float:  # noqa: ARG002 (they are all the same)
         """Return the seconds that are left, whatever the key."""
         return self.seconds()
 
@@ -53,10 +53,15 @@ class Exchange:
         self.auths = signatures(options.urls, options.sign)
         self._observer = options.observer
 
-    def request(self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float) -> httpx.Request:
+    def request(
+        self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float
+    ) -> httpx.Request:
         """Return the request of one attempt."""
         return client.build_request(
-            call.method, call.url(self.urls[region]), headers=dict(call.headers), extensions={"timeout": TimeLeft(seconds)}
+            call.method,
+            call.url(self.urls[region]),
+            headers=dict(call.headers),
+            extensions={"timeout": TimeLeft(seconds)},
         )
 
     def note(self, region: str, call: Call[Any], began: float, answer: object) -> None:
@@ -111,7 +116,9 @@ def _silence(error: Exception, seconds: float) -> Failure:
 
 def _with_body(response: httpx.Response, body: bytes, seconds: float) -> httpx.Response:
     """Return a response that was streamed, as one that was read at once."""
-    whole = httpx.Response(response.status_code, headers=_without_encoding(response), content=body, request=response.request)
+    whole = httpx.Response(
+        response.status_code, headers=_without_encoding(response), content=body, request=response.request
+    )
     whole.elapsed = timedelta(seconds=seconds)
     return whole
 

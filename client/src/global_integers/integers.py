@@ -134,7 +134,7 @@ class Integers(Counter):
         deadline = time.monotonic() + self.options.timeout
         call = calls.owner(name, integer)
         found, ask = self.call(call, deadline, nowhere=UnknownOwner)
-        if ask in self.options.urls:
+        if ask is not None and ask in self.options.urls:
             found, _ = self.call(call, deadline, [ask], nowhere=UnknownOwner)
         return found
 

@@ -78,17 +78,17 @@ def urls_from(text: str) -> dict[str, str]:
         except OSError as error:
             raise ValueError(f"{text[:200]!r} is not JSON, and no file with it can be read: {error.strerror}") from None
     try:
-        document: Any = json.loads(text)
+        document: object = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
-    if isinstance(document, dict) and isinstance(cast("dict[str, Any]", document).get("urls"), dict):
-        document = document["urls"]
-    if not isinstance(document, dict) or not document:
-        raise ValueError(f"{source} has no URLs; it should look like {{\"eu-west-1\": \"https://…/\"}}")
-    urls = cast("dict[str, Any]", document)
-    if not all(isinstance(url, str) for url in urls.values()):
+    members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    urls: Any = members.get("urls", members)
+    if not isinstance(urls, dict) or not urls:
+        raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
+    found = cast("dict[str, Any]", urls)
+    if not all(isinstance(url, str) for url in found.values()):
         raise ValueError(f"{source} has something else than URLs by region, and no member 'urls'")
-    return urls
+    return found
 
 
 def urls_from_environment() -> dict[str, str]:

@@ -75,7 +75,8 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Au
     }
     credentials = _credentials(required=sign is True) if any(wanted.values()) else None
     return {
-        region: Signature(region, credentials) if wanted[region] and credentials is not None else None for region in urls
+        region: Signature(region, credentials) if wanted[region] and credentials is not None else None
+        for region in urls
     }
 
 

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import length_hint
 
 from .answers import Block
 
@@ -47,7 +48,7 @@ class Locked:
 
     def __length_hint__(self) -> int:
         """Return how many are left."""
-        return self._iterator.__length_hint__()
+        return length_hint(self._iterator)
 
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -103,7 +104,7 @@ class Stock:
 
     def left(self) -> int:
         """Return how many integers are left."""
-        return sum(lease[0].__length_hint__() for lease in (self.lease, *self._queue))  # type: ignore[attr-defined]
+        return sum(length_hint(integers) for integers, _, _ in (self.lease, *self._queue))
 
     def next_size(self) -> int:
         """Return the size of the block to fetch now."""

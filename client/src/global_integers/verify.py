@@ -64,7 +64,10 @@ def _verify_region(
     strides: dict[tuple[str, int], int],
 ) -> None:
     key = f"check-{token_hex(8)}"
-    blocks = [_ask(integers, region, calls.mint(counter, count, used), report) for count, used in ((EACH, None), (1, key), (1, key))]
+    blocks = [
+        _ask(integers, region, calls.mint(counter, count, used), report)
+        for count, used in ((EACH, None), (1, key), (1, key))
+    ]
     if any(block is None for block in blocks):
         return
     first, keyed, again = (block for block in blocks if block is not None)
@@ -96,9 +99,7 @@ def _verify_region(
     report.regions[region] = f"{first.first} … {first.integers()[-1]}, stride {first.stride}, {latency}"
 
 
-def _verify_owner(
-    region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]
-) -> None:
+def _verify_owner(region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]) -> None:
     strides[region, owner.epoch] = owner.stride
     if owner.region != region:
         report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")

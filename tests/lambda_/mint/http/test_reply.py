@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from mint.http.reply import Problem, json_response, minted_response, problem_response, without_body
-
 from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack
@@ -27,9 +26,7 @@ def test_errors_are_problem_documents_whatever_the_client_accepts(ask: Ask, stac
 
 @pytest.mark.parametrize(("block", "document"), [(True, {"integers": [7]}), (False, {"integer": 7})])
 def test_a_block_of_one_is_a_list(block: bool, document: dict[str, Any]) -> None:
-    response = minted_response(
-        "orders", "eu-west-1", Block(7, 3, 1), form="json", single=not block, headers={"X": "y"}
-    )
+    response = minted_response("orders", "eu-west-1", Block(7, 3, 1), form="json", single=not block, headers={"X": "y"})
 
     assert json.loads(response["body"]) == {"counter": "orders", "region": "eu-west-1", **document}
     assert response["headers"]["X"] == "y"
