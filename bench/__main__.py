@@ -2,6 +2,7 @@
 
 Processor time, start and memory against a stub that answers at once; write units, throughput and
 contention against DynamoDB's API (ministack, or another server such as DynamoDB Local by `--endpoint`).
+Then the client, beside other sources of ids, over a stack on this machine.
 Medians over interleaved rounds, each subject in a process of its own.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench import callers
 from bench.counting import Relay
 from bench.figures import FILE, SUBJECTS, table, write
 from bench.program import costs
@@ -182,8 +184,10 @@ def main() -> None:
     print(table(figures))
     program = costs()
     print(f"\nthe program under mocks\n{program_table(program)}")
+    clients = callers.measure(max(1, options.rounds // 3), options.seconds)
+    print(f"\nthe client, beside other sources of ids\n{callers.table(clients)}")
     if options.keep:
-        write(figures, program)
+        write(figures, program, clients)
 
 
 @contextmanager

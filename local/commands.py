@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from . import server
+from . import caller, server
 from .apigateway.resources import GATEWAY
 from .configuration import configuration, project, stacks
 from .demo import next_commands, table
@@ -77,10 +77,12 @@ def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
 
 
 def demo(stack: str) -> None:
-    """Mint in every region and print a table."""
+    """Mint in every region, print a table, and check all regions as a caller sees them."""
     exported = _exported(stack)
     try:
-        print(f"\n{table(exported)}\n\n{next_commands(exported)}")
+        print(f"\n{table(exported)}\n")
+        caller.check(exported["urls"])
+        print(f"\n{next_commands(exported)}")
     except OSError as error:
         raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error
 

@@ -13,12 +13,13 @@ from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
 
-PAGES = (ROOT / "docs" / "client.md", ROOT / "client" / "README.md")
+PAGES = (ROOT / "docs" / "client.md", ROOT / "client" / "README.md", ROOT / "README.md")
 BLOCKS = [
     pytest.param(language, block, id=f"{page.name} {number}")
     for page in PAGES
     for number, (language, block) in enumerate(re.findall(r"```(python|sh)\n(.*?)```", page.read_text(), re.DOTALL))
-    if not block.startswith("pip install")  # test_installed.py does that
+    if "pip install" not in block and (page.parent != ROOT or language == "python")
+    # test_installed.py installs; tests/docs and tests/local have the other commands of the README
 ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import figures, watching
+from bench import callers, figures, watching
 from bench.program import table as program_table
 from local.paths import ROOT
 
@@ -14,6 +14,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
 
     assert f"```text\n{figures.table(kept['subjects'])}\n```" in PAGE
     assert f"```text\n{program_table(kept['program'])}\n```" in PAGE
+    assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
 
 
 @pytest.mark.parametrize(("column", "most"), [("init_ms", 0.20), ("cpu_ms", 0.30), ("peak_mb", 0.5)])
@@ -28,6 +29,16 @@ def test_a_lease_saves_the_writes() -> None:
 
     assert kept["one"]["units"] == 1
     assert kept["lease"]["units"] <= 0.02
+
+
+def test_a_leased_integer_costs_less_than_a_microsecond_and_hardly_a_request() -> None:
+    kept = figures.read()["callers"]
+
+    assert kept["memory"]["per_s"] >= 3_000_000
+    assert kept["one"]["per_s"] >= 1_000_000
+    assert kept["eight"]["p99_us"] <= 50
+    assert kept["one"]["requests"] <= 0.0001
+    assert kept["paced"]["p9999_us"] <= 1000
 
 
 def test_the_program_grows_as_the_regions_do() -> None:

@@ -1,0 +1,221 @@
+"""One source of ids in a process of its own: `python -m bench.caller SUBJECT SECONDS PLACE` prints its figures as JSON.
+
+The client's subjects are asked for warm leases: it has seen the demand before the clock starts.
+"""
+
+import asyncio
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+LEASE = 100_000
+SAMPLES = 200_000
+"""The most calls whose time is kept."""
+
+Figures = dict[str, float]
+
+
+def percentiles(times: list[float]) -> Figures:
+    """Return percentiles of calls' seconds, in microseconds."""
+    times.sort()
+    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
+    return {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
+
+
+def timed(call: Callable[[], object], seconds: float) -> Figures:
+    """Call for so many seconds. Return the rate, and the percentiles of further calls' times."""
+    calls, clock = 0, time.perf_counter
+    ends = clock() + seconds
+    began = clock()
+    while clock() < ends:
+        for _ in range(1000):
+            call()
+        calls += 1000
+    rate = calls / (clock() - began)
+    return {"per_s": rate, **percentiles(sampled(call, min(SAMPLES, calls)))}
+
+
+def sampled(call: Callable[[], object], count: int) -> list[float]:
+    """Return the seconds of each of so many calls."""
+    clock = time.perf_counter
+    times: list[float] = []
+    for _ in range(count):
+        began = clock()
+        call()
+        times.append(clock() - began)
+    return times
+
+
+class Requests:
+    """Counts a client's requests to mint, and how long they took."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __call__(self, event: Any) -> None:
+        """Note a request."""
+        if type(event).__name__ == "Requested" and event.subject != "health":
+            self.seconds.append(event.seconds)
+
+    def figures(self, integers: float) -> Figures:
+        """Return requests per integer, and the median round trip."""
+        trips = sorted(self.seconds)
+        return {"requests": len(trips) / integers, "trip_ms": trips[len(trips) // 2] * 1e3 if trips else 0.0}
+
+
+def client(urls: str, lease: int, requests: Requests) -> Any:
+    """Return a client that has seen a busy caller."""
+    from global_integers import Integers
+
+    made = Integers(json.loads(urls), lease=lease, observer=requests)
+    for _ in range(4 * lease if lease > 1 else 10):
+        made.next()
+    requests.seconds.clear()
+    return made
+
+
+def memory(urls: str, seconds: float) -> Figures:
+    """Time integers of one block, between two requests."""
+    requests = Requests()
+    call = client(urls, LEASE, requests).next
+    rates: list[float] = []
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        sent = len(requests.seconds)
+        began = time.perf_counter()
+        for _ in range(5000):
+            call()
+        took = time.perf_counter() - began
+        if len(requests.seconds) == sent:
+            rates.append(5000 / took)
+    rates.sort()
+    return {"per_s": rates[len(rates) // 2]}
+
+
+def one(urls: str, seconds: float) -> Figures:
+    """One thread, sustained."""
+    requests = Requests()
+    call = client(urls, LEASE, requests).next
+    found = timed(call, seconds)
+    return found | requests.figures(found["per_s"] * seconds + SAMPLES)
+
+
+def eight(urls: str, seconds: float) -> Figures:
+    """Eight threads, sustained. Every eighth thread's calls are timed."""
+    requests = Requests()
+    call = client(urls, LEASE, requests).next
+    counts, times = [0] * 8, [list[float]() for _ in range(8)]
+    ends = time.perf_counter() + seconds
+
+    def work(number: int) -> None:
+        clock, mine = time.perf_counter, times[number]
+        while (began := clock()) < ends:
+            call()
+            mine.append(clock() - began)
+            for _ in range(50):
+                call()
+            counts[number] += 51
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    total = sum(counts)
+    return {"per_s": total / seconds, **percentiles([t for mine in times for t in mine]), **requests.figures(total)}
+
+
+def tasks(urls: str, seconds: float) -> Figures:
+    """A hundred tasks, sustained."""
+    return asyncio.run(_tasks(urls, seconds))
+
+
+async def _tasks(urls: str, seconds: float) -> Figures:
+    from global_integers import AsyncIntegers
+
+    requests = Requests()
+    async with AsyncIntegers(json.loads(urls), lease=LEASE, observer=requests) as integers:
+        for _ in range(4 * LEASE):
+            await integers.next()
+        requests.seconds.clear()
+        times: list[float] = []
+        ends = time.perf_counter() + seconds
+        counts = [0] * 100
+
+        async def work(number: int) -> None:
+            while (began := time.perf_counter()) < ends:
+                await integers.next()
+                times.append(time.perf_counter() - began)
+                for _ in range(50):
+                    await integers.next()
+                counts[number] += 51
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(work(number) for number in range(100)))
+        return {"per_s": sum(counts) / seconds, **percentiles(times), **requests.figures(sum(counts))}
+
+
+def paced(urls: str, seconds: float) -> Figures:
+    """One thread that takes an integer every 100 µs, over many changes of blocks."""
+    requests = Requests()
+    call = client(urls, 5000, requests).next  # a block lasts half a second
+    clock, times = time.perf_counter, list[float]()
+    began = next_at = clock()
+    ends = began + 2 * seconds
+    while next_at < ends:
+        while clock() < next_at:
+            time.sleep(0.00002)
+        start = clock()
+        call()
+        times.append(clock() - start)
+        next_at += 0.0001
+    return {"per_s": len(times) / (clock() - began), **percentiles(times), **requests.figures(len(times))}
+
+
+def request(urls: str, seconds: float) -> Figures:
+    """A request for each integer."""
+    requests = Requests()
+    call = client(urls, 1, requests).next
+    ends, times = time.perf_counter() + seconds, list[float]()
+    while time.perf_counter() < ends:
+        times += sampled(call, 10)
+    return {"per_s": len(times) / sum(times), **percentiles(times), **requests.figures(len(times))}
+
+
+def uuid4(_: str, seconds: float) -> Figures:
+    """Random UUIDs."""
+    from uuid import uuid4
+
+    return timed(uuid4, seconds)
+
+
+def snowflake(_: str, seconds: float) -> Figures:
+    """A package of PyPI for Snowflakes."""
+    made: Any = import_module("snowflake").SnowflakeGenerator(1)
+    return timed(lambda: next(made), seconds)
+
+
+def mariadb(socket: str, seconds: float) -> Figures:
+    """An insert for each integer, over a kept connection to a server on this machine."""
+    connection: Any = import_module("pymysql").connect(
+        unix_socket=socket, user="root", database="bench", autocommit=True
+    )
+    cursor = connection.cursor()
+    ends, times = time.perf_counter() + seconds, list[float]()
+
+    def insert() -> int:
+        cursor.execute("INSERT INTO ids VALUES (NULL)")
+        return cursor.lastrowid
+
+    while time.perf_counter() < ends:
+        times += sampled(insert, 10)
+    return {"per_s": len(times) / sum(times), **percentiles(times)}
+
+
+if __name__ == "__main__":
+    name, length, place = sys.argv[1:]
+    print(json.dumps(globals()[name](place, float(length))))
