@@ -6,7 +6,7 @@ say why not.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .watched import Metric, Watched
 
@@ -31,9 +31,18 @@ class Graph:
 
     title: str
     lines: Sequence[Line]
-    limit: tuple[str, float] | None = None
-    """The threshold of its alarm: what it is, and the value."""
+    limit: "Limit | None" = None
     period: int = PERIOD
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The threshold of an alarm, drawn into its graph."""
+
+    alarm: str
+    """What the settings call it."""
+    value: float
+    bad: Literal["above", "below"] = "above"
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ def _well(watched: Watched) -> list[Graph]:
     return [
         Graph("Requests per minute", requests),
         Graph("Responses 5xx in 5 minutes", errors, _limit("errors", limits["errors"]), period=300),
-        Graph("Latency, ms", slow, _limit("p99", limits["latency"])),
+        Graph("Latency, ms", slow, _limit("latency", limits["latency"])),
         Graph("Integers per second", paces, period=watched.watch_minutes * 60),
     ]
 
@@ -105,10 +114,10 @@ def _why_not(watched: Watched) -> list[Row]:
                 Graph(
                     "Hours to the nearest ceiling",
                     _paces(watched, "HoursToCeiling", "Minimum"),
-                    _limit("ceiling", limits["ceiling"]),
+                    _limit("ceiling", limits["ceiling"], "below"),
                     period=between,
                 ),
-                Graph("Pending, lost, repaired", state, _limit("lost", limits["lostTables"]), period=between),
+                Graph("Pending, lost, repaired", state, _limit("lostTables", limits["lostTables"]), period=between),
                 Graph("Runs of the coordinator", runs, period=between),
             ],
         ),
@@ -127,7 +136,7 @@ def _why_not(watched: Watched) -> list[Row]:
                 Graph("Write units per minute", _tables(watched, "ConsumedWriteCapacityUnits")),
                 Graph("Throttled writes per minute", _tables(watched, "WriteThrottleEvents")),
                 Graph(
-                    "Throttled UpdateItem requests per minute",
+                    "Throttled UpdateItem calls",
                     _each(watched.regions, lambda region: watched.updates("ThrottledRequests", region)),
                 ),
                 Graph("Failed conditions per minute", _tables(watched, "ConditionalCheckFailedRequests")),
@@ -152,15 +161,15 @@ def _each(regions: Iterable[str], metric: Callable[[str], Metric], statistic: st
     return [Line(metric(region), region, statistic) for region in regions]
 
 
-def _limit(what: str, value: float) -> tuple[str, float] | None:
-    return (f"alarm: {what}", value) if value else None
+def _limit(alarm: str, value: float, bad: Literal["above", "below"] = "above") -> Limit | None:
+    return Limit(alarm, value, bad) if value else None
 
 
 def _properties(graph: Graph, home: str) -> dict[str, Any]:
     annotations: dict[str, Any] = {}
     if graph.limit is not None:
-        label, value = graph.limit
-        annotations = {"annotations": {"horizontal": [{"label": label, "value": value}]}}
+        line = {"label": f"alarm: {graph.limit.alarm}", "value": graph.limit.value, "fill": graph.limit.bad}
+        annotations = {"annotations": {"horizontal": [line]}}
     return {
         "title": graph.title,
         "view": "timeSeries",

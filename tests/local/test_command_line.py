@@ -37,7 +37,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
     again = deployed.up()
 
-    assert "dev: 38 unchanged\n" in again.stdout
+    assert "dev: 57 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
