@@ -26,9 +26,8 @@ from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
 ONE = ("eu-west-1",)
-THIRTY = tuple(
-    region for region, partition in partitions().items() if partition == "aws" and region not in WITHOUT_FUNCTION_URLS
-)[:30]
+THIRTY = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
+ALL: dict[str, Any] = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS)}
 OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
 
 FUNCTION_METRICS = {"Errors", "Duration", "Throttles", "ConcurrentExecutions"}
@@ -86,7 +85,7 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
 @pytest.mark.parametrize("regions", [ONE, THREE, THIRTY], ids=len)
 @pytest.mark.parametrize("home", [HOME, "us-west-2"])
 def test_every_metric_that_is_shown_or_watched_exists(regions: tuple[str, ...], home: str) -> None:
-    deployment = deploy(config(*regions, home=home, leaving=["sa-east-1"] if len(regions) == 3 else []))
+    deployment = deploy(config(*regions, home=home, leaving=["sa-east-1"] if len(regions) == 3 else [], **ALL))
     used = [*lines(deployment), *watched(deployment)]
 
     assert len(used) > 20 * len(regions) / 2
@@ -99,7 +98,7 @@ def test_the_namespace_is_the_coordinators() -> None:
 
 @pytest.mark.parametrize("regions", [ONE, THREE, THIRTY], ids=len)
 def test_each_region_has_its_alarms_and_the_home_region_those_of_the_whole(regions: tuple[str, ...]) -> None:
-    deployment = deploy(config(*regions))
+    deployment = deploy(config(*regions, **ALL))
     found = {region: names(deployment, ALARM, region, "name") for region in {*regions, HOME}}
 
     for region in regions:
@@ -110,7 +109,7 @@ def test_each_region_has_its_alarms_and_the_home_region_those_of_the_whole(regio
 
 def test_the_dashboard_is_one_at_home_within_cloudwatchs_limits_and_its_widgets_do_not_overlap() -> None:
     """CloudWatch user guide, "Service quotas": 500 metrics in a graph, 2,500 in a dashboard."""
-    made = deploy(config(*THIRTY)).one(DASHBOARD).inputs
+    made = deploy(config(*THIRTY, **ALL)).one(DASHBOARD).inputs
     widgets = json.loads(made["dashboardBody"])["widgets"]
     counts = [len(widget["properties"].get("metrics", ())) for widget in widgets]
 
