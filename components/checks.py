@@ -8,10 +8,11 @@ from typing import Any, cast
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
 from integers.names import COUNTER_NAME
 
+from .alarm_checks import AlarmChecks
 from .global_integers_args import GlobalIntegersArgs
 from .partitions import WITHOUT_FUNCTION_URLS, partitions
 from .resource_names import MAX_ROLE_NAME, PREFIX, ResourceNames
-from .value_checks import ValueChecks, did_you_mean, unknown_setting, whole
+from .value_checks import did_you_mean, unknown_setting, whole
 
 ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
 """Lambda API reference, Cors: an origin, or every one."""
@@ -26,7 +27,7 @@ OTHER_COUNTERS = "*"
 ATTRIBUTES = tuple(field.name for field in fields(GlobalIntegersArgs))
 
 
-class Checks(ValueChecks):
+class Checks(AlarmChecks):
     """Checks each setting and returns its value. Each error adds a line to `errors`."""
 
     def home(self) -> str:

@@ -14,8 +14,8 @@ from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
 from .value_checks import unknown_setting
 
-LISTS = frozenset({"regions", "leaving", "allow_url_regions", "counters", "cors_origins"})
-OBJECTS = frozenset({"floors"})
+LISTS = frozenset({"regions", "leaving", "allow_url_regions", "counters", "cors_origins", "alarm_emails"})
+OBJECTS = frozenset({"floors", "alarms", "alarm_topics"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
 STRINGS = frozenset({"authorization"})
 NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})

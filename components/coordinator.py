@@ -70,6 +70,7 @@ class Coordinator(pulumi.ComponentResource):
                     "LAYOUTS_TABLE": layouts.name,
                     "MIRROR_TABLE": mirror.name,
                     "COUNTERS_TABLE": names.counters_table,
+                    "STACK": names.prefix,
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
                     lambda arns: _statements(*cast("list[str]", arns), counters_table=names.counters_table)

@@ -9,9 +9,11 @@ from integers.lattice import places
 from .coordinator import Coordinator, CoordinatorArgs
 from .gateway import Gateway, GatewayArgs
 from .global_integers_args import GlobalIntegersArgs
+from .observability import Observability, ObservabilityArgs
 from .regional_counter import RegionalCounter, RegionalCounterArgs
 from .resource_names import ResourceNames
 from .settings import Settings, settings_of
+from .watched import Watched
 
 
 class GlobalIntegers(pulumi.ComponentResource):
@@ -74,6 +76,23 @@ class GlobalIntegers(pulumi.ComponentResource):
                 protect=settings.protect,
             ),
             opts=self._child("coordinator"),
+        )
+        Observability(
+            f"{name}-alarms",
+            ObservabilityArgs(
+                watched=Watched(
+                    names=names,
+                    home=settings.home,
+                    regions=settings.regions,
+                    leaving=settings.leaving,
+                    watch_minutes=settings.watch_minutes,
+                    thresholds=settings.alarms,
+                ),
+                emails=settings.alarm_emails,
+                topics=settings.alarm_topics,
+                coordinator=coordinator,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
         )
         gateways = {
             region: self._gateway(name, region, names, settings, counter)

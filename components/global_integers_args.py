@@ -52,6 +52,12 @@ class GlobalIntegersArgs:
     """Requests per second that each region's API Gateway allows."""
     api_gateway_burst: Optional[int] = None
     """Requests that each region's API Gateway allows in one burst, above its rate."""
+    alarms: Optional[dict[str, int]] = None
+    """Alarm → its threshold. What isn't named has its default; 0 switches an alarm off, `*: 0` all others."""
+    alarm_emails: Optional[list[str]] = None
+    """Addresses that alarms are sent to."""
+    alarm_topics: Optional[dict[str, str]] = None
+    """Region → the ARN of an SNS topic there, to which its alarms are sent."""
     protect: Optional[bool] = None
     """Whether the tables have deletion protection, and Pulumi's `protect`."""
     prefix: Optional[str] = None

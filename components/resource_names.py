@@ -57,6 +57,15 @@ class ResourceNames:
         """The REST API."""
         return f"{self.prefix}-gateway"
 
+    @property
+    def alarms_topic(self) -> str:
+        """The topic of the alarms in a region."""
+        return f"{self.prefix}-alarms"
+
+    def alarm(self, key: str) -> str:
+        """Return the name of an alarm, by what the settings call it. It is the same in every region."""
+        return f"{self.prefix}-{key}"
+
     def mint_role(self, region: str) -> str:
         """Return the name of a minting function's role. Roles are global, so it holds the region."""
         return f"{self.mint_function}-{region}"

@@ -9,6 +9,7 @@ import pulumi
 from .checks import Checks
 from .global_integers_args import GlobalIntegersArgs
 from .resource_names import ResourceNames
+from .thresholds import thresholds
 
 LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -46,6 +47,11 @@ class Settings:
     api_gateway: bool
     api_gateway_rate: int
     api_gateway_burst: int
+    alarms: Mapping[str, int]
+    """Alarm → its threshold; 0: there is no such alarm. All alarms are in it."""
+    alarm_emails: tuple[str, ...]
+    alarm_topics: Mapping[str, str]
+    """Region → the ARN of a topic there."""
     protect: bool
     prefix: str
 
@@ -77,6 +83,7 @@ def settings_of(
     regions = checks.regions(home)
     leaving = checks.leaving(home, regions)
     checks.function_urls(regions=regions, leaving=leaving)
+    watch_minutes = checks.integer("watch_minutes", 1, 60, default=5)
     settings = Settings(
         home=home,
         regions=regions,
@@ -85,7 +92,7 @@ def settings_of(
         leaving=leaving,
         window=checks.integer("window", 1000, 10**12, default=100_000_000),
         headroom=checks.integer("headroom", 1, 1_000_000, default=10_000),
-        watch_minutes=checks.integer("watch_minutes", 1, 60, default=5),
+        watch_minutes=watch_minutes,
         authorization=checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
         memory_size=checks.integer("memory_size", 128, 10_240, default=256),
         log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
@@ -97,6 +104,9 @@ def settings_of(
         api_gateway=checks.boolean("api_gateway", default=False),
         api_gateway_rate=checks.integer("api_gateway_rate", 1, 100_000, default=1000),
         api_gateway_burst=checks.integer("api_gateway_burst", 1, 100_000, default=500),
+        alarms=thresholds(checks.alarms(), watch_minutes),
+        alarm_emails=checks.alarm_emails(),
+        alarm_topics=checks.alarm_topics(home, regions),
         protect=checks.boolean("protect", default=True),
         prefix=checks.text("prefix", default=prefix),
     )

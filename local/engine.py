@@ -30,7 +30,16 @@ EXISTS = frozenset(
     }
 )
 
-NOT_FOUND = frozenset({"NoSuchEntity", "NoSuchEntityException", "ResourceNotFoundException"})
+NOT_FOUND = frozenset(
+    {
+        "DashboardNotFoundError",
+        "NoSuchEntity",
+        "NoSuchEntityException",
+        "NotFound",
+        "ResourceNotFound",
+        "ResourceNotFoundException",
+    }
+)
 """What the services' errors are called where something does not exist."""
 
 Report = Callable[[str, str, str], None]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .apigateway.resources import Deployment, MethodSettings, RestApi, Stage
+from .resources.cloudwatch import CompositeAlarm, Dashboard, MetricAlarm
 from .resources.dynamodb import Table, table_item
 from .resources.events import Rule, Target
 from .resources.iam import Role, RolePolicy
@@ -15,15 +16,19 @@ from .resources.invocation import Invocation
 from .resources.kind import Aws, Kind
 from .resources.lambda_ import EventInvokeConfig, Function, FunctionUrl, Permission
 from .resources.logs import LogGroup
+from .resources.sns import Subscription, Topic
 
 KINDS: dict[str, Kind] = {
     "aws:apigateway/deployment:Deployment": Deployment(),
     "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
     "aws:apigateway/restApi:RestApi": RestApi(),
     "aws:apigateway/stage:Stage": Stage(),
+    "aws:cloudwatch/compositeAlarm:CompositeAlarm": CompositeAlarm(),
+    "aws:cloudwatch/dashboard:Dashboard": Dashboard(),
     "aws:cloudwatch/eventRule:EventRule": Rule(),
     "aws:cloudwatch/eventTarget:EventTarget": Target(),
     "aws:cloudwatch/logGroup:LogGroup": LogGroup(),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": MetricAlarm(),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": Role(),
     "aws:iam/rolePolicy:RolePolicy": RolePolicy(),
@@ -32,6 +37,8 @@ KINDS: dict[str, Kind] = {
     "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(),
     "aws:lambda/invocation:Invocation": Invocation(),
     "aws:lambda/permission:Permission": Permission(),
+    "aws:sns/topic:Topic": Topic(),
+    "aws:sns/topicSubscription:TopicSubscription": Subscription(),
 }
 
 FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {

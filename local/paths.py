@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 
-VERSION = 3
+VERSION = 4
 """Of what `.local/` holds and of the server. Raise it when this version can't go on with what an older one left."""
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from .accept import Deployment, accept, finish
 from .journal import journal, warn_of_unknown
+from .metrics import Metrics, RunOf, kind_of
 from .model import Record, Refused
+from .observed import Observed
 from .protocol import Outcome, settle
 from .refusals import no_region, nothing_deployed
 from .report import note, nowhere, reply
@@ -19,6 +21,9 @@ from .survey import survey
 
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
+
+METRICS = Metrics()
+"""Of this process: Lambda may run the function many times in it."""
 
 
 class CoordinatorError(Exception):
@@ -38,25 +43,36 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     if event.get("tf", {}).get("action") == "delete":  # the end of an invocation of version 1
         return {}
+    observed = Observed()
+    failed = True
     try:
-        request = request_of(event)
-        run = Run(context)
-        match request:
-            case Create(counters):
-                return run.create(counters)
-            case Watch():
-                return run.watch()
-            case _:
-                return run.deploy(request)
+        reply = _carry_out(event, context, observed)
+        failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
+    finally:
+        METRICS.write(RunOf(os.environ["STACK"], kind_of(event), failed, time.time()), observed)
+    return reply
+
+
+def _carry_out(event: Mapping[str, Any], context: Any, observed: Observed) -> dict[str, Any]:
+    request = request_of(event)
+    run = Run(context, observed)
+    match request:
+        case Create(counters):
+            return run.create(counters)
+        case Watch():
+            return run.watch()
+        case _:
+            return run.deploy(request)
 
 
 class Run:
     """One run of the coordinator."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, observed: Observed) -> None:
         self._context = context
+        self._observed = observed
         self._token = secrets.token_hex(8)
         environment = os.environ
         self._store = Store(
@@ -65,7 +81,7 @@ class Run:
             environment["MIRROR_TABLE"],
             environment["COUNTERS_TABLE"],
         )
-        self._carry_out = journal(self._store.carry_out)
+        self._carry_out = observed.observing(journal(self._store.carry_out))
         self._lease = self._store.lease(self._token)
 
     def deploy(self, deployment: Deployment) -> dict[str, Any]:
@@ -111,6 +127,7 @@ class Run:
 
     def _carry_on(self, record: Record, deployment: Deployment | None) -> dict[str, Any]:
         looked = drive(survey(record, _now()), self._carry_out)
+        self._observed.outcomes |= looked.settled
         warn_of_unknown(looked.unknown)
         done, all_begun = self._settle(looked.unsettled, lambda: self._has_time() and self._lease.kept())
         outcomes = {**looked.settled, **done}
@@ -134,9 +151,11 @@ class Run:
     def _settle(self, counters: Iterable[str], may_start: Callable[[], bool]) -> tuple[dict[str, Outcome], bool]:
         settlings = (settle(counter, self._token, _now()) for counter in counters)
         outcomes, refused, all_begun = settle_all(settlings, self._carry_out, may_start)
+        done = {outcome.register.counter: outcome for outcome in outcomes}
+        self._observed.outcomes |= done
         if refused:
             raise Refused(_listed(refused))
-        return {outcome.register.counter: outcome for outcome in outcomes}, all_begun
+        return done, all_begun
 
     def _has_time(self) -> bool:
         return self._context.get_remaining_time_in_millis() > RESERVE

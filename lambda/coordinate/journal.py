@@ -18,7 +18,7 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
         if isinstance(operation, WriteRegister) and answer:
             _write(
                 "INFO",
-                phase=_phase(operation.old, operation.new),
+                phase=phase_of(operation.old, operation.new),
                 counter=operation.new.counter,
                 epoch=operation.new.epoch,
                 base=operation.new.base,
@@ -36,7 +36,8 @@ def warn_of_unknown(counters: Mapping[str, Sequence[str]]) -> None:
         _write("WARN", phase="unknown", counter=counter, regions=list(regions))
 
 
-def _phase(old: Register | None, new: Register) -> str:
+def phase_of(old: Register | None, new: Register) -> str:
+    """Return what the write of a register was: created, put back, begun, joined or granted."""
     if old is None or old.home != new.home:
         return "created" if new.epoch == 1 and old is None else "put back"
     if new.epoch > old.epoch:

@@ -37,8 +37,10 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
-    def client(self, service: Literal["events"], region: str) -> Any: ...
-    def client(self, service: Literal["dynamodb", "events", "iam", "lambda", "logs"], region: str) -> Any:
+    def client(self, service: Literal["cloudwatch", "events", "sns"], region: str) -> Any: ...
+    def client(
+        self, service: Literal["cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sns"], region: str
+    ) -> Any:
         """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:

@@ -23,6 +23,11 @@ INVOCATION = "aws:lambda/invocation:Invocation"
 RETRIES = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
 RULE = "aws:cloudwatch/eventRule:EventRule"
 TARGET = "aws:cloudwatch/eventTarget:EventTarget"
+ALARM = "aws:cloudwatch/metricAlarm:MetricAlarm"
+COMPOSITE = "aws:cloudwatch/compositeAlarm:CompositeAlarm"
+DASHBOARD = "aws:cloudwatch/dashboard:Dashboard"
+TOPIC = "aws:sns/topic:Topic"
+SUBSCRIPTION = "aws:sns/topicSubscription:TopicSubscription"
 
 LABEL = "2026-11-21T00:00:00.000"
 """Of a table's stream: when it was made."""
@@ -44,6 +49,8 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
             return {"functionUrl": url(region)}
         case "aws:cloudwatch/eventRule:EventRule":
             return {"arn": arn("events", region, f"rule/{inputs['name']}")}
+        case "aws:sns/topic:Topic":
+            return {"arn": arn("sns", region, inputs["name"])}
         case "aws:apigateway/stage:Stage":
             return {"invokeUrl": f"https://abc{region}.execute-api.{region}.amazonaws.com/{inputs['stageName']}"}
         case "aws:lambda/invocation:Invocation":

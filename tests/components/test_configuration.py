@@ -33,6 +33,9 @@ OTHER: dict[str, object] = {
     "apiGateway": True,
     "apiGatewayRate": 50,
     "apiGatewayBurst": 20,
+    "alarms": {"latency": 500},
+    "alarmEmails": ["operator@shop.example"],
+    "alarmTopics": {"eu-west-1": "arn:aws:sns:eu-west-1:123456789012:operators"},
     "protect": False,
 }
 """A value for every setting that is not its default."""
@@ -107,7 +110,11 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
-    types = {r.type.split(":")[1] for r in deploy(config(*THREE, apiGateway=True)).resources if r.custom}
+    types = {
+        r.type.split(":")[1]
+        for r in deploy(config(*THREE, apiGateway=True, alarmEmails=["a@b.example"])).resources
+        if r.custom
+    }
     of_cloudwatch = {
         "cloudwatch/logGroup": "logs",
         "cloudwatch/eventRule": "events",

@@ -79,6 +79,7 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
         "LAYOUTS_TABLE": f"{PREFIX}-layouts",
         "MIRROR_TABLE": f"{PREFIX}-mirror",
         "COUNTERS_TABLE": f"{PREFIX}-counters",
+        "STACK": PREFIX,
     }
 
 

@@ -141,6 +141,5 @@ def test_components_of_1_0_0_are_the_same_under_their_new_names(signed: Deployme
         **{f"integers-{region}": (region,) for region in THREE},
     }
     children = [r.name for r in signed.resources if r.custom]
-    assert all(
-        name.startswith(("integers-coordinator-", *(f"integers-{region}-" for region in THREE))) for name in children
-    )
+    parts = ("coordinator", "alarms", *THREE)
+    assert all(name.startswith(tuple(f"integers-{part}-" for part in parts)) for name in children)

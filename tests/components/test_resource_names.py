@@ -16,6 +16,8 @@ def test_all_names_begin_with_the_prefix_and_differ() -> None:
         names.mint_function,
         names.coordinate_function,
         names.gateway_api,
+        names.alarms_topic,
+        names.alarm("errors"),
         *(role(region) for role in (names.mint_role, names.gateway_role) for region in REGIONS),
     ]
 

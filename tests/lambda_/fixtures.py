@@ -93,6 +93,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "RECEIPTS_TABLE": receipts,
         "DEFAULT_COUNTER": "integers",
         "IDEMPOTENCY_HOURS": "24",
+        "STACK": f"t{unique}",
     }.items():
         monkeypatch.setenv(name, value)
     boto3.DEFAULT_SESSION = None

@@ -92,7 +92,7 @@ def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: S
     assert after == before
     assert stack.table("layouts") == layouts
     assert mint(url) == 6
-    assert events["deleted"] == 8, "what had been made in the other region: the coordinator, its tables and schedule"
+    assert events["deleted"] == 13, "what had been made there: the coordinator, tables, schedule, dashboard and alarms"
     tables = stack.aws.client("dynamodb", OTHER).list_tables()["TableNames"]
     assert f"global-integers-{stack.name}-layouts" not in tables
 

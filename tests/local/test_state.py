@@ -50,7 +50,7 @@ def test_the_state_of_another_stack_is_refused(folder: Path) -> None:
         State("dev")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 3, "outputs": {}, "resources": [{', '{"version": 3}'])
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"version": 3, "outputs": {}, "resources": [{', '{"version": 4}'])
 def test_a_damaged_state_is_reported(folder: Path, text: str) -> None:
     (folder / "dev.json").write_text(text)
 

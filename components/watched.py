@@ -1,0 +1,59 @@
+"""What the alarms and the dashboard watch: the names of a deployment, and every metric of it that they use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .resource_names import ResourceNames
+
+COORDINATOR = "GlobalIntegers"
+"""The namespace of the coordinator's metrics (lambda/coordinate/metrics.py), which are all in the home region."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A deployment, as far as it is watched."""
+
+    names: ResourceNames
+    home: str
+    regions: tuple[str, ...]
+    """The layout, in order."""
+    leaving: tuple[str, ...]
+    watch_minutes: int
+    """Minutes between two runs of the schedule."""
+    thresholds: Mapping[str, int]
+    """Alarm → its threshold (`thresholds.py`); 0: there is no such alarm."""
+
+    def url(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's minting function, or of its URL.
+
+        Lambda guide, "Monitoring Lambda function URLs" and "Types of metrics for Lambda functions".
+        """
+        return Metric(region, "AWS/Lambda", metric, {"FunctionName": self.names.mint_function})
+
+    def table(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's counters table (DynamoDB guide, "DynamoDB metrics and dimensions")."""
+        return Metric(region, "AWS/DynamoDB", metric, {"TableName": self.names.counters_table})
+
+    def updates(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's counters table that DynamoDB has only by operation: of `UpdateItem`."""
+        dimensions = {"TableName": self.names.counters_table, "Operation": "UpdateItem"}
+        return Metric(region, "AWS/DynamoDB", metric, dimensions)
+
+    def coordinator(self, metric: str) -> "Metric":
+        """Return a metric of the coordinator's function."""
+        return Metric(self.home, "AWS/Lambda", metric, {"FunctionName": self.names.coordinate_function})
+
+    def stack(self, metric: str, **dimensions: str) -> "Metric":
+        """Return a metric that the coordinator's runs write, of the stack or of a part of it (`Region`, `Run`)."""
+        return Metric(self.home, COORDINATOR, metric, {"Stack": self.names.prefix, **dimensions})
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of CloudWatch."""
+
+    region: str
+    """Where it is kept."""
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]

@@ -1,0 +1,116 @@
+"""CloudWatch alarms and dashboards.
+
+The local server keeps them, but it writes no metrics of what runs here, so the alarms never go off. The tests of the
+alarms evaluate them themselves (tests/components/evaluation.py).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..state import Made
+from .kind import Aws, Result
+
+PARAMETERS = {
+    "alarmDescription": "AlarmDescription",
+    "namespace": "Namespace",
+    "metricName": "MetricName",
+    "statistic": "Statistic",
+    "extendedStatistic": "ExtendedStatistic",
+    "evaluateLowSampleCountPercentiles": "EvaluateLowSampleCountPercentile",
+    "period": "Period",
+    "evaluationPeriods": "EvaluationPeriods",
+    "datapointsToAlarm": "DatapointsToAlarm",
+    "comparisonOperator": "ComparisonOperator",
+    "threshold": "Threshold",
+    "treatMissingData": "TreatMissingData",
+    "alarmActions": "AlarmActions",
+    "okActions": "OKActions",
+}
+"""The provider's inputs, and what PutMetricAlarm calls them."""
+
+NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
+"""What the server doesn't give back as it was put."""
+
+
+class MetricAlarm:
+    """An alarm on one metric."""
+
+    identity: tuple[str, ...] = ("region", "name")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Write the alarm, over an earlier one."""
+        client = aws.client("cloudwatch", inputs["region"])
+        dimensions: dict[str, str] = inputs["dimensions"]
+        client.put_metric_alarm(
+            AlarmName=inputs["name"],
+            Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
+            **{PARAMETERS[key]: value for key, value in inputs.items() if key in PARAMETERS},
+        )
+        (alarm,) = client.describe_alarms(AlarmNames=[inputs["name"]])["MetricAlarms"]
+        return Result(inputs["name"], {"arn": alarm["AlarmArn"]})
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs and its inputs as they are now, or None if it no longer exists."""
+        found = aws.client("cloudwatch", made.inputs["region"]).describe_alarms(AlarmNames=[made.id])["MetricAlarms"]
+        if not found:
+            return None
+        described = {key: found[0].get(name) for key, name in PARAMETERS.items() if key not in NOT_DESCRIBED}
+        dimensions = {dimension["Name"]: dimension["Value"] for dimension in found[0]["Dimensions"]}
+        return {**made.outputs, **described, "dimensions": dimensions}
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the alarm, which AWS refuses as long as a composite alarm joins it."""
+        aws.client("cloudwatch", made.inputs["region"]).delete_alarms(AlarmNames=[made.id])
+
+
+class CompositeAlarm:
+    """An alarm on other alarms."""
+
+    identity: tuple[str, ...] = ("region", "alarmName")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Write the alarm, over an earlier one. The alarms that it joins must exist."""
+        client = aws.client("cloudwatch", inputs["region"])
+        client.put_composite_alarm(
+            AlarmName=inputs["alarmName"],
+            AlarmRule=inputs["alarmRule"],
+            AlarmDescription=inputs.get("alarmDescription", ""),
+        )
+        return Result(inputs["alarmName"], {"arn": _composite(client, inputs["alarmName"])[0]["AlarmArn"]})
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs and its rule as it is now, or None if it no longer exists."""
+        found = _composite(aws.client("cloudwatch", made.inputs["region"]), made.id)
+        return {**made.outputs, "alarmRule": found[0]["AlarmRule"]} if found else None
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the alarm."""
+        aws.client("cloudwatch", made.inputs["region"]).delete_alarms(AlarmNames=[made.id])
+
+
+class Dashboard:
+    """A dashboard."""
+
+    identity: tuple[str, ...] = ("region", "dashboardName")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Write the dashboard, over an earlier one."""
+        client, name = aws.client("cloudwatch", inputs["region"]), inputs["dashboardName"]
+        client.put_dashboard(DashboardName=name, DashboardBody=inputs["dashboardBody"])
+        return Result(name, {"dashboardArn": client.get_dashboard(DashboardName=name)["DashboardArn"]})
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs and its body as it is now, or raise the service's error if it no longer exists."""
+        client = aws.client("cloudwatch", made.inputs["region"])
+        body = client.get_dashboard(DashboardName=made.id)["DashboardBody"]
+        same = json.loads(body) == json.loads(made.inputs["dashboardBody"])
+        return {**made.outputs, "dashboardBody": made.inputs["dashboardBody"] if same else body}
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the dashboard."""
+        aws.client("cloudwatch", made.inputs["region"]).delete_dashboards(DashboardNames=[made.id])
+
+
+def _composite(client: Any, name: str) -> list[dict[str, Any]]:
+    return client.describe_alarms(AlarmNames=[name], AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]

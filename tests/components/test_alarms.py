@@ -1,0 +1,252 @@
+"""Each alarm goes off for what it is about, and for nothing else: evaluated over series that AWS could have."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from coordinate.metrics import RunOf, documents
+from coordinate.model import Item
+from coordinate.observed import Observed
+from coordinate.protocol import Outcome
+
+from components.thresholds import EVERY_REGION, THRESHOLDS
+from tests.components.aws_answers import ALARM
+from tests.components.evaluation import MINUTE, Series, fires, history
+from tests.components.recording import Deployment
+from tests.components.running import HOME, PREFIX, THREE, config, deploy
+from tests.lambda_.coordinate.made_up import items_of, record, register
+
+OTHER = "eu-west-1"
+WATCH = 5
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Deployment:
+    return deploy(config(*THREE))
+
+
+def alarm(deployment: Deployment, key: str, region: str = HOME) -> dict[str, Any]:
+    return deployment.one(ALARM, name=f"{PREFIX}-{key}", region=region).inputs
+
+
+def urls(metric: str, by_minute: Mapping[int, float], region: str = OTHER) -> Series:
+    """Return a metric of a region's function, by minutes."""
+    series = Series()
+    for minute, value in by_minute.items():
+        series.put(region, "AWS/Lambda", metric, {"FunctionName": f"{PREFIX}-mint"}, minute * MINUTE, value)
+    return series
+
+
+def throttled(by_minute: Mapping[int, float]) -> Series:
+    series = Series()
+    for minute, value in by_minute.items():
+        dimensions = {"TableName": f"{PREFIX}-counters"}
+        series.put(OTHER, "AWS/DynamoDB", "WriteThrottleEvents", dimensions, minute * MINUTE, value)
+    return series
+
+
+def runs(*ended: tuple[float, Observed], kind: str = "schedule", failed: bool = False) -> Series:
+    """Return the metrics of runs that end at these minutes."""
+    series = Series()
+    for minute, observed in ended:
+        series.read(HOME, documents(RunOf(PREFIX, kind, failed, minute * MINUTE), observed, None))
+    return series
+
+
+def schedule(*minutes: float, failed: bool = False, kind: str = "schedule") -> Series:
+    return runs(*((minute, Observed()) for minute in minutes), kind=kind, failed=failed)
+
+
+def both(*series: Series) -> Series:
+    together = Series()
+    for one in series:
+        for key, points in one.points.items():
+            together.points.setdefault(key, []).extend(points)
+    return together
+
+
+def changing(asked: float, minute: float, *, settled: bool = False) -> tuple[float, Observed]:
+    """Return a run at a minute, in which a change is unfinished that was asked for at another."""
+    observed = Observed()
+    observed.record = replace(record("a"), asked=int(asked * MINUTE), settled=settled)
+    return minute, observed
+
+
+def looking(minute: float, *, per_second: float = 0, window: int = 10**6, lost: bool = False) -> tuple[float, Observed]:
+    """Return a run at a minute, from 20, that sees one region, which has minted so fast since its grant."""
+    seconds = 1000
+    found = register("a", base=1, limit=window, window=window, granted=int(minute * MINUTE - seconds))
+    item = items_of(found)["a"]
+    observed = Observed()
+    observed.registers, observed.outcomes = {"c": found}, {"c": Outcome(found, ())}
+    observed.items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
+    observed.ids["a"], observed.home = "another" if lost else "a 1", "layouts 1"
+    observed.scanned = minute * MINUTE
+    return minute, observed
+
+
+BURST = {3: 1000.0}
+"""One bad minute."""
+LASTING = dict.fromkeys(range(1, 40), 3.0)
+DRIPPING = dict.fromkeys(range(1, 40), 1.0)
+"""Less than the threshold, for ever."""
+
+
+@pytest.mark.parametrize(
+    ("key", "series", "goes_off"),
+    [
+        ("errors", urls("Url5xxCount", LASTING), True),
+        ("errors", urls("Url5xxCount", BURST), False),
+        ("errors", urls("Url5xxCount", {1: 9}), False),
+        ("errors", urls("Url5xxCount", DRIPPING), False),
+        ("errors", urls("Url5xxCount", LASTING, HOME), False),
+        ("errors", urls("Url4xxCount", LASTING), False),
+        ("errors", Series(), False),
+        ("throttles", urls("Throttles", LASTING), True),
+        ("throttles", urls("Throttles", DRIPPING), False),
+        ("tableThrottles", throttled(LASTING), True),
+        ("tableThrottles", throttled(DRIPPING), False),
+        ("tableThrottles", Series(), False),
+    ],
+)
+def test_what_is_counted_in_a_region(key: str, series: Series, goes_off: bool, deployment: Deployment) -> None:
+    assert fires(alarm(deployment, key, OTHER), series, 60) == goes_off
+
+
+def slow(each_minute: int, share: float) -> Series:
+    """Return so many requests each minute, of which a share takes two seconds and the others 20 ms."""
+    series = Series()
+    dimensions = {"FunctionName": f"{PREFIX}-mint"}
+    for minute in range(1, 31):
+        for number in range(each_minute):
+            at = minute * MINUTE - MINUTE * number / each_minute
+            late = number < each_minute * share
+            series.put(OTHER, "AWS/Lambda", "UrlRequestLatency", dimensions, at, 2000 if late else 20)
+    return series
+
+
+@pytest.mark.parametrize(
+    ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
+)
+def test_a_region_is_slow_if_one_in_a_hundred_of_many_requests_is(
+    each_minute: int, share: float, goes_off: bool, deployment: Deployment
+) -> None:
+    assert fires(alarm(deployment, "latency", OTHER), slow(each_minute, share), 30) == goes_off
+
+
+@pytest.mark.parametrize(
+    ("series", "goes_off"),
+    [
+        (runs(*(changing(0, minute) for minute in range(5, 25, WATCH))), True),
+        (runs(*(changing(0, minute) for minute in range(5, 20, WATCH))), False),
+        (runs(*(changing(0, minute, settled=minute > 10) for minute in range(5, 60, WATCH))), False),
+        (runs(*(changing(minute - 5, minute) for minute in range(5, 60, WATCH))), False),
+        (schedule(*range(5, 60, WATCH)), False),
+    ],
+    ids=["hangs", "15 minutes", "finished in time", "each of them young", "nothing deployed"],
+)
+def test_a_change_that_hangs(series: Series, goes_off: bool, deployment: Deployment) -> None:
+    assert fires(alarm(deployment, "unfinished"), series, 80) == goes_off
+
+
+def test_a_change_that_hung_is_told_until_a_run_has_finished_it(deployment: Deployment) -> None:
+    hanging = [changing(0, minute) for minute in (5, 10, 15, 20)]
+    states = history(alarm(deployment, "unfinished"), runs(*hanging, changing(0, 40, settled=True)), 60)
+
+    assert set(states[20:40]) == {"ALARM"}, "no run in between ends it"
+    assert set(states[40:]) == {"OK"}
+
+
+@pytest.mark.parametrize(
+    ("per_second", "minutes", "goes_off"),
+    [
+        ([50, 50, 50, 50], range(20, 40, WATCH), True),
+        ([40, 40, 40, 40], range(20, 40, WATCH), False),
+        ([0, 900, 0, 0], range(20, 40, WATCH), False),
+        ([0, 0, 0, 0], range(20, 40, WATCH), False),
+    ],
+    ids=["five hours", "more than six", "a burst", "idle"],
+)
+def test_a_ceiling_that_is_near(
+    per_second: list[float], minutes: range, goes_off: bool, deployment: Deployment
+) -> None:
+    seen = (looking(minute, per_second=rate) for rate, minute in zip(per_second, minutes, strict=True))
+
+    assert fires(alarm(deployment, "ceiling"), runs(*seen), 80) == goes_off
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_lost_table_is_told_at_once_and_until_it_is_mended(lost: bool, deployment: Deployment) -> None:
+    seen = [looking(20), looking(25, lost=lost), looking(30)]
+    states = history(alarm(deployment, "lostTables"), runs(*seen), 60)
+
+    assert states[26] == ("ALARM" if lost else "OK")
+    assert states[31] == states[60] == "OK"
+
+
+@pytest.mark.parametrize(
+    ("series", "goes_off"),
+    [
+        (schedule(5, 10, failed=True), True),
+        (both(schedule(5, 15, failed=True), schedule(10, 20)), True),
+        (both(schedule(10, failed=True), schedule(5, 15, 20)), False),
+        (both(schedule(5, 35, failed=True), schedule(10, 15, 20, 25, 30)), False),
+        (schedule(5, 10, 15, failed=True, kind="deployment"), False),
+        (schedule(5, 10, 15, failed=True, kind="creation"), False),
+        (Series(), False),
+    ],
+    ids=["two", "two of three", "one", "far apart", "of deployments", "of creations", "no run"],
+)
+def test_runs_of_the_schedule_that_fail(series: Series, goes_off: bool, deployment: Deployment) -> None:
+    assert fires(alarm(deployment, "failedRuns"), series, 80) == goes_off
+
+
+@pytest.mark.parametrize(
+    ("series", "states"),
+    [
+        (schedule(*range(5, 100, WATCH)), {"OK"}),
+        (schedule(*range(5, 100, WATCH), failed=True), {"OK"}),
+        (schedule(5, 10, 15, 30, 35, *range(40, 100, WATCH)), {"OK"}),
+        (schedule(5), {"OK", "ALARM"}),
+        (both(schedule(5), schedule(*range(10, 100, WATCH), kind="creation")), {"OK", "ALARM"}),
+        (Series(), {"ALARM"}),
+    ],
+    ids=["runs", "runs that fail", "two are missed", "silence", "only counters are created", "none at all"],
+)
+def test_silence(series: Series, states: set[str], deployment: Deployment) -> None:
+    assert {*history(alarm(deployment, "noRun"), series, 90, start=5)} == states
+
+
+def test_the_silence_that_is_too_long_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
+    states = history(alarm(deployment, "noRun"), schedule(5), 60, start=5)
+
+    assert states.index("ALARM") + 5 == 5 + 3 * WATCH + 5
+
+
+def test_every_alarm_was_shown(deployment: Deployment) -> None:
+    """So that no alarm comes without its cases above."""
+    of_a_region = {"errors", "throttles", "tableThrottles", "latency"}
+
+    assert set(EVERY_REGION) == of_a_region
+    assert set(THRESHOLDS) - of_a_region == {"unfinished", "ceiling", "lostTables", "failedRuns", "noRun"}
+
+
+@pytest.mark.parametrize("watch", [1, 5, 17, 60])
+def test_a_quiet_stack_wakes_nobody_whatever_its_schedule(watch: int) -> None:
+    deployment = deploy(config(HOME, watchMinutes=watch))
+    quiet = runs(*(looking(minute) for minute in range(watch * 20, watch * 40, watch)))
+
+    for made in deployment.of(ALARM):
+        states = history(made.inputs, quiet, watch * 40, start=watch * 20)
+        assert "ALARM" not in states, made.name
+
+
+@pytest.mark.parametrize("watch", [1, 5, 60])
+def test_cloudwatch_takes_every_period(watch: int) -> None:
+    """API reference, PutMetricAlarm: multiples of 60; below an hour at most one day altogether, above it seven."""
+    for made in deploy(config(HOME, watchMinutes=watch, alarms={"noRun": 1440, "failedRuns": 10})).of(ALARM):
+        period, whole = made.inputs["period"], made.inputs["period"] * made.inputs["evaluationPeriods"]
+        assert period % 60 == 0
+        assert whole <= (86_400 if period < 3600 else 604_800)
+        assert 1 <= made.inputs["datapointsToAlarm"] <= made.inputs["evaluationPeriods"]

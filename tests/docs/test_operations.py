@@ -1,0 +1,53 @@
+"""docs/operations.md has every alarm, with its threshold, its paragraph, and what all of it costs."""
+
+import re
+
+import pytest
+from coordinate.metrics import OF_A_REGION, UNITS
+
+from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.thresholds import EVERY_REGION, THRESHOLDS
+from local.paths import ROOT
+from tests.components.aws_answers import ALARM, COMPOSITE, DASHBOARD
+from tests.components.running import config, deploy
+
+PAGE = (ROOT / "docs" / "operations.md").read_text()
+
+
+def test_every_alarm_has_its_paragraph_in_the_order_of_the_settings() -> None:
+    parts = re.split(r"^### (\w+)\n", PAGE.partition("## What it costs")[0], flags=re.MULTILINE)
+
+    assert parts[1::2] == [*THRESHOLDS]
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        assert re.findall(r"^\*(.*?)\* ", text, re.MULTILINE) == ["It means", "Look at", "Do"], name
+
+
+def test_the_table_has_the_places_and_the_defaults() -> None:
+    rows = re.findall(r"^\| \[`(\w+)`\]\(#(\w+)\) \| (.+?) \| .+ \| (.+?) \|$", PAGE, re.MULTILINE)
+
+    assert rows == [
+        (
+            name,
+            name.lower(),
+            "every region" if name in EVERY_REGION else "home region",
+            "3 × `watchMinutes` + 5" if name == "noRun" else str(threshold.default),
+        )
+        for name, threshold in THRESHOLDS.items()
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
+    regions = sorted(region for region, partition in partitions().items() if partition == "aws")[:count]
+    deployment = deploy(config(*regions, home=regions[0], allowUrlRegions=sorted(WITHOUT_FUNCTION_URLS)))
+    metrics = len(UNITS) + 1 + len(OF_A_REGION) * count  # one more: the failed runs of the schedule
+    alarms = len(deployment.of(ALARM))
+    assert len(deployment.of(COMPOSITE)) == len(deployment.of(DASHBOARD)) == 1
+
+    cents = 30 * metrics + 10 * alarms + 50 + 300
+    row = f"| {count} | {metrics}: {dollars(30 * metrics)} | {alarms}: {dollars(10 * alarms)} | $0.50 | $3.00 |"
+    assert f"{row} {dollars(cents)} |" in PAGE
+
+
+def dollars(cents: int) -> str:
+    return f"${cents / 100:.2f}"

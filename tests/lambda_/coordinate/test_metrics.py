@@ -1,0 +1,272 @@
+"""Every run writes its metrics, in the form that CloudWatch reads, and makes no further call for them."""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from coordinate.handler import CoordinatorError
+from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunOf
+from coordinate.model import Item
+from coordinate.observed import Observed
+
+from tests.lambda_.coordinate.stopped import recorded
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.laying_out import (
+    HOME,
+    REGIONS,
+    create,
+    delete_item,
+    deploy,
+    make_table,
+    put_item,
+    put_record,
+    put_register,
+    record,
+    register,
+    send,
+    watch,
+)
+
+
+class Unwritten(Metrics):
+    def write(self, run: RunOf, observed: Observed) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coordinate.handler.METRICS", Metrics())
+
+
+def written(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Return the documents of the last run."""
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    documents = [line for line in lines if "_aws" in line]
+    last = max(number for number, line in enumerate(documents) if "Region" not in line)
+    return documents[last:]
+
+
+def values(document: Mapping[str, Any]) -> dict[str, float]:
+    return {name: document[name] for name in UNITS if name in document}
+
+
+def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy()
+    put_register(stack, replace(seen(stack), granted=int(time.time()) - 100))
+    watch()
+
+    found = written(capsys)
+
+    assert [line.get("Region") for line in found] == [None, *sorted(REGIONS)]
+    for line in found:
+        assert line["_aws"]["Timestamp"] == pytest.approx(time.time() * 1000, abs=60_000)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"])
+        assert line["level"] == "INFO"
+        for directive in line["_aws"]["CloudWatchMetrics"]:
+            assert directive["Namespace"] == NAMESPACE
+            for names in directive["Dimensions"]:
+                assert all(isinstance(line[name], str) for name in names)
+            for metric in directive["Metrics"]:
+                assert isinstance(line[metric["Name"]], int | float)
+                assert metric["Unit"] == UNITS[metric["Name"]]
+
+
+def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy()
+    put_register(stack, replace(seen(stack), granted=int(time.time()) - 100))
+    watch()
+
+    of_stack, *of_regions = written(capsys)
+
+    assert values(of_stack).keys() == UNITS.keys()
+    assert of_stack["Stack"] == stack.counters.removesuffix("-counters")
+    dimensions = [directive["Dimensions"] for directive in of_stack["_aws"]["CloudWatchMetrics"]]
+    assert dimensions == [[["Stack"]], [["Stack", "Run"]]]
+    assert [values(line).keys() for line in of_regions] == [{*OF_A_REGION}] * 3
+    assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in of_regions] == [[["Stack", "Region"]]] * 3
+
+
+def test_a_quiet_run_says_that_all_is_well(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy(counters=["a", "b"])
+    watch()
+
+    (found,) = written(capsys)
+    assert values(found) == {
+        "Counters": 2,
+        "UnfinishedSeconds": 0,
+        "PendingRegions": 0,
+        "LostTables": 0,
+        "Repairs": 0,
+        "Failed": 0,
+    }
+    assert found["Run"] == "schedule"
+
+
+def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy()
+
+    def run() -> list[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            operations = recorded(patch)
+            watch()
+        return sorted(map(str, operations))
+
+    with_metrics = run()
+    monkeypatch.setattr("coordinate.handler.METRICS", Unwritten())
+    assert run() == with_metrics
+
+
+def test_a_second_run_of_the_same_process_measures_the_time_between(
+    stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy()
+    watch()
+    for _ in range(3):
+        ask("POST", "/?count=100", HOME)
+    later = time.time() + 300
+    monkeypatch.setattr("time.time", lambda: later)
+    watch()
+
+    of_stack, *of_regions = written(capsys)
+    by_region = {line["Region"]: line for line in of_regions}
+    assert by_region[HOME]["IntegersPerSecond"] == pytest.approx(1, rel=0.1)
+    assert by_region["eu-west-1"]["IntegersPerSecond"] == 0
+    assert of_stack["IntegersPerSecond"] == by_region[HOME]["IntegersPerSecond"]
+    assert of_stack["HoursToCeiling"] == by_region[HOME]["HoursToCeiling"] == 10_000
+
+
+def test_a_lost_item_is_a_lost_table_and_one_repair_and_then_over(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deploy()
+    delete_item(stack, "eu-west-1")
+    watch()
+
+    found = written(capsys)[0]
+    assert (found["LostTables"], found["Repairs"], found["lost"]) == (1, 1, ["eu-west-1 counters"])
+    watch()
+    found = written(capsys)[0]
+    assert (found["LostTables"], found["Repairs"]) == (0, 0)
+
+
+def test_a_deleted_table_is_lost_until_it_is_there_again(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy()
+    client = stack.aws.client("dynamodb", "eu-west-1")
+    client.delete_table(TableName=stack.counters)
+
+    for _ in range(2):
+        watch()
+        assert written(capsys)[0]["lost"] == ["eu-west-1 counters"]
+    make_table(stack.aws, "eu-west-1", stack.counters)
+    watch()
+    assert written(capsys)[0]["LostTables"] == 1, "another one than it was"
+    watch()
+    assert written(capsys)[0]["LostTables"] == 0
+
+
+@pytest.mark.parametrize("table", ["layouts", "mirror"])
+def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy()
+    name: str = getattr(stack, table)
+    stack.aws.client("dynamodb", HOME).delete_table(TableName=name)
+    make_table(stack.aws, HOME, name)
+
+    watch()
+    found = written(capsys)[0]
+    assert (found["lost"], found["repaired"]) == ([f"home {table}"], ["integers"])
+    watch()
+    assert written(capsys)[0]["LostTables"] == 0
+
+
+def test_what_a_deployment_asked_for_is_no_repair_and_nothing_is_lost(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for regions in ([HOME], [HOME, "eu-west-1"], ["eu-west-1"]):
+        deploy(*regions, counters=["a", "b"])
+        found = written(capsys)[0]
+        assert (found["Repairs"], found["LostTables"], found["Failed"]) == (0, 0, 0)
+        assert (found["Run"], found["Counters"], found["UnfinishedSeconds"]) == ("deployment", 2, 0)
+
+
+def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy(window=1000)
+    create("invoices")
+    found = written(capsys)[0]
+    assert values(found) == {"UnfinishedSeconds": 0, "Repairs": 0, "Failed": 0}
+    (of_stack, of_run) = found["_aws"]["CloudWatchMetrics"]
+    assert found["Run"] == "creation"
+    assert [metric["Name"] for metric in of_run["Metrics"]] == ["Failed"]
+    assert "Failed" not in [metric["Name"] for metric in of_stack["Metrics"]], "it doesn't prove that the schedule runs"
+
+    item = Item(-2 + 3 * 900, 3, 3000 - 2, 1)
+    put_item(stack, HOME, item)
+    watch()
+    assert "granted" in str(seen(stack))
+    assert written(capsys)[0]["Repairs"] == 0
+    assert seen(stack).limit > 3000
+
+
+def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy()
+    put_item(stack, "us-west-2", Item(50, 1, 90, 7))
+    put_record(stack, replace(record(stack), settled=False, asked=int(time.time()) - 1000))
+    put_register(stack, replace(seen(stack), granted=0))  # so that something is left to do
+    stack.monkeypatch.setattr("coordinate.handler.RESERVE", 10**9)
+    watch()
+
+    found = written(capsys)[0]
+    assert 1000 <= found["UnfinishedSeconds"] < 1100
+    assert found["Failed"] == 0
+
+
+def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy(HOME)
+    stack.monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 0)
+    stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
+    deploy(HOME, "us-west-2")
+
+    found = written(capsys)[0]
+    assert (found["PendingRegions"], found["pending"]) == (1, ["us-west-2"])
+    assert found["LostTables"] == 0, "it was never given anything"
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [({"watch": True}, "schedule"), ({"create": ["Bad"]}, "creation"), ({"wish": {}}, "deployment")],
+)
+def test_a_run_that_fails_says_so(
+    event: dict[str, Any], kind: str, stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deploy()
+    stack.aws.client("dynamodb", HOME).delete_table(TableName=stack.layouts)
+    stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
+
+    with pytest.raises(CoordinatorError):
+        send(event)
+    found = written(capsys)[0]
+    assert (found["Failed"], found["Run"]) == (1, kind)
+
+
+def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    deploy(counters=["a", "b"])
+    put_item(stack, HOME, Item(50, 1, 90, 7), "a")
+
+    with pytest.raises(CoordinatorError):
+        watch()
+    found = written(capsys)[0]
+    assert (found["Failed"], found["Counters"], found["PendingRegions"]) == (1, 2, 0)
+
+
+def test_runs_that_give_way_or_find_nothing_are_runs_too(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    watch()
+    assert values(written(capsys)[0]) == {"Repairs": 0, "Failed": 0}
+
+
+def seen(stack: Stack) -> Any:
+    found = register(stack)
+    assert found is not None
+    return found
