@@ -14,18 +14,18 @@ from .options import Options
 from .signing import signatures
 
 LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-"""Where no proxy is used, whatever the environment says."""
+"""Hosts for which no proxy is used, whatever the environment says."""
 
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
 
 MAX_RESPONSE = 1_000_000
-"""Bytes. A larger response is none of this API's."""
+"""Bytes. This API sends no larger responses to a client."""
 
 T = TypeVar("T")
 
 
 class TimeLeft(dict[str, float]):
-    """httpx's time-outs (of connecting, of each read …), each being what is left up to one common end."""
+    """httpx's timeouts (to connect, for each read …). Each is the time that is left of one attempt."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class TimeLeft(dict[str, float]):
 
 
 class Exchange:
-    """What is the same for every attempt."""
+    """Sends requests, with the URLs, signatures and observer that are the same for every attempt."""
 
     def __init__(self, options: Options) -> None:
         """Read the options.
@@ -56,7 +56,7 @@ class Exchange:
     def request(
         self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float
     ) -> httpx.Request:
-        """Return the request of one attempt."""
+        """Return the HTTP request of one attempt."""
         return client.build_request(
             call.method,
             call.url(self.urls[region]),
@@ -71,7 +71,7 @@ class Exchange:
             self._observer(Requested(region, call.subject, time.monotonic() - began, failure))
 
     def send(self, client: httpx.Client, region: str, call: Call[T], seconds: float) -> T | Failure:
-        """Send the request, and return what the region answers or why it doesn't."""
+        """Send the request. Return the region's answer, or why there is none."""
         began = time.monotonic()
         request = self.request(client, region, call, seconds)
         try:
@@ -91,7 +91,7 @@ class Exchange:
         return answer
 
     async def send_async(self, client: httpx.AsyncClient, region: str, call: Call[T], seconds: float) -> T | Failure:
-        """Send the request, and return what the region answers or why it doesn't."""
+        """Send the request. Return the region's answer, or why there is none."""
         began = time.monotonic()
         request = self.request(client, region, call, seconds)
         answer: T | Failure
@@ -115,7 +115,7 @@ def _silence(error: Exception, seconds: float) -> Failure:
 
 
 def _with_body(response: httpx.Response, body: bytes, seconds: float) -> httpx.Response:
-    """Return a response that was streamed, as one that was read at once."""
+    """Return a streamed response as one whose body has been read."""
     whole = httpx.Response(
         response.status_code, headers=_without_encoding(response), content=body, request=response.request
     )
