@@ -31,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"global-integers: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or Python would report the error again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would report it again when it ends
         return 1
     except KeyboardInterrupt:
         return 130
@@ -61,9 +59,7 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(owner._asdict()))
         return 0
-    minted = {True: "minted", False: "not minted", None: "perhaps minted: the region that answered doesn't know"}[
-        owner.minted
-    ]
+    minted = {True: "minted", False: "not minted", None: "not known whether minted"}[owner.minted]
     print(f"{owner.integer} of {owner.counter}: {owner.region}, offset {owner.offset} of {owner.stride}, {minted}")
     return 0
 
