@@ -1,4 +1,4 @@
-"""Tasks mint over a real deployment, as threads do."""
+"""Tasks mint from a real deployment, as threads do."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Threads mint over a real deployment, while ways to its regions are cut, delayed and spoiled."""
+"""Threads mint from a real deployment, while proxies to its regions delay, cut off and spoil responses."""
 
 import os
 import pickle
@@ -261,7 +261,7 @@ def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.Monk
 
 @pytest.fixture
 def forked() -> Iterator[Callable[[Callable[[], list[int]]], list[int]]]:
-    """`forked(work)`: what the work returns in a forked child."""
+    """`forked(work)` returns what `work` returns in a forked child."""
     children: list[int] = []
 
     def run(work: Callable[[], list[int]]) -> list[int]:

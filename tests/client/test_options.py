@@ -1,4 +1,4 @@
-"""Wrong options are refused with what is right, before anything is sent."""
+"""Wrong options are refused before anything is sent, and the error says what is allowed."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ways to the local server's regions that a test can cut, delay and spoil."""
+"""Proxies to the local server's regions. A test can make them delay, cut off or spoil responses."""
 
 import http.client
 import socket
@@ -17,7 +17,7 @@ LATE = 0.3
 
 
 class Way:
-    """A server on 127.0.0.1 that passes requests on to one region, unless a fault is set."""
+    """A proxy on 127.0.0.1 that forwards requests to one region, unless a fault is set."""
 
     def __init__(self, target: str) -> None:
         self.target = urlsplit(target)
@@ -86,13 +86,13 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
             self.close_connection = True
 
         def log_message(self, *_: Any, **__: Any) -> None:
-            """Tests tell what they have to tell."""
+            """Print nothing."""
 
     return Handler
 
 
 def forward(way: Way, method: str, path: str, headers: Any, body: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Send a request on to the region, and return its response."""
+    """Forward a request to the region, and return its response."""
     upstream = http.client.HTTPConnection(way.target.netloc, timeout=60)
     try:
         upstream.putrequest(method, way.target.path.rstrip("/") + path, skip_accept_encoding=True)
@@ -113,7 +113,7 @@ def forward(way: Way, method: str, path: str, headers: Any, body: bytes) -> tupl
 
 @contextmanager
 def ways_to(urls: Mapping[str, str]) -> Generator[dict[str, Way]]:
-    """A way to each region, in order: the first one is the nearest."""
+    """Yield a proxy to each region, in the same order."""
     with ExitStack() as stack:
         yield {region: stack.enter_context(_way_to(url)) for region, url in urls.items()}
 
