@@ -1,6 +1,7 @@
-"""One source of ids in a process of its own: `python -m bench.caller SUBJECT SECONDS PLACE` prints its figures as JSON.
+"""Measures one source of ids in a process of its own: `python -m bench.caller SUBJECT SECONDS PLACE` prints JSON.
 
-The client's subjects are asked for warm leases: it has seen the demand before the clock starts.
+PLACE is the regions' URLs as JSON, or the database's socket. The client is warmed up before the clock starts, so its
+blocks have grown to the demand.
 """
 
 import asyncio
@@ -14,20 +15,20 @@ from typing import Any
 
 LEASE = 100_000
 SAMPLES = 200_000
-"""The most calls whose time is kept."""
+"""The largest number of calls that are timed one by one."""
 
 Figures = dict[str, float]
 
 
 def percentiles(times: list[float]) -> Figures:
-    """Return percentiles of calls' seconds, in microseconds."""
+    """Return percentiles, in microseconds, of calls' seconds."""
     times.sort()
     shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
     return {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
 
 
 def timed(call: Callable[[], object], seconds: float) -> Figures:
-    """Call for so many seconds. Return the rate, and the percentiles of further calls' times."""
+    """Call for so many seconds. Return the rate, and percentiles of the times of further calls."""
     calls, clock = 0, time.perf_counter
     ends = clock() + seconds
     began = clock()
@@ -51,7 +52,7 @@ def sampled(call: Callable[[], object], count: int) -> list[float]:
 
 
 class Requests:
-    """Counts a client's requests to mint, and how long they took."""
+    """Counts a client's requests to mint and notes how long they took, as its observer."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -68,7 +69,7 @@ class Requests:
 
 
 def client(urls: str, lease: int, requests: Requests) -> Any:
-    """Return a client that has seen a busy caller."""
+    """Return a client that is warmed up."""
     from global_integers import Integers
 
     made = Integers(json.loads(urls), lease=lease, observer=requests)
@@ -79,7 +80,7 @@ def client(urls: str, lease: int, requests: Requests) -> Any:
 
 
 def memory(urls: str, seconds: float) -> Figures:
-    """Time integers of one block, between two requests."""
+    """Return the rate within one block: of 5,000 calls during which no request ended."""
     requests = Requests()
     call = client(urls, LEASE, requests).next
     rates: list[float] = []
@@ -93,11 +94,12 @@ def memory(urls: str, seconds: float) -> Figures:
         if len(requests.seconds) == sent:
             rates.append(5000 / took)
     rates.sort()
+    assert rates, "every run of 5,000 met a request"
     return {"per_s": rates[len(rates) // 2]}
 
 
 def one(urls: str, seconds: float) -> Figures:
-    """One thread, sustained."""
+    """Measure one thread that mints without a pause."""
     requests = Requests()
     call = client(urls, LEASE, requests).next
     found = timed(call, seconds)
@@ -105,7 +107,7 @@ def one(urls: str, seconds: float) -> Figures:
 
 
 def eight(urls: str, seconds: float) -> Figures:
-    """Eight threads, sustained. Every eighth thread's calls are timed."""
+    """Measure eight threads that mint without a pause. One call in 51 is timed."""
     requests = Requests()
     call = client(urls, LEASE, requests).next
     counts, times = [0] * 8, [list[float]() for _ in range(8)]
@@ -130,7 +132,7 @@ def eight(urls: str, seconds: float) -> Figures:
 
 
 def tasks(urls: str, seconds: float) -> Figures:
-    """A hundred tasks, sustained."""
+    """Measure a hundred tasks that mint without a pause. One call in 51 is timed."""
     return asyncio.run(_tasks(urls, seconds))
 
 
@@ -160,7 +162,7 @@ async def _tasks(urls: str, seconds: float) -> Figures:
 
 
 def paced(urls: str, seconds: float) -> Figures:
-    """One thread that takes an integer every 100 µs, over many changes of blocks."""
+    """Measure one thread that takes an integer every 100 µs, over many changes of blocks."""
     requests = Requests()
     call = client(urls, 5000, requests).next  # a block lasts half a second
     clock, times = time.perf_counter, list[float]()
@@ -177,7 +179,7 @@ def paced(urls: str, seconds: float) -> Figures:
 
 
 def request(urls: str, seconds: float) -> Figures:
-    """A request for each integer."""
+    """Measure a client that sends a request for each integer."""
     requests = Requests()
     call = client(urls, 1, requests).next
     ends, times = time.perf_counter() + seconds, list[float]()
@@ -187,20 +189,20 @@ def request(urls: str, seconds: float) -> Figures:
 
 
 def uuid4(_: str, seconds: float) -> Figures:
-    """Random UUIDs."""
+    """Measure random UUIDs."""
     from uuid import uuid4
 
     return timed(uuid4, seconds)
 
 
 def snowflake(_: str, seconds: float) -> Figures:
-    """A package of PyPI for Snowflakes."""
+    """Measure `snowflake-id`, a package on PyPI."""
     made: Any = import_module("snowflake").SnowflakeGenerator(1)
     return timed(lambda: next(made), seconds)
 
 
 def mariadb(socket: str, seconds: float) -> Figures:
-    """An insert for each integer, over a kept connection to a server on this machine."""
+    """Measure an insert for each integer, over one open connection to a server on this machine."""
     connection: Any = import_module("pymysql").connect(
         unix_socket=socket, user="root", database="bench", autocommit=True
     )

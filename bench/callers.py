@@ -1,6 +1,6 @@
-"""What a caller gets from the client, beside other sources of ids: `python -m bench.callers`, a part of `make bench`.
+"""Compares the client with other sources of ids: `python -m bench.callers`, a part of `make bench`.
 
-The stack and the database run on this machine. Each subject is a process of its own (bench/caller.py).
+The stack and the database run on this machine. Each subject runs in a process of its own (bench/caller.py).
 """
 
 import argparse
@@ -44,7 +44,7 @@ COLUMNS = {
 
 
 def table(figures: Figures) -> str:
-    """Return a table with a row per subject. What a subject doesn't have is left out."""
+    """Return a table with a row per subject. Figures that a subject doesn't have are left empty."""
     rows = [["", *(title for title, _ in COLUMNS.values())]]
     for key, name in SUBJECTS.items():
         found = figures.get(key, {})
@@ -59,7 +59,8 @@ def table(figures: Figures) -> str:
 
 
 def measure(rounds: int = 3, seconds: float = 4) -> Figures:
-    """Run every subject `rounds` times, in turn. Return the medians."""
+    """Run every subject `rounds` times, in turn. Return the medians. Without MariaDB, its subject is left out."""
+    _check_installed()
     runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in SUBJECTS}
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -79,8 +80,13 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
     }
 
 
+def _check_installed() -> None:
+    if not OTHERS.exists():
+        raise SystemExit("what the client is compared with is not installed; `make .venv-bench/ready` installs it")
+
+
 def run(python: str, subject: str, seconds: float, place: str) -> dict[str, float]:
-    """Run one subject in a process of its own."""
+    """Run one subject in a process of its own. Return its figures."""
     command = [python, "-m", "bench.caller", subject, str(seconds), place]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'client' / 'src'}"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -91,7 +97,7 @@ def run(python: str, subject: str, seconds: float, place: str) -> dict[str, floa
 
 @contextmanager
 def stack(folder: Path) -> Generator[str]:
-    """Deploy stack `dev` on this machine, and give its URLs as JSON."""
+    """Deploy stack `dev` on this machine, and yield its URLs as JSON."""
     environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder)}
 
     def local(*arguments: str) -> str:
@@ -108,8 +114,8 @@ def stack(folder: Path) -> Generator[str]:
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.callers", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4, help="each subject and round (4)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each subject runs (3)")
+    parser.add_argument("--seconds", type=float, default=4, help="for each subject in each round (4)")
     options = parser.parse_args()
     print(table(measure(options.rounds, options.seconds)))
 

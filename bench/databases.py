@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Debian has mariadbd in /usr/sbin, which users often have no path to."""
+"""Debian puts mariadbd into /usr/sbin, which is often not in a user's PATH."""
 
 
 @contextmanager
 def mariadb(folder: Path) -> Generator[str]:
-    """Run MariaDB with an empty table `bench.ids`, and give its socket. Without MariaDB, give an empty string."""
+    """Run MariaDB with an empty table `bench.ids`, and yield its socket. Without MariaDB, yield an empty string."""
     programs = [shutil.which(name, path=PATHS) for name in ("mariadb-install-db", "mariadbd", "mariadb")]
     if None in programs:
-        print("MariaDB is not installed (apt-get install mariadb-server-core mariadb-client-core), and is left out")
+        print("MariaDB is not installed, and is left out; apt-get install mariadb-server-core mariadb-client-core")
         yield ""
         return
     install, server, client = (str(program) for program in programs)

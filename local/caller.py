@@ -10,10 +10,10 @@ from .paths import ROOT, LocalError
 
 
 def check(urls: Mapping[str, str]) -> None:
-    """Run `global-integers check` over these regions, and print what it prints.
+    """Run `global-integers check` against these regions. It prints its result.
 
     Raises:
-        LocalError: something is wrong, and was printed.
+        LocalError: the check found something wrong, and has printed it.
     """
     print("global-integers check", flush=True)
     done = subprocess.run(
@@ -22,4 +22,4 @@ def check(urls: Mapping[str, str]) -> None:
         check=False,
     )
     if done.returncode:
-        raise LocalError("the check of the deployment has failed; what is wrong is printed above")
+        raise LocalError("the deployment failed its check; what is wrong is printed above")

@@ -1,4 +1,4 @@
-"""Say how a counter stands in this region, for operators and their tools. Nothing is minted."""
+"""Describe the state of a counter in this region, for operators and their tools. Nothing is minted."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from .table import CounterTable, Item, UnknownCounter
 
 
 def status_document(table: CounterTable, region: str, counter: str) -> dict[str, Any]:
-    """Return how the counter stands here as a JSON document.
+    """Return the counter's state in this region as a JSON document.
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
-    this region has minted, or the one before its first. What isn't known is null.
+    this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
 
     Raises:
         Unavailable: the table is unavailable.
@@ -35,7 +35,7 @@ def status_document(table: CounterTable, region: str, counter: str) -> dict[str,
 
 
 def _look(table: CounterTable, counter: str) -> tuple[Item | None, Problem | None]:
-    """Return the counter's item, and why it can't be minted."""
+    """Return the counter's item, None if there is none, and why it can't be minted, None if it can."""
     try:
         item = table.item(counter)
     except UnknownCounter:

@@ -1,4 +1,4 @@
-"""One deployment on this machine, and ways to its regions."""
+"""One deployment on this machine, and proxies ("ways") to its regions."""
 
 from collections.abc import Callable, Generator
 
@@ -30,7 +30,7 @@ def direct(stack: Machine) -> dict[str, str]:
 
 @pytest.fixture
 def ways(direct: dict[str, str]) -> Generator[dict[str, Way]]:
-    """A way to each region. The first region is the nearest, the last one the farthest."""
+    """A proxy to each region. Delays make the first region the nearest and the last one the farthest."""
     with ways_to(direct) as made:
         for number, way in enumerate(made.values()):
             way.delay = 0.04 * number
@@ -39,5 +39,5 @@ def ways(direct: dict[str, str]) -> Generator[dict[str, Way]]:
 
 @pytest.fixture
 def urls(ways: dict[str, Way]) -> dict[str, str]:
-    """The URLs of the ways."""
+    """The URLs of the proxies."""
     return {region: way.url for region, way in ways.items()}

@@ -1,4 +1,4 @@
-"""What is no answer of this API counts as a failure of the region."""
+"""A response that isn't this API's counts as a failure of the region."""
 
 from typing import Any
 

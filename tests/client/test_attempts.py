@@ -1,4 +1,4 @@
-"""Who is asked after whom, and what the caller learns if all fail."""
+"""The order in which regions are asked, and the caller's error if all fail."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ BLOCK = Block("a", 1, 3, 1)
 
 
 class Scene:
-    """Regions that answer as scripted, on a clock that only attempts and waits move."""
+    """Regions that answer as scripted. Only attempts and waits move the clock."""
 
     def __init__(self, took: float = 0.1, **answers: list[Any]) -> None:
         self.now = 0.0

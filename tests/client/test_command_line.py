@@ -100,7 +100,7 @@ def test_check_finds_a_second_stack_behind_one_of_the_urls(direct: dict[str, str
         (("mint", "--key", "a b"), "visible ASCII"),
         (("owner", "0"), "not an integer from 1 to"),
         (("--prefer", "nowhere", "mint"), "none of the regions"),
-        (("--urls", "/no/such/file", "mint"), "no file with it can be read"),
+        (("--urls", "/no/such/file", "mint"), "no file with this path can be read"),
         ((), "the following arguments are required"),
     ],
 )

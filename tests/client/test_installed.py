@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new environment with the package and what it needs, in the versions that the other tests run with."""
+    """A new environment with the package and its requirements, in the versions that the other tests use."""
     folder = tmp_path_factory.mktemp("fresh")
     pins = folder / "pins.txt"
     pins.write_text("".join(f"{found.name}=={found.version}\n" for found in distributions()))

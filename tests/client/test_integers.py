@@ -1,4 +1,4 @@
-"""Threads mint over a real deployment, while ways to its regions are cut, delayed and spoiled."""
+"""Threads mint from a real deployment, while proxies to its regions delay, cut off and spoil responses."""
 
 import os
 import pickle
@@ -90,7 +90,9 @@ def test_many_are_taken_by_few_requests(ways: Ways, urls: dict[str, str]) -> Non
     assert minted == list(range(minted[0], minted[0] + 1500, 3))
 
 
-@pytest.mark.parametrize("fault", ["cut", "cut after", "503", "429", "404", "410", "403", "rubbish", "redirect"])
+@pytest.mark.parametrize(
+    "fault", ["cut", "cut after", "503", "429", "404", "410", "403", "rubbish", "redirect", "large"]
+)
 def test_a_region_that_fails_is_not_noticed(ways: Ways, urls: dict[str, str], fault: Fault) -> None:
     with measured(Integers(urls)) as integers:
         before = [integers.next() for _ in range(3)]
@@ -261,7 +263,7 @@ def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.Monk
 
 @pytest.fixture
 def forked() -> Iterator[Callable[[Callable[[], list[int]]], list[int]]]:
-    """`forked(work)`: what the work returns in a forked child."""
+    """`forked(work)` returns what `work` returns in a forked child."""
     children: list[int] = []
 
     def run(work: Callable[[], list[int]]) -> list[int]:
@@ -337,3 +339,22 @@ def test_the_observer_is_told_of_every_request(direct: dict[str, str]) -> None:
     (request,) = [event for event in events if isinstance(event, Requested) and event.subject == "the default counter"]
     assert (request.region, request.failure) == ("eu-west-1", None)
     assert request.seconds > 0
+
+
+def test_an_observer_that_fails_harms_no_call(direct: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    def fail(event: Event) -> None:
+        raise RuntimeError("as the test says")
+
+    with Integers(direct, prefer="eu-west-1", observer=fail) as integers:
+        assert integers.next() >= 1
+
+    assert "the observer failed" in caplog.text
+
+
+def test_the_owner_is_known_though_the_owner_is_away(ways: Ways, urls: dict[str, str]) -> None:
+    with Integers(urls, timeout=2, attempt_timeout=1) as integers:
+        ways["us-east-1"].fault = "503"
+
+        owner = integers.owner(1, "integers")
+
+    assert (owner.region, owner.minted) == ("us-east-1", None)

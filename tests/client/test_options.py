@@ -1,4 +1,4 @@
-"""Wrong options are refused with what is right, before anything is sent."""
+"""Wrong options are refused before anything is sent, and the error says what is allowed."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_urls_are_json_or_a_file_with_it(document: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("/no/such/file", "is not JSON, and no file with it can be read"),
+        ("/no/such/file", "is not JSON, and no file with this path can be read"),
         ("{", "is not JSON"),
         ("{}", "has no URLs"),
         ('{"urls": {}}', "has no URLs"),

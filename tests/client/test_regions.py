@@ -1,4 +1,4 @@
-"""Which region is asked first, and which one is left alone."""
+"""The region that is asked first, and the regions that are left alone."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Signed requests are what botocore signs, and what a server with IAM accepts."""
+"""The client signs requests as botocore does, and a server with IAM accepts them."""
 
 import asyncio
 import datetime as dt

@@ -1,4 +1,4 @@
-"""How much is leased, and when."""
+"""How much is leased, when, and for how long."""
 
 import threading
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Ways to the local server's regions that a test can cut, delay and spoil."""
+"""Proxies to the local server's regions. A test can make them delay, cut off or spoil responses."""
 
 import http.client
 import socket
@@ -10,14 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-Fault = Literal["none", "cut", "cut after", "hang", "503", "429", "404", "410", "403", "rubbish", "redirect", "late"]
+Fault = Literal[
+    "none", "cut", "cut after", "hang", "503", "429", "404", "410", "403", "rubbish", "redirect", "large", "late"
+]
 
 LATE = 0.3
 """Seconds by which a late response is delayed."""
 
 
 class Way:
-    """A server on 127.0.0.1 that passes requests on to one region, unless a fault is set."""
+    """A proxy on 127.0.0.1 that forwards requests to one region, unless a fault is set."""
 
     def __init__(self, target: str) -> None:
         self.target = urlsplit(target)
@@ -60,6 +62,8 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
                     self.hang_up()
                 case "rubbish":
                     self.answer(200, {"Content-Type": "text/html"}, b"<h1>Welcome to the hotel's network</h1>")
+                case "large":
+                    self.answer(200, {"Content-Type": "application/json"}, b"[" + b"1," * 600_000 + b"1]")
                 case "redirect":
                     self.answer(302, {"Location": "https://login.invalid/"}, b"")
                 case "429":
@@ -86,13 +90,13 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
             self.close_connection = True
 
         def log_message(self, *_: Any, **__: Any) -> None:
-            """Tests tell what they have to tell."""
+            """Print nothing."""
 
     return Handler
 
 
 def forward(way: Way, method: str, path: str, headers: Any, body: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Send a request on to the region, and return its response."""
+    """Forward a request to the region, and return its response."""
     upstream = http.client.HTTPConnection(way.target.netloc, timeout=60)
     try:
         upstream.putrequest(method, way.target.path.rstrip("/") + path, skip_accept_encoding=True)
@@ -113,7 +117,7 @@ def forward(way: Way, method: str, path: str, headers: Any, body: bytes) -> tupl
 
 @contextmanager
 def ways_to(urls: Mapping[str, str]) -> Generator[dict[str, Way]]:
-    """A way to each region, in order: the first one is the nearest."""
+    """Yield a proxy to each region, in the same order."""
     with ExitStack() as stack:
         yield {region: stack.enter_context(_way_to(url)) for region, url in urls.items()}
 

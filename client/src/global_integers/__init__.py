@@ -1,4 +1,4 @@
-"""A client of Global integers: unique integers from the nearest region that is well."""
+"""A client of Global integers: unique integers from the nearest healthy region."""
 
 from .answers import Owner
 from .async_integers import AsyncCounter, AsyncIntegers

@@ -1,4 +1,4 @@
-"""Reads responses: what was asked for, or why a region failed."""
+"""Reads responses: the answer, or why the region failed."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Kind(Enum):
     """What a failure means for the caller."""
 
     SILENT = "no response"
-    TRANSIENT = "it may pass: 429, 5xx, or what isn't this API's response"
+    TRANSIENT = "it may pass: 408, 429, 3xx, 5xx, or a response that isn't this API's"
     ABSENT = "404: there is no such counter, or no known owner"
     GONE = "410: the region has left the layout"
     REFUSED = "401 or 403: this region doesn't allow it"
@@ -25,7 +25,7 @@ class Kind(Enum):
 class Failure(NamedTuple):
     """Why one attempt failed.
 
-    `retry_after` (seconds) and `available` (the largest block that could be minted now) are None or 0 if unknown.
+    `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown.
     """
 
     kind: Kind
@@ -44,7 +44,7 @@ class Block(NamedTuple):
     stride: int
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     replayed: bool = False
-    """Whether an earlier request with the same key has minted them."""
+    """Whether an earlier request with the same key minted them."""
 
     def integers(self) -> range:
         """Return the integers, the smallest first."""
@@ -54,7 +54,7 @@ class Block(NamedTuple):
 class Owner(NamedTuple):
     """The region that mints an integer.
 
-    `minted` says whether it has been minted, and is None if no region that was asked can know.
+    `minted` says whether it has been minted, and is None if the region that answered doesn't know.
     """
 
     counter: str
@@ -67,7 +67,7 @@ class Owner(NamedTuple):
 
 
 class Unreadable(Exception):
-    """A response of status 200 that isn't this API's."""
+    """The body of a response isn't this API's."""
 
 
 def document_of(response: httpx.Response) -> Mapping[str, Any]:

@@ -21,14 +21,14 @@ class AsyncCounter:
     """A counter. `next` and `take` may be called by any task of one event loop; the iterator never ends."""
 
     def __init__(self, integers: "AsyncIntegers", name: str) -> None:
-        """Use the counter `name`, "" for the default one, over a client."""
+        """Use the counter `name`, "" for the default one, through a client."""
         self.name = name
         self._integers = integers
         self._options = integers.options
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is leased. For a process that was forked: its parent has the same integers."""
+        """Drop what is leased. A forked process needs this, since its parent hands out the same integers."""
         if hasattr(self, "_stock"):
             self._stock.drop()
         self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
@@ -45,7 +45,7 @@ class AsyncCounter:
         return (await self.take(1, key=key))[0]
 
     async def take(self, count: int, *, key: str | None = None) -> list[int]:
-        """Return `count` integers, by as few requests as possible. See `Counter.take`."""
+        """Return `count` integers, in as few requests as possible. See `Counter.take`."""
         deadline = monotonic() + self._options.timeout
         if key is not None:
             call = calls.mint(self.name, count, key)
@@ -79,26 +79,27 @@ class AsyncCounter:
                 await asyncio.wait_for(fetching.acquire(), max(deadline - monotonic(), 0))
             except (TimeoutError, asyncio.TimeoutError):  # noqa: UP041 (they differ in Python 3.10)
                 raise DeadlineExceeded(
-                    f"no block of {self.name or 'the default counter'} within the deadline", {}
+                    f"{self.name or 'the default counter'}: no block was fetched within {self._options.timeout:.3g} s",
+                    {},
                 ) from None
             try:
                 integer = stock.take() or await self._fetch(stock, deadline)
             finally:
                 fetching.release()
-            if stock is self._stock:  # else this process was forked meanwhile
+            if stock is self._stock:  # else the lease was dropped meanwhile, by a fork or a close
                 return integer
 
     async def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
         stock, fetching = self._stock, self._fetching
         if fetching.locked():
-            return  # it is being fetched
+            return  # another task is fetching it
         async with fetching:
             if stock.is_low():
                 await self._fetch(stock, monotonic() + self._options.timeout, keep_first=True)
 
     async def _fetch(self, stock: Stock, deadline: float, *, keep_first: bool = False) -> int:
-        """Fetch a block. Return its first integer, or put that into the stock, too."""
+        """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
         block = await self._mint(stock.next_size(), deadline)
         if stock is self._stock:
             stock.add(block, keep_first=keep_first)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -44,10 +45,11 @@ class AsyncIntegers(AsyncCounter):
         observer: Observer | None = None,
         http: Callable[[], httpx.AsyncClient] | None = None,
     ) -> None:
-        """Prepare; no request is sent. The arguments are those of `Integers`; `http` makes an `httpx.AsyncClient`.
+        """Prepare. The arguments are those of `Integers`, but `http` returns an `httpx.AsyncClient`.
 
         Raises:
-            ValueError: one of them is wrong, or requests can't be signed.
+            ValueError: one of them is wrong.
+            CannotSign: see `Integers`.
         """
         self.options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
@@ -80,7 +82,7 @@ class AsyncIntegers(AsyncCounter):
 
     async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""
-        return await self.call(calls.create(counter), time.monotonic() + timeout, each=timeout)
+        return await self.call(calls.create(counter), time.monotonic() + timeout, each=timeout / 2)
 
     async def owner(self, integer: int, counter: str | None = None) -> Owner:
         """Return the region that mints an integer. See `Integers.owner`."""
@@ -89,16 +91,17 @@ class AsyncIntegers(AsyncCounter):
         call = calls.owner(name, integer)
         found, ask = await self.call(call, deadline, nowhere=UnknownOwner)
         if ask is not None and ask in self.options.urls:
-            found, _ = await self.call(call, deadline, [ask], nowhere=UnknownOwner)
+            with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
+                found, _ = await self.call(call, deadline, [ask], nowhere=UnknownOwner)
         return found
 
     async def health(self) -> dict[str, Health]:
-        """Ask every region at the same time whether it can mint."""
+        """Return whether each region can mint now. All are asked at the same time."""
         found = await asyncio.gather(*(self.check(region) for region in self.options.urls))
         return dict(zip(self.options.urls, found, strict=True))
 
     async def aclose(self) -> None:
-        """Close all connections. What is leased is dropped: a gap. The client may be used again."""
+        """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
         for task in list(self._tasks):
             task.cancel()
         AsyncCounter.forget(self)
@@ -118,7 +121,7 @@ class AsyncIntegers(AsyncCounter):
         await self.aclose()
 
     def forget(self) -> None:
-        """Drop all that a forked child must not share with its parent: leases and connections."""
+        """Drop everything that a forked child must not share with its parent: leases and connections."""
         super().forget()
         self._http = self._make_http()
         self._tasks = set()
@@ -143,7 +146,7 @@ class AsyncIntegers(AsyncCounter):
         return await self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
 
     async def check(self, region: str) -> Health:
-        """Ask one region whether it can mint, and remember how long it took."""
+        """Return whether one region can mint now, and note its latency."""
         began = time.monotonic()
         answer = await self._exchange.send_async(self._http, region, calls.health(), self.options.attempt_timeout)
         health = Health.of(answer, time.monotonic() - began)
@@ -151,15 +154,14 @@ class AsyncIntegers(AsyncCounter):
         return health
 
     def background(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Do something in a task of its own. Its errors are logged."""
+        """Run `work` in a task of its own. Errors are logged."""
         task = asyncio.create_task(self._logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def tell(self, event: Event) -> None:
         """Tell the observer."""
-        if self.options.observer is not None:
-            self.options.observer(event)
+        self._exchange.tell(event)
 
     async def _carry_out(self, steps: Steps[T]) -> T:
         answer: Any = None
@@ -177,7 +179,7 @@ class AsyncIntegers(AsyncCounter):
                 answer = None
 
     async def _measure(self, deadline: float) -> None:
-        """Check the health of regions that are due, beside this call; before the first call, wait for one of them."""
+        """Start the health checks that are due, in the background. The first call waits for one of them."""
         due = self.regions.to_check() if len(self.options.urls) > 1 else []
         for region in due:
             self.background(lambda region=region: self.check(region))
@@ -201,4 +203,4 @@ class AsyncIntegers(AsyncCounter):
         try:
             await work()
         except Exception as error:
-            log.warning("in the background: %s", error)
+            log.warning("work in the background failed: %s", error)

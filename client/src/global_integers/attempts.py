@@ -1,6 +1,6 @@
 """Decides which region is asked next, for how long, and when to give up. No I/O.
 
-The threads' client and the tasks' client carry out the same steps.
+`Integers` and `AsyncIntegers` carry out the same steps.
 """
 
 import random
@@ -51,21 +51,21 @@ def attempts(
 ) -> Steps[T]:
     """Ask one region after the other, round after round, until one answers or there is no time left.
 
-    If a region has fewer integers left than requested, it is asked for those.
+    If a region has fewer integers left than requested, it is asked for as many as it has, unless there is a key.
 
     Args:
         call: the request.
-        regions: told who answered and who failed.
+        regions: told which ones failed.
         order: returns the regions of the next round, in order.
-        seconds: the time for everything.
-        each: the time for one attempt.
-        failed_over: told the region that failed, the next one, and why.
-        nowhere: the error if all that answered say 404.
+        seconds: for all attempts together.
+        each: seconds for one attempt.
+        failed_over: called with the region that failed, the one asked next, and the reason.
+        nowhere: the error if all that responded say 404.
 
     Raises:
         Refused: the request is wrong, or nobody allows it.
-        UnknownCounter: (or `nowhere`) all that answered say 404.
-        Unavailable: every region failed.
+        UnknownCounter: (or `nowhere`) all that responded say 404.
+        Unavailable: every region failed, or all that responded have left the layout.
         DeadlineExceeded: the time was over before every region could be asked.
     """
     ends = regions.now() + seconds
@@ -74,7 +74,7 @@ def attempts(
     wait = SHORTEST_WAIT
     while True:
         for region in order():
-            if last is not None:
+            if last is not None and last != region:
                 failed_over(last, region, failures[last].reason)
             began = regions.now()
             if began >= ends:
@@ -88,7 +88,7 @@ def attempts(
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
             regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
-            if region not in failures or ends - began >= each:  # one that had too little time says less
+            if region not in failures or ends - began >= each:  # an attempt with too little time says less
                 failures[region] = answer
             last = region
         _raise_if_no_retry_helps(call, failures, nowhere)
@@ -114,7 +114,9 @@ def _raise_if_no_retry_helps(call: Call[Any], failures: Mapping[str, Failure], n
     if Kind.ABSENT in kinds:
         raise nowhere(f"no region knows {call.subject}:", reasons)
     raise Unavailable(
-        f"{call.subject}: every region that answers has left the layout{_advice(call, failures)}:", reasons
+        f"{call.subject}: every region that responded has left the layout; "
+        f"take the URLs from the stack's outputs again{_advice(call, failures)}:",
+        reasons,
     )
 
 
@@ -128,7 +130,7 @@ def _out_of_time(call: Call[Any], failures: Mapping[str, Failure], regions: int,
 def _advice(call: Call[Any], failures: Mapping[str, Failure]) -> str:
     if not call.keyed or len(failures) > 1:
         return ""
-    return ", and only this one can repeat the integer of this key (key_failover=True accepts another integer)"
+    return "; only the key's region can return its integer again (key_failover=True accepts another integer)"
 
 
 def _reasons(failures: Mapping[str, Failure]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The requests of the API, and how each of their responses is read (docs/api.md)."""
+"""The requests of the API, and how their responses are read (docs/api.md)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,17 +10,17 @@ from .answers import Block, Failure, Kind, Owner, Unreadable, document_of, failu
 from .names import MAX_BLOCK, checked_counter, key_header
 
 BLOCK = "application/vnd.global-integers.block+json"
-"""The media type of a block as its ends and its stride."""
+"""The media type of a block's short form: its first and last integer and its stride."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One request, whichever region it is sent to.
+    """One request, which may be sent to any region.
 
     Attributes:
-        subject: what it is about, for messages: "counter 'orders'".
+        subject: what it is about, for messages, such as "counter 'orders'".
         read: returns what a region's successful response says, or raises `Unreadable`.
         count: the size of the block to mint, 0 if nothing is minted.
         keyed: whether it has an `Idempotency-Key`.
@@ -35,7 +35,7 @@ class Call(Generic[T]):
     keyed: bool = False
 
     def url(self, base: str) -> str:
-        """Return the request's URL in the region with this URL, which ends with a slash."""
+        """Return the request's URL in the region whose own URL is `base`, which ends with a slash."""
         return f"{base}{self.path}?count={self.count}" if self.count else base + self.path
 
     def with_count(self, count: int) -> "Call[T]":
@@ -43,7 +43,7 @@ class Call(Generic[T]):
         return replace(self, count=count)
 
     def answer(self, region: str, response: httpx.Response) -> T | Failure:
-        """Return what the response says."""
+        """Return the response's answer, or why there is none."""
         if not 200 <= response.status_code < 300:
             return failure_of(response)
         try:
@@ -59,13 +59,13 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Call[Block]:
         ValueError: the name, the count or the key is not allowed.
     """
     if not 1 <= count <= MAX_BLOCK:
-        raise ValueError(f"{count} is not within 1 to {MAX_BLOCK:,}, which one request can mint")
+        raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
     return Call(_subject(counter), "POST", _path(counter), _block, headers, count, keyed=key is not None)
 
 
 def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
-    """Return the request for an integer's owner. It is answered with the owner and, if need be, whom to ask instead.
+    """Return the request for an integer's owner. Its answer is the owner, and the region that knows more, if any.
 
     Raises:
         ValueError: the name is not allowed.
@@ -75,7 +75,7 @@ def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
 
 
 def create(counter: str) -> Call[bool]:
-    """Return the request to create a counter, which is answered with whether it is new.
+    """Return the request to create a counter. Its answer is whether the counter is new.
 
     Raises:
         ValueError: the name is not allowed.
@@ -83,9 +83,9 @@ def create(counter: str) -> Call[bool]:
     return Call(_subject(counter), "PUT", checked_counter(counter), lambda _, response: response.status_code == 201)
 
 
-def health() -> Call[float]:
-    """Return the request that asks whether a region can mint, which is answered with the seconds that it took."""
-    return Call("health", "GET", "-/health", lambda _, response: response.elapsed.total_seconds())
+def health() -> Call[bool]:
+    """Return the request that asks whether a region can mint. Its answer is True."""
+    return Call("health", "GET", "-/health", lambda *_: True)
 
 
 def document(path: str) -> Call[Mapping[str, Any]]:

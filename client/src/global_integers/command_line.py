@@ -15,7 +15,7 @@ from .options import VARIABLE, urls_from, urls_from_environment
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Return its exit status: 0, 1 if it failed, 2 if it was called wrongly."""
+    """Run the command. Return its exit status: 0; 1 if it failed; 2 if an option is wrong; 130 if interrupted."""
     parser = _parser()
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"global-integers: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would report it once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would report it again when it ends
         return 1
     except KeyboardInterrupt:
         return 130
@@ -59,7 +59,7 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(owner._asdict()))
         return 0
-    minted = {True: "minted", False: "not minted", None: "perhaps minted: nobody knows"}[owner.minted]
+    minted = {True: "minted", False: "not minted", None: "not known whether minted"}[owner.minted]
     print(f"{owner.integer} of {owner.counter}: {owner.region}, offset {owner.offset} of {owner.stride}, {minted}")
     return 0
 
@@ -93,7 +93,8 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
             print(f"{region}: {line}")
         for wrong in report.wrong:
             print(f"wrong: {wrong}")
-        print(f"{report.minted} integers minted; {'all is well' if not report.wrong else f'{len(report.wrong)} wrong'}")
+        found = f"problems: {len(report.wrong)}" if report.wrong else "all is well"
+        print(f"{report.minted} integers minted; {found}")
     return 1 if report.wrong else 0
 
 
@@ -112,20 +113,26 @@ def _integer(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="global-integers",
-        description="Unique integers from the nearest region that is well.",
+        description="Unique integers from the nearest healthy region.",
         epilog=f"{VARIABLE} has the regions' URLs as JSON, or the path of a file with the output of "
         "`pulumi stack output --json`.",
     )
     parser.add_argument("--urls", metavar="JSON|FILE", help=f"instead of {VARIABLE}")
-    parser.add_argument("--prefer", metavar="REGION", help="ask this region as long as it is well")
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for each call (10)")
-    parser.add_argument("--sign", action=argparse.BooleanOptionalAction, help="sign requests (by default those to AWS)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say which regions fail")
+    parser.add_argument(
+        "--prefer", metavar="REGION", help="ask this region as long as it is healthy (by default the nearest)"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="SECONDS", help="for each call, except create (10)"
+    )
+    parser.add_argument(
+        "--sign", action=argparse.BooleanOptionalAction, help="sign requests (by default those to *.on.aws)"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[Integers, argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
-        added.add_argument("--json", action="store_true", help="for scripts")
+        added.add_argument("--json", action="store_true", help="print JSON, for scripts")
         added.set_defaults(run=run)
         return added
 
@@ -133,13 +140,15 @@ def _parser() -> argparse.ArgumentParser:
     mint.add_argument("counter", nargs="?", help="by default the stack's first one")
     mint.add_argument("-n", type=_count, default=1, metavar="COUNT", help="how many (1)")
     mint.add_argument("--format", metavar="TEXT", help="such as 'INV-{:06d}'")
-    mint.add_argument("--key", help=f"an idempotency key: the same key returns the same integers, up to {MAX_BLOCK:,}")
+    mint.add_argument(
+        "--key", help=f"an idempotency key: the same key returns the same integers; COUNT is at most {MAX_BLOCK:,}"
+    )
     owner = command("owner", _owner, "say which region mints an integer, and whether it was minted")
     owner.add_argument("integer", type=_integer)
     owner.add_argument("counter", nargs="?", help="by default the stack's first one")
     command("create", _create, "create a counter in every region").add_argument("counter")
     for name, run, text in (
-        ("status", _status, "show how every region stands"),
+        ("status", _status, "show whether each region can mint, its latency, position and epoch"),
         ("check", _check, "mint a few integers from every region and check them; exit with 1 if anything is wrong"),
     ):
         command(name, run, text).add_argument("counter", nargs="?", help="by default the stack's first one")

@@ -21,14 +21,14 @@ class Counter:
     """A counter. `next` and `take` may be called from any thread; the iterator never ends."""
 
     def __init__(self, integers: "Integers", name: str) -> None:
-        """Use the counter `name`, "" for the default one, over a client."""
+        """Use the counter `name`, "" for the default one, through a client."""
         self.name = name
         self._integers = integers
         self._options = integers.options
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is leased. For a process that was forked: its parent has the same integers."""
+        """Drop what is leased. A forked process needs this, since its parent hands out the same integers."""
         if hasattr(self, "_stock"):
             self._stock.drop()
         self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
@@ -36,16 +36,16 @@ class Counter:
         self._fetching = threading.Lock()
 
     def next(self, *, key: str | None = None) -> int:
-        """Return the next integer: from a lease, or minted by the nearest region that is well.
+        """Return the next integer: from a lease, or minted by the nearest healthy region.
 
         Args:
-            key: an idempotency key. The same key returns the same integer, in any process, for a day
-                (`idempotencyHours`). One region keeps it: see `Integers`.
+            key: an idempotency key. The same key returns the same integer, in any process, for 24 hours
+                (`idempotencyHours`). One region keeps the key: see `Integers`.
 
         Raises:
             UnknownCounter: no region has the counter.
             Refused: the request isn't allowed, or the key was used for another request.
-            Unavailable: all regions failed, or the one of the key.
+            Unavailable: all regions failed, or the key's region did.
             ValueError: the key is not 1 to 255 visible ASCII characters.
         """
         if key is None:
@@ -57,12 +57,13 @@ class Counter:
         return self.take(1, key=key)[0]
 
     def take(self, count: int, *, key: str | None = None) -> list[int]:
-        """Return `count` integers, by as few requests as possible.
+        """Return `count` integers, in as few requests as possible.
 
-        Each request's integers are one stride apart. If a request fails, those that were taken before it are lost.
+        Each request's integers are one stride apart. If a request fails, the integers of those before it are
+        lost.
 
         Args:
-            count: from 0 on; with a key, at most 100,000.
+            count: 0 or more; with a key, 1 to 100,000.
             key: as with `next`.
 
         Raises:
@@ -101,22 +102,25 @@ class Counter:
                 return integer
             fetching = self._fetching
             if not fetching.acquire(timeout=max(deadline - monotonic(), 0)):
-                raise DeadlineExceeded(f"no block of {self.name or 'the default counter'} within the deadline", {})
+                raise DeadlineExceeded(
+                    f"{self.name or 'the default counter'}: no block was fetched within {self._options.timeout:.3g} s",
+                    {},
+                )
             try:
                 with self._state:
-                    integer = stock.take()  # somebody else may have fetched a block meanwhile
+                    integer = stock.take()  # another thread may have fetched a block meanwhile
                     size = stock.next_size()
                 integer = integer or self._fetch(stock, size, deadline)
             finally:
                 fetching.release()
-            if integer and stock is self._stock:  # else this process was forked meanwhile
+            if integer and stock is self._stock:  # else the lease was dropped meanwhile, by a fork or a close
                 return integer
 
     def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
         stock, fetching = self._stock, self._fetching
         if not fetching.acquire(blocking=False):
-            return  # it is being fetched
+            return  # another thread is fetching it
         try:
             with self._state:
                 low, size = stock.is_low(), stock.next_size()
@@ -126,7 +130,7 @@ class Counter:
             fetching.release()
 
     def _fetch(self, stock: Stock, size: int, deadline: float, *, keep_first: bool = False) -> int:
-        """Fetch a block. Return its first integer, or put that into the stock, too."""
+        """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
         block = self._mint(size, deadline)
         with self._state:
             if stock is self._stock:

@@ -5,11 +5,11 @@ from typing import Any
 
 
 class GlobalIntegersError(Exception):
-    """No integer was returned. One may have been minted: that leaves a gap, never a duplicate."""
+    """The call failed. An integer may have been minted and lost: that leaves a gap, never a duplicate."""
 
 
 class Refused(GlobalIntegersError):
-    """The request itself is wrong, or isn't allowed: no region would answer it.
+    """The request is wrong or isn't allowed. A retry doesn't help.
 
     Attributes:
         region: the region that refused.
@@ -28,7 +28,7 @@ class FailedEverywhere(GlobalIntegersError):
     """No region answered the request.
 
     Attributes:
-        reasons: why each region that was asked didn't, the one asked first at the beginning.
+        reasons: why each region that was asked didn't, in the order of the attempts.
     """
 
     def __init__(self, message: str, reasons: Mapping[str, str]) -> None:
@@ -38,16 +38,16 @@ class FailedEverywhere(GlobalIntegersError):
 
 
 class UnknownCounter(FailedEverywhere):
-    """Every region that answered says that it has no such counter."""
+    """Every region that responded says that there is no such counter."""
 
 
 class UnknownOwner(FailedEverywhere):
-    """Every region that answered says that it knows no owner of this integer, or has no such counter."""
+    """Every region that responded says that it knows no owner of this integer, or no such counter."""
 
 
 class Unavailable(FailedEverywhere):
-    """Every region failed, or the only one that may answer a key."""
+    """Every region failed, or the one region of the key did."""
 
 
 class DeadlineExceeded(Unavailable):
-    """The deadline passed before every region could be asked."""
+    """The time was over before every region could be asked."""

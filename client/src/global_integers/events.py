@@ -1,11 +1,18 @@
-"""What a client tells its observer: for metrics. The observer is called by whichever thread or task it happens in."""
+"""The events that a client passes to its observer, for metrics.
+
+The observer is called in the thread or task that sends the request.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 
 class Requested(NamedTuple):
-    """One request was sent. `failure` says why there is no answer, None if there is one."""
+    """One request was sent.
+
+    `subject` is "health", "the default counter", "counter 'orders'" or the like. `failure` says why there is no answer,
+    and is None if there is one.
+    """
 
     region: str
     subject: str
@@ -14,7 +21,7 @@ class Requested(NamedTuple):
 
 
 class FailedOver(NamedTuple):
-    """A region failed, and the next one is asked."""
+    """A region failed, and `following` is asked next: the same region if no other may answer."""
 
     failed: str
     following: str

@@ -1,7 +1,7 @@
 """One attempt: send a request to a region and read the response, within so many seconds."""
 
+import logging
 import time
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import anyio
@@ -9,23 +9,24 @@ import httpx
 
 from .answers import Failure, Kind
 from .calls import Call
-from .events import Requested
+from .events import Event, Requested
 from .options import Options
 from .signing import signatures
 
 LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-"""Where no proxy is used, whatever the environment says."""
+"""Hosts for which no proxy is used, whatever the environment says."""
 
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
 
 MAX_RESPONSE = 1_000_000
-"""Bytes. A larger response is none of this API's."""
+"""Bytes. This API sends no larger responses to a client."""
 
 T = TypeVar("T")
+log = logging.getLogger("global_integers")
 
 
 class TimeLeft(dict[str, float]):
-    """httpx's time-outs (of connecting, of each read …), each being what is left up to one common end."""
+    """httpx's timeouts (to connect, for each read …). Each is the time that is left of one attempt."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ class TimeLeft(dict[str, float]):
 
 
 class Exchange:
-    """What is the same for every attempt."""
+    """Sends requests, with the URLs, signatures and observer that are the same for every attempt."""
 
     def __init__(self, options: Options) -> None:
         """Read the options.
@@ -56,7 +57,7 @@ class Exchange:
     def request(
         self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float
     ) -> httpx.Request:
-        """Return the request of one attempt."""
+        """Return the HTTP request of one attempt."""
         return client.build_request(
             call.method,
             call.url(self.urls[region]),
@@ -64,68 +65,98 @@ class Exchange:
             extensions={"timeout": TimeLeft(seconds)},
         )
 
-    def note(self, region: str, call: Call[Any], began: float, answer: object) -> None:
-        """Tell the observer."""
+    def tell(self, event: Event) -> None:
+        """Tell the observer. An error that it raises is logged, and harms no call."""
         if self._observer is not None:
-            failure = answer.reason if isinstance(answer, Failure) else None
-            self._observer(Requested(region, call.subject, time.monotonic() - began, failure))
+            try:
+                self._observer(event)
+            except Exception:
+                log.exception("the observer failed")
 
     def send(self, client: httpx.Client, region: str, call: Call[T], seconds: float) -> T | Failure:
-        """Send the request, and return what the region answers or why it doesn't."""
+        """Send the request. Return the region's answer, or why there is none."""
         began = time.monotonic()
         request = self.request(client, region, call, seconds)
+        body = Body(began, seconds)
+        answer: T | Failure
         try:
             response = client.send(request, auth=self.auths[region], stream=True)
             try:
-                body = b""
                 for chunk in response.iter_bytes():
-                    body += chunk
-                    if time.monotonic() - began > seconds or len(body) > MAX_RESPONSE:
-                        raise httpx.ReadTimeout("")
+                    body.add(chunk)
             finally:
                 response.close()
-            answer = call.answer(region, _with_body(response, body, time.monotonic() - began))
-        except (httpx.TransportError, httpx.StreamError, httpx.DecodingError) as error:
-            answer = _silence(error, seconds)
-        self.note(region, call, began, answer)
+            answer = call.answer(region, body.response(response))
+        except FAILURES as error:
+            answer = _failure(error, seconds)
+        self._note(region, call, began, answer)
         return answer
 
     async def send_async(self, client: httpx.AsyncClient, region: str, call: Call[T], seconds: float) -> T | Failure:
-        """Send the request, and return what the region answers or why it doesn't."""
+        """Send the request. Return the region's answer, or why there is none."""
         began = time.monotonic()
         request = self.request(client, region, call, seconds)
+        body = Body(began, seconds)
         answer: T | Failure
         try:
             with anyio.fail_after(seconds):
-                response = await client.send(request, auth=self.auths[region])
-            answer = call.answer(region, response)
-        except (httpx.TransportError, httpx.StreamError, httpx.DecodingError, TimeoutError) as error:
-            answer = _silence(error, seconds)
-        self.note(region, call, began, answer)
+                response = await client.send(request, auth=self.auths[region], stream=True)
+                try:
+                    async for chunk in response.aiter_bytes():
+                        body.add(chunk)
+                finally:
+                    await response.aclose()
+            answer = call.answer(region, body.response(response))
+        except FAILURES as error:
+            answer = _failure(error, seconds)
+        self._note(region, call, began, answer)
         return answer
 
+    def _note(self, region: str, call: Call[Any], began: float, answer: object) -> None:
+        failure = answer.reason if isinstance(answer, Failure) else None
+        self.tell(Requested(region, call.subject, time.monotonic() - began, failure))
 
-def _silence(error: Exception, seconds: float) -> Failure:
+
+FAILURES = (httpx.TransportError, httpx.StreamError, httpx.DecodingError, TimeoutError)
+
+
+class Body:
+    """A response's body while it arrives."""
+
+    def __init__(self, began: float, seconds: float) -> None:
+        self._began = began
+        self._seconds = seconds
+        self._content = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Add what has arrived.
+
+        Raises:
+            httpx.ReadTimeout: the time is over.
+            httpx.DecodingError: the response is too large to be this API's.
+        """
+        self._content += chunk
+        if time.monotonic() - self._began > self._seconds:
+            raise httpx.ReadTimeout("")
+        if len(self._content) > MAX_RESPONSE:
+            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
+
+    def response(self, streamed: httpx.Response) -> httpx.Response:
+        """Return the response with its whole body."""
+        dropped = ("content-encoding", "content-length", "transfer-encoding")
+        headers = [(name, value) for name, value in streamed.headers.multi_items() if name.lower() not in dropped]
+        return httpx.Response(
+            streamed.status_code, headers=headers, content=bytes(self._content), request=streamed.request
+        )
+
+
+def _failure(error: Exception, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
     if isinstance(error, httpx.DecodingError):
         return Failure(Kind.TRANSIENT, f"the response is not this API's: {error}")
     return Failure(Kind.SILENT, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-
-
-def _with_body(response: httpx.Response, body: bytes, seconds: float) -> httpx.Response:
-    """Return a response that was streamed, as one that was read at once."""
-    whole = httpx.Response(
-        response.status_code, headers=_without_encoding(response), content=body, request=response.request
-    )
-    whole.elapsed = timedelta(seconds=seconds)
-    return whole
-
-
-def _without_encoding(response: httpx.Response) -> list[tuple[str, str]]:
-    dropped = ("content-encoding", "content-length", "transfer-encoding")
-    return [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
 
 
 def default_client() -> httpx.Client:

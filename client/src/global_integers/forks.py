@@ -1,4 +1,4 @@
-"""Tells clients that the process was forked: the child must not hand out what its parent has leased."""
+"""Tells clients that the process was forked. A child must not hand out what its parent has leased."""
 
 import os
 from typing import Protocol
@@ -17,7 +17,7 @@ _clients: WeakSet[Forgetful] = WeakSet()
 
 
 def forget_in_children(client: Forgetful) -> None:
-    """Let the client forget in every process that is forked from now on."""
+    """Call the client's `forget` in every process that is forked from now on."""
     _clients.add(client)
 
 

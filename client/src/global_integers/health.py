@@ -1,4 +1,4 @@
-"""What a health check of a region says."""
+"""The result of a region's health check."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Health(NamedTuple):
 
     @classmethod
     def of(cls, answer: object, seconds: float) -> "Health":
-        """Return the health that an answer to `calls.health` shows."""
+        """Return the health that follows from an answer to `calls.health`."""
         if isinstance(answer, Failure):
             return cls(False, None if answer.kind is Kind.SILENT else seconds, answer.reason)
         return cls(True, seconds)

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -27,16 +28,16 @@ log = logging.getLogger("global_integers")
 
 
 class Integers(Counter):
-    """Unique integers from the nearest region that is well. It is itself the default counter.
+    """Unique integers from the nearest healthy region. The object is itself the default counter.
 
-    Use one object for a whole process: it may be shared by all threads, and is safe to use after a fork. Nothing is
+    Use one object for a whole process: all threads may share it, and it is safe to use after a fork. No region is
     asked before the first call.
 
-    A region that doesn't respond, or responds with 404, 410, 429 or 5xx, is left alone for a while, and the next
-    nearest one is asked, within the call's deadline. The nearest one is found by health checks, beside the calls.
+    A region that doesn't respond, or responds with 401, 403, 404, 408, 410, 429 or 5xx, is left alone for a while. The
+    next nearest one is asked, within the call's deadline. Health checks in the background find the nearest one.
 
-    A request with a key always goes to the region that the key chooses, the same in every process: only that region
-    can repeat the integer. So it doesn't fail over, unless `key_failover` allows another integer.
+    The key decides which region a request with a key goes to, in the same way in every process: only that region can
+    return the integer again. So the request doesn't fail over, unless `key_failover` accepts another integer.
     """
 
     def __init__(
@@ -54,25 +55,27 @@ class Integers(Counter):
         observer: Observer | None = None,
         http: Callable[[], httpx.Client] | None = None,
     ) -> None:
-        """Prepare; no request is sent.
+        """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: each region's URL (stack output `urls`).
+            urls: each region's URL (stack output `urls`), by the region's AWS name, for which requests are signed.
             counter: the counter of this object's own `next`, by default the first one of the stack's settings.
-            lease: the most integers that are leased at once, 1 to 100,000. 1 is off: every integer is a request.
-            lease_seconds: after so many seconds, what is left of a lease is dropped.
+            lease: the largest number of integers in one lease, 1 to 100,000. 1 is off: every integer is a request.
+            lease_seconds: seconds after which the rest of a lease is dropped.
             timeout: seconds for a whole call, with all attempts.
-            attempt_timeout: seconds for one attempt, so what a region that hangs costs. A region may take 2 s while
-                regions are changed.
-            prefer: the region to ask as long as it is well, by default the nearest one.
+            attempt_timeout: seconds for one attempt, which a region that hangs costs. Keep it above 2: a region may
+                take 2 s to respond while a layout changes.
+            prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs if botocore
-                and credentials are there.
-            observer: called with every `Requested`, `FailedOver` and `Leased`.
-            http: makes the HTTP client, by default an `httpx.Client`. It is called again after a fork.
+            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs, if botocore
+                and credentials are found.
+            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it, and it must not
+                raise.
+            http: returns the `httpx.Client` to use. It is called again after a fork and after `close`.
 
         Raises:
-            ValueError: one of these is wrong, or requests can't be signed.
+            ValueError: one of these is wrong.
+            CannotSign: `sign` is True, and botocore or the credentials are missing. It is a `ValueError`.
         """
         self.options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
@@ -89,8 +92,8 @@ class Integers(Counter):
     def from_env(cls, **options: Any) -> "Integers":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        It has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with either
-        (`pulumi stack output --json`, `python -m local outputs --json`).
+        The variable has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with
+        either (`pulumi stack output --json`, `python -m local outputs --json`).
 
         Args:
             options: those of `Integers`, except `urls`.
@@ -113,33 +116,39 @@ class Integers(Counter):
         return found
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
-        """Create a counter in every region, which takes some seconds. Return whether it is new.
+        """Create a counter in every region. Return whether it is new.
+
+        Args:
+            counter: the counter's name.
+            timeout: seconds for the whole call, which takes some seconds.
 
         Raises:
             Refused: the stack doesn't allow it (`openCounters`).
             Unavailable: all regions failed.
             ValueError: no counter can have this name.
         """
-        return self.call(calls.create(counter), time.monotonic() + timeout, each=timeout)
+        return self.call(calls.create(counter), time.monotonic() + timeout, each=timeout / 2)
 
     def owner(self, integer: int, counter: str | None = None) -> Owner:
-        """Return the region that mints an integer of a counter, by default this object's.
+        """Return the region that mints an integer of a counter, by default of this object's counter.
 
         Raises:
-            UnknownOwner: no region knows it.
+            UnknownOwner: no region knows the owner, or the counter.
             Refused: the request isn't allowed.
-            Unavailable: all regions failed.
+            Unavailable: all regions failed, or the owner did.
+            ValueError: no counter can have this name.
         """
         name = counter or self._name_of_default()
         deadline = time.monotonic() + self.options.timeout
         call = calls.owner(name, integer)
         found, ask = self.call(call, deadline, nowhere=UnknownOwner)
         if ask is not None and ask in self.options.urls:
-            found, _ = self.call(call, deadline, [ask], nowhere=UnknownOwner)
+            with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
+                found, _ = self.call(call, deadline, [ask], nowhere=UnknownOwner)
         return found
 
     def health(self) -> dict[str, Health]:
-        """Ask every region at the same time whether it can mint."""
+        """Return whether each region can mint now. All are asked at the same time."""
         found: dict[str, Health] = {}
 
         def check(region: str) -> None:
@@ -153,7 +162,7 @@ class Integers(Counter):
         return {region: found[region] for region in self.options.urls}
 
     def close(self) -> None:
-        """Close all connections. What is leased is dropped: a gap. The client may be used again."""
+        """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
         Counter.forget(self)
         for counter in list(self._counters.values()):
             counter.forget()
@@ -171,7 +180,7 @@ class Integers(Counter):
         self.close()
 
     def forget(self) -> None:
-        """Drop all that a forked child must not share with its parent: leases, connections and locks."""
+        """Drop everything that a forked child must not share with its parent: leases, connections and locks."""
         super().forget()
         self._http = self._make_http()
         self._measuring = threading.Lock()
@@ -195,7 +204,7 @@ class Integers(Counter):
             deadline: `time.monotonic()` at which to give up.
             order: the regions to ask, by default all: the nearest one first.
             each: seconds for one attempt.
-            nowhere: the error if all that answered say 404.
+            nowhere: the error if all that responded say 404.
 
         Raises:
             Refused, Unavailable, UnknownCounter: see `attempts`.
@@ -207,7 +216,7 @@ class Integers(Counter):
         return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
 
     def check(self, region: str) -> Health:
-        """Ask one region whether it can mint, and remember how long it took."""
+        """Return whether one region can mint now, and note its latency."""
         began = time.monotonic()
         answer = self._exchange.send(self._http, region, calls.health(), self.options.attempt_timeout)
         health = Health.of(answer, time.monotonic() - began)
@@ -215,20 +224,19 @@ class Integers(Counter):
         return health
 
     def ask(self, region: str, call: Call[T]) -> T | Failure:
-        """Send a request to one region, once."""
+        """Return one region's answer, after a single attempt."""
         return self._exchange.send(self._http, region, call, self.options.attempt_timeout)
 
     def background(self, work: Callable[[], object]) -> None:
-        """Do something in a thread of its own, which doesn't keep the process alive. Its errors are logged."""
+        """Run `work` in a thread of its own, which doesn't keep the process alive. Errors are logged."""
         try:
             threading.Thread(target=self._logged, args=(work,), name="global-integers", daemon=True).start()
-        except RuntimeError:  # the interpreter is ending
-            log.debug("no thread can be started any more")
+        except RuntimeError:
+            log.debug("no thread can be started: the interpreter is ending")
 
     def tell(self, event: Event) -> None:
         """Tell the observer."""
-        if self.options.observer is not None:
-            self.options.observer(event)
+        self._exchange.tell(event)
 
     def _carry_out(self, steps: Steps[T]) -> T:
         answer: Any = None
@@ -246,7 +254,7 @@ class Integers(Counter):
                 answer = None
 
     def _measure(self, deadline: float) -> None:
-        """Check the health of regions that are due, beside this call; before the first call, wait for one of them."""
+        """Start the health checks that are due, in the background. The first call waits for one of them."""
         due = self.regions.to_check() if len(self.options.urls) > 1 else []
         for region in due:
             self.background(lambda region=region: self.check(region))
@@ -268,4 +276,4 @@ class Integers(Counter):
         try:
             work()
         except Exception as error:
-            log.warning("in the background: %s", error)
+            log.warning("work in the background failed: %s", error)

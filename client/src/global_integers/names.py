@@ -1,4 +1,4 @@
-"""What names and keys may be, as the API has it (docs/api.md). Wrong ones are refused before anything is sent."""
+"""The API's rules for names and keys (docs/api.md). Wrong ones are refused before anything is sent."""
 
 import re
 
@@ -13,13 +13,13 @@ MAX_BLOCK = 100_000
 
 
 def checked_counter(name: str) -> str:
-    """Return a counter's name.
+    """Return the name if a counter can have it.
 
     Raises:
         ValueError: no counter can have this name.
     """
     if not COUNTER_NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not a counter's name, which matches {COUNTER_NAME.pattern}")
+        raise ValueError(f"{name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}")
     return name
 
 
@@ -30,7 +30,7 @@ def key_header(key: str) -> str:
         ValueError: the key is not 1 to 255 visible ASCII characters.
     """
     if not KEY.fullmatch(key):
-        raise ValueError(f"key {key[:40]!r} is not 1 to 255 visible ASCII characters")
+        raise ValueError(f"key {key[:40]!r} is not 1 to 255 visible ASCII characters, without spaces")
     if "," not in key and not key.startswith('"'):
         return key
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,4 +1,4 @@
-"""What a client is made of, checked."""
+"""The settings of a client, checked, and where its URLs come from."""
 
 import json
 import os
@@ -35,9 +35,9 @@ class Options:
     observer: Observer | None = field(default=None)
 
     def __post_init__(self) -> None:
-        """Check everything at once."""
+        """Check every setting."""
         if not self.urls:
-            raise ValueError("urls is empty; it has each region's URL: {'eu-west-1': 'https://…/'}")
+            raise ValueError("urls is empty; give each region's URL, as in {'eu-west-1': 'https://…/'}")
         for region, url in self.urls.items():
             _check_url(region, url)
         object.__setattr__(self, "urls", {region: url.rstrip("/") + "/" for region, url in self.urls.items()})
@@ -56,7 +56,7 @@ def _check_url(region: str, url: str) -> None:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError) as error:
-        raise ValueError(f"the URL of {region} is {url!r}, not a URL: {error}") from None
+        raise ValueError(f"the URL of {region} is {url!r}, which is not a URL: {error}") from None
     if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
         raise ValueError(f"the URL of {region} is {url!r}; it should look like https://….lambda-url.{region}.on.aws/")
 
@@ -76,7 +76,9 @@ def urls_from(text: str) -> dict[str, str]:
         try:
             text = Path(text).read_text(encoding="utf-8")
         except OSError as error:
-            raise ValueError(f"{text[:200]!r} is not JSON, and no file with it can be read: {error.strerror}") from None
+            raise ValueError(
+                f"{text[:200]!r} is not JSON, and no file with this path can be read: {error.strerror}"
+            ) from None
     try:
         document: object = json.loads(text)
     except ValueError as error:
@@ -87,12 +89,14 @@ def urls_from(text: str) -> dict[str, str]:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)
     if not all(isinstance(url, str) for url in found.values()):
-        raise ValueError(f"{source} has something else than URLs by region, and no member 'urls'")
+        raise ValueError(
+            f"{source} has something else than URLs by region; give these, or a stack's outputs with 'urls'"
+        )
     return found
 
 
 def urls_from_environment() -> dict[str, str]:
-    """Return the URLs of the variable `GLOBAL_INTEGERS_URLS`.
+    """Return the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
     Raises:
         ValueError: it isn't set, or is wrong.
@@ -100,8 +104,8 @@ def urls_from_environment() -> dict[str, str]:
     text = os.environ.get(VARIABLE, "")
     if not text:
         raise ValueError(
-            f"the environment variable {VARIABLE} is not set; it has the regions' URLs as JSON, or the path of a file "
-            "with the output of `pulumi stack output --json`"
+            f"the environment variable {VARIABLE} is not set; set it to the regions' URLs as JSON, or to the path of a "
+            "file with the output of `pulumi stack output --json`"
         )
     try:
         return urls_from(text)

@@ -1,8 +1,8 @@
 """Knows which region is the nearest, and which ones to leave alone for a while. No I/O.
 
 A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients
-don't come back all at once. A region that didn't respond at all stays left alone until a health check hears from
-it, so that no caller waits for a region that hangs; health checks run beside the calls.
+don't come back all at once. A region that didn't respond at all is left alone until it responds to a
+health check, so no caller waits for a region that hangs. Health checks run in the background.
 """
 
 import random
@@ -20,10 +20,10 @@ LONGEST_PAUSE = 30.0
 """Seconds for which a region is left alone after its first failure, and at most."""
 
 CLEARLY_NEARER = 0.8
-"""The nearest region is replaced only by one with less than this part of its latency, or callers would alternate."""
+"""The nearest region is replaced only by one with less than this share of its latency, so callers don't alternate."""
 
 WEIGHT = 0.3
-"""The weight of a new latency beside those before it."""
+"""The weight of a new latency in the moving average."""
 
 
 @dataclass
@@ -31,9 +31,9 @@ class State:
     """What is known of one region.
 
     Attributes:
-        latency: seconds of a health check, averaged, or None if there was none yet.
-        failures: how often it failed since it last answered a call.
-        until: the clock's seconds until which it is left alone.
+        latency: seconds of a health check, as a moving average; None if there was none yet.
+        failures: how often it has failed since it last answered a call, up to 30.
+        until: the time until which it is left alone, by the clock.
         silent: whether it didn't respond when it was last asked.
         failed: when its last failure was noted.
         checked: when its last health check began.
@@ -63,7 +63,7 @@ class Regions:
 
         Args:
             names: the regions.
-            prefer: the region that comes first as long as it is well, however near others are.
+            prefer: the region that comes first as long as it is healthy, however near others are.
             clock: returns seconds.
             spread: returns a random number between two.
         """
@@ -78,7 +78,7 @@ class Regions:
             self._measured.set()
 
     def order(self) -> list[str]:
-        """Return all regions: first those that are well, the nearest first; then the others, as a last resort."""
+        """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
         with self._lock:
             now = self._clock()
             well = [name for name, state in self._states.items() if self._is_well(state, now)]
@@ -91,7 +91,7 @@ class Regions:
             return well + ill
 
     def is_well(self, name: str) -> bool:
-        """Return whether a region isn't left alone now."""
+        """Return whether a region is healthy, as far as is known: it isn't left alone now."""
         with self._lock:
             return self._is_well(self._states[name], self._clock())
 
@@ -108,7 +108,7 @@ class Regions:
             return back
 
     def failed(self, name: str, began: float, *, silent: bool, retry_after: float = 0.0) -> None:
-        """Leave a region alone for a while. Calls that were under way at the same time count as one failure.
+        """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
         Args:
             name: the region.
@@ -130,7 +130,7 @@ class Regions:
         return self._clock()
 
     def to_check(self) -> list[str]:
-        """Return the regions whose health is to be checked now. Every one is to be `checked` in the end."""
+        """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
         with self._lock:
             now = self._clock()
             due = [name for name, state in self._states.items() if not state.checking and self._is_due(state, now)]
@@ -139,7 +139,7 @@ class Regions:
             return due
 
     def checked(self, name: str, seconds: float | None, *, ok: bool) -> None:
-        """Note a health check's result: the seconds that it took, None without a response, and whether all is well."""
+        """Note a health check's result: its seconds (None without a response), and whether the region is healthy."""
         with self._lock:
             state = self._states[name]
             state.checking, state.silent = False, seconds is None
@@ -154,11 +154,11 @@ class Regions:
 
     @property
     def is_new(self) -> bool:
-        """Whether no region has been measured yet, and some will be."""
+        """Whether no region has been measured yet, so that the first calls should wait."""
         return not self._measured.is_set()
 
     def wait_for_first(self, seconds: float) -> None:
-        """Wait until one region is well, or all have failed, for up to so many seconds. Only the first calls wait."""
+        """Wait until one region is healthy or all have failed, for at most so many seconds. Later calls don't wait."""
         self._measured.wait(seconds)
         self._measured.set()
 
@@ -169,7 +169,7 @@ class Regions:
         if measured:
             self._measured.set()
         for state in self._states.values():
-            state.checking = False  # by a thread that this process hasn't
+            state.checking = False  # the thread that checks exists only in the parent
 
     def _leave_alone(self, state: State, *, silent: bool, retry_after: float = 0.0) -> None:
         now = self._clock()
@@ -179,7 +179,7 @@ class Regions:
         state.failed, state.silent = now, silent
 
     def _choose(self, well: list[str]) -> str | None:
-        """Return the region that is asked first, of those that are well in the order of their latency."""
+        """Return the region to ask first, of the healthy ones, which are in the order of their latency."""
         if self._prefer in well:
             return self._prefer
         if not well or self._nearest not in well:

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
 SERVICE = "lambda"
-"""What the requests are signed for: a Function URL's service (Lambda guide, "Invoking function URLs")."""
+"""The service that requests are signed for (Lambda guide, "Invoking Lambda function URLs")."""
 
 FUNCTION_URLS = ".on.aws"
-"""How the host of every Function URL ends, `<id>.lambda-url.<region>.on.aws`."""
+"""The end of every Function URL's host, `<id>.lambda-url.<region>.on.aws`."""
 
 
 class CannotSign(ValueError):
-    """Requests are to be signed, but botocore or the credentials are missing."""
+    """Requests must be signed, but botocore or the credentials are missing."""
 
 
 class Signature(httpx.Auth):
-    """Signs every request for one region with the credentials that botocore finds, and finds again when they expire."""
+    """Signs every request for one region with the credentials that botocore finds and renews."""
 
     requires_request_body = True
 
@@ -64,7 +64,7 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Au
 
     Args:
         urls: the URLs by region.
-        sign: True or False, or None to sign requests to Function URLs if botocore and credentials are there.
+        sign: True or False, or None to sign requests to Function URLs if botocore and credentials are found.
 
     Raises:
         CannotSign: `sign` is True, and botocore or the credentials are missing.
@@ -89,5 +89,7 @@ def _credentials(*, required: bool) -> "Credentials | None":
         return None
     credentials = Session().get_credentials()
     if credentials is None and required:
-        raise CannotSign("signing needs AWS credentials, and botocore finds none (environment, profile or role)")
+        raise CannotSign(
+            "signing needs AWS credentials, and botocore finds none; set them in the environment, a profile or a role"
+        )
     return credentials

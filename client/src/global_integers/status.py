@@ -1,4 +1,4 @@
-"""How every region stands, as rows: `global-integers status`."""
+"""Returns the state of every region, for `global-integers status`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def rows(integers: Integers, counter: str = "") -> list[Row]:
-    """Return a row for each region: whether it mints, its latency, position, ceiling and epoch, and why it doesn't."""
+    """Return a row for each region: whether it can mint and if not, why; its latency, position, ceiling and epoch."""
     health = integers.health()
     found: list[Row] = []
     for region, well in health.items():
@@ -36,7 +36,7 @@ COLUMNS = ("region", "state", "latency", "position", "epoch", "counter")
 
 
 def table(found: list[Row], *, colour: bool) -> str:
-    """Return rows as a table. What isn't well is red on a terminal, and has its reason below the table."""
+    """Return rows as a table, in colour for a terminal. The reasons of regions that can't mint are below it."""
     cells = [COLUMNS, *(_cells(row) for row in found)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
     lines: list[str] = []

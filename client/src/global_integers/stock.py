@@ -1,9 +1,9 @@
 """What a process has leased of one counter, and how much it leases next. No I/O.
 
 Blocks are handed out integer by integer. The next block is fetched once a tenth of the present one is used (the
-double buffer of Leaf), so that the caller doesn't wait at its end. The size of a block follows demand: it is what
-lasts two seconds at the present rate, at most four times the one before. So an idle process takes single integers,
-and what is left over when a process ends is small.
+double buffer of Meituan's Leaf), so the caller doesn't wait at its end. The size of a block follows demand: it lasts
+two seconds at the present rate, and is at most four times the block before. So an idle process fetches single
+integers, and little is left over when a process ends.
 """
 
 import sys
@@ -21,19 +21,19 @@ LASTS = 2.0
 """Seconds for which a block should last."""
 
 GROWTH = 4
-"""How many times larger than the one before a block may be."""
+"""The largest size of a block, as a multiple of the block before."""
 
 SPLIT = 10
-"""A block of at least so many integers has a beginning, one part in so many, after which the next one is fetched."""
+"""A block of at least so many integers is split after a tenth. When the rest comes into use, the next is fetched."""
 
 Lease = tuple[Iterator[int], float, float]
-"""Integers, and between which clock times they may be handed out. A tuple, so that it is replaced at once."""
+"""Integers, and the clock times between which they may be handed out. A tuple, so that all are replaced at once."""
 
 NOTHING: Lease = (iter(()), 0.0, 0.0)
 
 
 class Locked:
-    """An iterator for threads of a Python without a global interpreter lock, where `range` repeats integers."""
+    """A thread-safe iterator. Without a global interpreter lock, the iterator of a `range` may repeat integers."""
 
     def __init__(self, integers: range) -> None:
         self._iterator = iter(integers)
@@ -56,7 +56,7 @@ _iterate: Callable[[range], Iterator[int]] = Locked if FREE_THREADED or sys.impl
 
 
 class Stock:
-    """The blocks of one counter, the oldest first.
+    """The leased blocks of one counter, the oldest first.
 
     Integers may be taken from `lease` by any thread at any time: one step of a range's iterator is atomic. The
     methods are for one thread at a time.
@@ -99,7 +99,7 @@ class Stock:
         return taken
 
     def is_low(self) -> bool:
-        """Return whether the next block is to be fetched beside the calls: the last one is in use, and large."""
+        """Return whether to fetch the next block in the background: the rest of the last one is in use."""
         return not self._queue and self._size >= SPLIT
 
     def left(self) -> int:
@@ -115,7 +115,7 @@ class Stock:
         return max(1, min(wanted, GROWTH * self._size, self._most))
 
     def add(self, block: Block, *, keep_first: bool) -> None:
-        """Add a block that was just fetched, without its first integer if its caller has that."""
+        """Add a block that was just fetched. Leave out its first integer, unless `keep_first`: the caller has it."""
         now = self._clock()
         self._size = block.count
         rest = block.integers()[0 if keep_first else 1 :]
@@ -126,7 +126,7 @@ class Stock:
         self._stocked, self._fetched = self.left() + (not keep_first), now
 
     def drop(self) -> None:
-        """Forget everything, also for those who have a lease in their hands: another process has it, too."""
+        """Forget everything. A thread that has read `lease` gets nothing either: another process may have it, too."""
         leases = [self.lease, *self._queue]
         self.lease, self._queue, self._size = NOTHING, deque(), 0
         for integers, _, _ in leases:

@@ -13,19 +13,19 @@ from .answers import Block, Failure, Owner
 from .integers import Integers
 
 EACH = 3
-"""Integers that are minted from every region, besides two requests with a key."""
+"""How many integers are minted from every region, besides two requests with one key."""
 
 SLOW = 1.0
-"""Seconds that a health check of a region may take, on a connection that stands."""
+"""Seconds that a region's health check may take over an open connection."""
 
 
 @dataclass
 class Report:
-    """What was found. The deployment is well if nothing is wrong.
+    """The result of a check. The deployment is in order if `wrong` is empty.
 
     Attributes:
-        regions: a line for each region that answers as it should.
-        wrong: what is wrong, a sentence each.
+        regions: a line for each region that answered.
+        wrong: everything that is wrong, one message each.
         minted: how many integers were minted.
     """
 
@@ -35,9 +35,10 @@ class Report:
 
 
 def verify(integers: Integers, counter: str = "") -> Report:
-    """Mint from every region, and check what it returns.
+    """Mint from every region, and return what is wrong with the responses.
 
-    No integer may repeat. Each must be the region's own by offset and stride, and a key must return its integer again.
+    No two regions may mint the same integer. Each integer must be its region's own by offset and stride. A key must
+    return its integer again.
 
     Args:
         integers: the client. Its regions are asked one by one.
@@ -83,9 +84,9 @@ def _verify_region(
         report.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
     name = str(status.get("counter"))
     for integer in (*first.integers(), keyed.first):
-        other = seen.setdefault((name, integer), region)
-        if other != region or integer > 2**53 - 1:
-            report.wrong.append(f"{region}: minted {integer}, which {other} has minted, too")
+        if (name, integer) in seen:
+            report.wrong.append(f"{region}: minted {integer}, which {seen[name, integer]} has minted before")
+        seen[name, integer] = region
     owner = _ask(integers, region, calls.owner(name, first.first), report)
     if owner is not None:
         _verify_owner(region, first, owner[0], report, strides)
