@@ -119,6 +119,14 @@ def unavailable_template() -> str:
 """
 
 
+def paused_template() -> str:
+    """Return the template of a region that is paused. Its operator ends that, so there is no hint when to retry."""
+    return f"""\
+#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "this region is paused by its operator; use another region")}
+"""
+
+
 def _override(status: HTTPStatus, detail: str, *, retry: str = "", **members: Any) -> str:
     lines = [f"#set($context.responseOverride.status = {status.value})"]
     if retry:

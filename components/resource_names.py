@@ -57,6 +57,11 @@ class ResourceNames:
         """The REST API."""
         return f"{self.prefix}-gateway"
 
+    @property
+    def budget(self) -> str:
+        """The budget."""
+        return f"{self.prefix}-budget"
+
     def mint_role(self, region: str) -> str:
         """Return the name of a minting function's role. Roles are global, so it holds the region."""
         return f"{self.mint_function}-{region}"
