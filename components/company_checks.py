@@ -100,7 +100,8 @@ class CompanyChecks:
     def keys(self, name: str, regions: Iterable[str]) -> dict[str, str]:
         """Return region → key. If one region has a key, all that are deployed to must have one."""
         keys: dict[str, str] = {}
-        for region, arn in self._checks.mapping(name, {"eu-west-1": "arn:aws:kms:eu-west-1:…:key/…"}).items():
+        given = self._checks.mapping(name, {"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"})
+        for region, arn in given.items():
             found = KEY.fullmatch(arn) if isinstance(arn, str) else None
             if region not in partitions():
                 self._wrong(name, region, f"is not an AWS region{did_you_mean(region, partitions())}")
@@ -110,8 +111,8 @@ class CompanyChecks:
                 self._wrong(f"{name}.{region}", arn, f"is a key of {found[2]}; a table needs a key of its own region")
             else:
                 keys[region] = arn
-        missing = [region for region in dict.fromkeys(regions) if region and region not in keys]
-        if keys and missing:
+        missing = [region for region in dict.fromkeys(regions) if region and region not in given]
+        if given and missing:
             self._add(name, f"{', '.join(missing)}: has no key; either no region has one or all have, the home region too")
         return keys
 

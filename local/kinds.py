@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .apigateway.resources import Deployment, MethodSettings, RestApi, Stage
+from .resources.budgets import Budget
 from .resources.dynamodb import Table, table_item
 from .resources.events import Rule, Target
 from .resources.iam import Role, RolePolicy
@@ -21,6 +22,7 @@ KINDS: dict[str, Kind] = {
     "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
     "aws:apigateway/restApi:RestApi": RestApi(),
     "aws:apigateway/stage:Stage": Stage(),
+    "aws:budgets/budget:Budget": Budget(),
     "aws:cloudwatch/eventRule:EventRule": Rule(),
     "aws:cloudwatch/eventTarget:EventTarget": Target(),
     "aws:cloudwatch/logGroup:LogGroup": LogGroup(),

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
+from .tags import changed_tags
 
 
 class LogGroup:
@@ -19,8 +20,18 @@ class LogGroup:
         if before is None:
             client.create_log_group(logGroupName=name)
         client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
+        if "kmsKeyId" in inputs:
+            client.associate_kms_key(logGroupName=name, kmsKeyId=inputs["kmsKeyId"])
+        elif before is not None and "kmsKeyId" in before.inputs:
+            client.disassociate_kms_key(logGroupName=name)
         group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
-        return Result(name, {"arn": group.get("arn", "").removesuffix(":*")})  # as the provider gives it out
+        arn = group.get("arn", "").removesuffix(":*")  # as the provider gives it out
+        tags, gone = changed_tags(inputs, before)
+        if tags:
+            client.tag_resource(resourceArn=arn, tags=tags)
+        if gone:
+            client.untag_resource(resourceArn=arn, tagKeys=gone)
+        return Result(name, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or None if it no longer exists."""
