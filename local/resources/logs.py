@@ -14,16 +14,16 @@ class LogGroup:
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the log group, or change how long it keeps logs."""
+        """Create the log group, or change how long it keeps logs.
+
+        This server takes a key only where it creates the group. On AWS, a later one is for what is logged from then on.
+        """
         client = aws.client("logs", inputs["region"])
         name = inputs["name"]
         if before is None:
-            client.create_log_group(logGroupName=name)
+            key = {"kmsKeyId": inputs["kmsKeyId"]} if "kmsKeyId" in inputs else {}
+            client.create_log_group(logGroupName=name, **key)
         client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
-        if "kmsKeyId" in inputs:
-            client.associate_kms_key(logGroupName=name, kmsKeyId=inputs["kmsKeyId"])
-        elif before is not None and "kmsKeyId" in before.inputs:
-            client.disassociate_kms_key(logGroupName=name)
         group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
         arn = group.get("arn", "").removesuffix(":*")  # as the provider gives it out
         tags, gone = changed_tags(inputs, before)
