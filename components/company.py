@@ -27,9 +27,9 @@ class CompanyRules:
 
     def apply(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """Return a resource's inputs and options as these rules want them; None to leave both as they are."""
-        resource: Any = args.resource
+        resource = args.resource
         properties: dict[str, Any] = dict(args.props)
-        region = properties.get("region")
+        region = str(properties.get("region"))
         options = args.opts
         if self.tags and hasattr(type(resource), "tags"):
             properties["tags"] = {**self.tags, **(properties.get("tags") or {})}

@@ -71,7 +71,9 @@ class CompanyChecks:
             self._check_caller(pattern)
         size = len(json.dumps(callers))
         if size > MAX_CALLERS:
-            self._add("callers", f"has {size} bytes as JSON; {MAX_CALLERS} are possible: use `*` for names that are alike")
+            self._add(
+                "callers", f"has {size} bytes as JSON; {MAX_CALLERS} are possible: use `*` for names that are alike"
+            )
         return callers
 
     def _counters(self, pattern: str, given: object) -> tuple[str, ...]:
@@ -82,7 +84,9 @@ class CompanyChecks:
         names = tuple(map(str, cast("Sequence[object]", counters)))
         for name in names:
             if name != ALL and not COUNTER_NAME.fullmatch(name):
-                self._wrong(f"callers.{pattern}", name, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
+                self._wrong(
+                    f"callers.{pattern}", name, f"is not a counter's name; it must match {COUNTER_NAME.pattern}"
+                )
         return names
 
     def _check_caller(self, pattern: str) -> None:
@@ -113,7 +117,9 @@ class CompanyChecks:
                 keys[region] = arn
         missing = [region for region in dict.fromkeys(regions) if region and region not in given]
         if given and missing:
-            self._add(name, f"{', '.join(missing)}: has no key; either no region has one or all have, the home region too")
+            self._add(
+                name, f"{', '.join(missing)}: has no key; either no region has one or all have, the home region too"
+            )
         return keys
 
     def tags(self) -> dict[str, str]:
@@ -121,7 +127,9 @@ class CompanyChecks:
         tags = self._checks.mapping("tags", {"team": "shop"})
         for name, value in tags.items():
             if not 1 <= len(name) <= 128 or not TAG.fullmatch(name) or name.lower().startswith("aws:"):
-                self._wrong("tags", name, "is not a tag's key: 1 to 128 letters, digits, spaces and _.:/=+-@, not aws:…")
+                self._wrong(
+                    "tags", name, "is not a tag's key: 1 to 128 letters, digits, spaces and _.:/=+-@, not aws:…"
+                )
             if not isinstance(value, str) or len(value) > 256 or not TAG.fullmatch(value):
                 self._wrong(f"tags.{name}", value, "is not a tag's value: a string of up to 256 such characters")
         if len(tags) > MAX_TAGS:
@@ -139,7 +147,9 @@ class CompanyChecks:
         """Return the ARN of the policy that bounds every role, empty if there is none."""
         arn = self._checks.text("permissions_boundary", default="")
         if arn and not BOUNDARY.fullmatch(arn):
-            self._wrong("permissions_boundary", arn, "is not the ARN of a policy, like arn:aws:iam::123456789012:policy/b")
+            self._wrong(
+                "permissions_boundary", arn, "is not the ARN of a policy, like arn:aws:iam::123456789012:policy/b"
+            )
         return arn
 
     def budget_emails(self, budget: int) -> tuple[str, ...]:

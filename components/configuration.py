@@ -14,9 +14,7 @@ from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
 from .value_checks import unknown_setting
 
-LISTS = frozenset(
-    {"regions", "leaving", "allow_url_regions", "counters", "cors_origins", "paused", "budget_emails"}
-)
+LISTS = frozenset({"regions", "leaving", "allow_url_regions", "counters", "cors_origins", "paused", "budget_emails"})
 OBJECTS = frozenset({"floors", "callers", "tags", "kms_keys", "log_kms_keys"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
 STRINGS = frozenset({"authorization", "iam_path", "permissions_boundary"})

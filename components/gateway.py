@@ -61,7 +61,9 @@ class Gateway(pulumi.ComponentResource):
             f"{name}-policy",
             role=role.name,
             name="own",
-            policy=args.table.arn.apply(lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys(args.keys)])),
+            policy=args.table.arn.apply(
+                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys(args.keys)])
+            ),
             opts=child,
         )
         body = pulumi.Output.all(args.table.arn, role.arn).apply(

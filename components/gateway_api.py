@@ -91,7 +91,9 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
             }.items()
         },
         **({"security": [{"sigv4": []}]} if spec.signed else {}),
-        "x-amazon-apigateway-integration": _paused(response) if spec.paused else {
+        "x-amazon-apigateway-integration": _paused(response)
+        if spec.paused
+        else {
             "type": "aws",
             "httpMethod": "POST",
             "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",

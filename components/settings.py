@@ -114,7 +114,9 @@ def settings_of(
         authorization=authorization,
         memory_size=checks.integer("memory_size", 128, 10_240, default=256),
         log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
-        reserved_concurrency=_concurrency(checks.integer("reserved_concurrency", -1, 100_000, default=0), authorization),
+        reserved_concurrency=_concurrency(
+            checks.integer("reserved_concurrency", -1, 100_000, default=0), authorization
+        ),
         idempotency_hours=checks.integer("idempotency_hours", 1, 8760, default=24),
         lease=checks.integer("lease", 1, 1000, default=1),
         cors_origins=checks.origins(),

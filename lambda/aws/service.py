@@ -78,7 +78,12 @@ class Service:
             except (NoResponse, ServiceError) as failure:
                 pause = _jitter(attempt)
                 unaccepted += isinstance(failure, ServiceError) and failure.unaccepted
-                if attempt == ATTEMPTS or unaccepted > 1 or not _retry_can_help(failure, idempotent) or pause >= deadline.left():
+                if (
+                    attempt == ATTEMPTS
+                    or unaccepted > 1
+                    or not _retry_can_help(failure, idempotent)
+                    or pause >= deadline.left()
+                ):
                     raise
             time.sleep(pause)
             attempt += 1

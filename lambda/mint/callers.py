@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from .http.reply import Problem
 
@@ -46,7 +46,7 @@ class Callers:
     """The setting `callers`."""
 
     def __init__(self, setting: str) -> None:
-        """Read the setting: a JSON object of patterns of ARNs and lists of counters; `*` is any text, or all counters."""
+        """Read the setting: a JSON object, pattern of ARNs → counters. `*` is any text, or all counters."""
         rules: Mapping[str, list[str]] = json.loads(setting)
         self._rules = [(_compiled(pattern), counters) for pattern, counters in rules.items()]
 
@@ -58,14 +58,16 @@ class Callers:
         """
         caller = _caller(event)
         if not caller:
-            raise Problem(HTTPStatus.FORBIDDEN, "this request doesn't say who signed it, which the setting callers needs")
+            raise Problem(
+                HTTPStatus.FORBIDDEN, "this request doesn't say who signed it, which the setting callers needs"
+            )
         forms = {caller, as_role(caller)}
         found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, forms))]
         if not found:
             raise Problem(
                 HTTPStatus.FORBIDDEN, f"{caller} may use no counter; an operator can add it to the setting callers"
             )
-        return Allowed(caller, frozenset().union(*found))
+        return Allowed(caller, frozenset(counter for counters in found for counter in counters))
 
 
 def as_role(arn: str) -> str:
@@ -84,7 +86,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _caller(event: Mapping[str, Any]) -> str:
-    found: Any = event
+    found: object = event
     for member in ("requestContext", "authorizer", "iam", "userArn"):
-        found = found.get(member) if isinstance(found, Mapping) else None
+        found = cast("Mapping[str, object]", found).get(member) if isinstance(found, Mapping) else None
     return found if isinstance(found, str) else ""

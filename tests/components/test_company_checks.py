@@ -1,5 +1,7 @@
 """Wrong settings of a company's rules are reported with what is allowed."""
 
+from typing import Any
+
 import pytest
 
 from tests.components.running import HOME, THREE, config, deploy
@@ -13,7 +15,10 @@ KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THRE
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"paused": ["eu-wset-1"]}, "paused: 'eu-wset-1' is neither in regions nor in leaving; did you mean 'eu-west-1'?"),
+        (
+            {"paused": ["eu-wset-1"]},
+            "paused: 'eu-wset-1' is neither in regions nor in leaving; did you mean 'eu-west-1'?",
+        ),
         ({"paused": ["us-west-2"]}, "paused: 'us-west-2' is neither in regions nor in leaving"),
         ({"tags": {"aws:x": "1"}}, "tags: 'aws:x' is not a tag's key"),
         ({"tags": {"": "1"}}, "tags: '' is not a tag's key"),
@@ -38,13 +43,16 @@ KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THRE
         ({"callers": {f"{ROLE}/sho?": ["orders"]}}, "is not the ARN of a role or a user"),
         ({"callers": {f"{ROLE}/teams/*": ["orders"]}}, "has a path and a `*`; a request doesn't say the path"),
         ({"callers": {f"{ROLE}/*/shop": ["orders"]}}, "has a path and a `*`"),
-        ({"callers": {f"{ROLE}/shop": "orders"}}, f"callers.{ROLE}/shop: 'orders' is neither a list of counters nor '*'"),
+        (
+            {"callers": {f"{ROLE}/shop": "orders"}},
+            f"callers.{ROLE}/shop: 'orders' is neither a list of counters nor '*'",
+        ),
         ({"callers": {f"{ROLE}/shop": []}}, f"callers.{ROLE}/shop: [] is neither a list of counters nor '*'"),
         ({"callers": {f"{ROLE}/shop": ["Orders"]}}, "'Orders' is not a counter's name; it must match"),
         ({"callers": {f"{ROLE}/{'x' * 63}{n}": ["orders"] for n in range(30)}}, "bytes as JSON; 2500 are possible"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_is_allowed(given: dict[str, object], expected: str) -> None:
+def test_a_wrong_value_is_refused_with_what_is_allowed(given: dict[str, Any], expected: str) -> None:
     found = lines(config(*THREE, **given))
 
     assert len(found) == 1, found

@@ -95,8 +95,10 @@ def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registrati
     assert {function.inputs["reservedConcurrentExecutions"] for function in functions} == {-1}
 
 
-@pytest.mark.parametrize(("given", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)])
-def test_a_public_function_has_a_limit_unless_none_is_wanted(given: dict[str, int], limit: int) -> None:
+@pytest.mark.parametrize(
+    ("given", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)]
+)
+def test_a_public_function_has_a_limit_unless_none_is_wanted(given: dict[str, Any], limit: int) -> None:
     deployment = deploy(config(*THREE, authorization="NONE", **given))
 
     assert concurrency(deployment) == dict.fromkeys(THREE, limit)

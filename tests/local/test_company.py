@@ -28,12 +28,16 @@ def aws(machine: Machine) -> Aws:
 
 
 def test_a_running_deployment_takes_a_companys_rules_on_and_off_again(machine: Machine, aws: Aws) -> None:
-    boundary = aws.client("iam", "us-east-1").create_policy(
-        PolicyName="boundary",
-        PolicyDocument=json.dumps(
-            {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-        ),
-    )["Policy"].get("Arn", "")
+    boundary = (
+        aws.client("iam", "us-east-1")
+        .create_policy(
+            PolicyName="boundary",
+            PolicyDocument=json.dumps(
+                {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+            ),
+        )["Policy"]
+        .get("Arn", "")
+    )
     settings = (
         'tags={"team": "shop"}',
         f"kmsKeys={json.dumps(KEYS)}",

@@ -43,7 +43,7 @@ def send(stack: Stack) -> Send:
         stack.monkeypatch.setenv("CALLERS", json.dumps(rules))
         forget()
         path, _, query = path.partition("?")
-        request = event(sent) | {"rawPath": path, "rawQueryString": query}
+        request: dict[str, Any] = event(sent) | {"rawPath": path, "rawQueryString": query}
         request["requestContext"]["http"] |= {"method": method, "path": path}
         request["headers"]["accept"] = accept
         response = mint.handler.handler(request, None)
@@ -158,7 +158,14 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
 
 
 @pytest.mark.parametrize(
-    "sent", [{}, {"requestContext": 1}, {"requestContext": {"authorizer": None}}, by(""), {"requestContext": {"authorizer": {"iam": {}}}}]
+    "sent",
+    [
+        {},
+        {"requestContext": 1},
+        {"requestContext": {"authorizer": None}},
+        by(""),
+        {"requestContext": {"authorizer": {"iam": {}}}},
+    ],
 )
 def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
     with pytest.raises(Problem, match="who signed it"):
