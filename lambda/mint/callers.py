@@ -72,17 +72,21 @@ class Callers:
 
 def as_role(arn: str) -> str:
     """Return the ARN of the role, without its path, of a role or of a session of it; another ARN unchanged."""
-    head, colon, resource = arn.rpartition(":")
+    *head, resource = arn.split(":", 5)
     kind, *names = resource.split("/")
-    if kind == "assumed-role" and len(names) == 2:
-        return f"{head.replace(':sts:', ':iam:')}{colon}role/{names[0]}"
-    return f"{head}{colon}role/{names[-1]}" if kind == "role" and names else arn
+    if kind == "assumed-role" and len(names) == 2 and head[2:3] == ["sts"]:
+        return ":".join([*head[:2], "iam", *head[3:], f"role/{names[0]}"])
+    return ":".join([*head, f"role/{names[-1]}"]) if kind == "role" and names else arn
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of ARNs as a regular expression. One of sessions stays one of sessions."""
-    kept = pattern if ":assumed-role/" in pattern else as_role(pattern)
-    return re.compile(".*".join(map(re.escape, kept.split("*"))))
+    """Return a pattern of ARNs as a regular expression. One of sessions stays one of sessions.
+
+    The resource, which is the last part, may hold colons; the parts before it don't.
+    """
+    *head, resource = (pattern if ":assumed-role/" in pattern else as_role(pattern)).split(":", 5)
+    parts = [re.escape(part).replace(r"\*", "[^:]*") for part in head]
+    return re.compile(":".join([*parts, re.escape(resource).replace(r"\*", ".*")]))
 
 
 def _caller(event: Mapping[str, Any]) -> str:

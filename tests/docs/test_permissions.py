@@ -53,7 +53,7 @@ def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
     ],
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
-    given = {"apiGateway": True} if "gateway" in role else {"openCounters": True}
+    given: dict[str, Any] = {"apiGateway": True} if "gateway" in role else {"openCounters": True}
     deployed = json.loads(deploy(config(*THREE, **given)).one(POLICY, role=f"{PREFIX}-{role}").inputs["policy"])
     actions = [action.partition(":")[2] for s in deployed["Statement"] for action in s["Action"]]
     rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)

@@ -128,6 +128,10 @@ def test_a_request_without_an_identity_is_refused(send: Send) -> None:
         (f"{ROLE}/*", ALICE, False),
         ("arn:aws:iam::123456789012:user/*", SHOP, False),
         ("*", SHOP, True),
+        ("arn:aws:iam::*:role/shop-web", SHOP, True),
+        ("arn:aws:iam::*:role/shop", "arn:aws:iam::123456789012:user/x:role/shop", False),
+        (f"{ROLE}/a", "arn:aws:sts::123456789012:federated-user/x:assumed-role/a/b", False),
+        ("arn:aws:iam::*:user/x:role/a", "arn:aws:iam::123456789012:user/x:assumed-role/a/b", False),
     ],
 )
 def test_patterns(pattern: str, caller: str, matches: bool) -> None:
