@@ -14,10 +14,15 @@ from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
 from .value_checks import unknown_setting
 
-LISTS = frozenset({"regions", "leaving", "allow_url_regions", "counters", "cors_origins", "alarm_emails"})
-OBJECTS = frozenset({"floors", "alarms", "alarm_topics"})
+LISTS = frozenset(
+    {
+        *("regions", "leaving", "paused", "allow_url_regions", "counters", "cors_origins"),
+        *("alarm_emails", "budget_emails"),
+    }
+)
+OBJECTS = frozenset({"floors", "alarms", "alarm_topics", "callers", "tags", "kms_keys", "log_kms_keys"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
-STRINGS = frozenset({"authorization"})
+STRINGS = frozenset({"authorization", "iam_path", "permissions_boundary"})
 NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
 """`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
 

@@ -10,7 +10,7 @@ import pulumi_aws as aws
 
 from .archive import archive
 from .deployment import DeploymentArgs, first_home, request
-from .policy import allow
+from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
@@ -40,6 +40,12 @@ class CoordinatorArgs:
     """
     log_retention_days: int
     protect: bool
+    keys: Sequence[str] = ()
+    """The ARNs of all keys that encrypt tables, in any region."""
+
+
+JOURNAL_DAYS = 365
+"""The coordinator's log is kept at least as long, whatever the settings say: it is the journal of all layouts."""
 
 
 class Coordinator(pulumi.ComponentResource):
@@ -73,11 +79,14 @@ class Coordinator(pulumi.ComponentResource):
                     "STACK": names.prefix,
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
-                    lambda arns: _statements(*cast("list[str]", arns), counters_table=names.counters_table)
+                    lambda arns: [
+                        *_statements(*cast("list[str]", arns), counters_table=names.counters_table),
+                        *use_keys(args.keys),
+                    ]
                 ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
-                log_retention_days=args.log_retention_days,
+                log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
                 log_level="INFO",
             ),
             opts=pulumi.ResourceOptions(parent=self),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,7 +10,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .gateway_api import GatewaySpec, document
-from .policy import allow, policy, trusting
+from .policy import allow, policy, trusting, use_keys
 from .resource_names import ResourceNames
 
 STAGE = "v1"
@@ -31,6 +32,10 @@ class GatewayArgs:
     """Requests at once above that rate."""
     table: aws.dynamodb.Table
     """The region's counters table."""
+    paused: bool = False
+    """Whether it mints nothing, and answers 503."""
+    keys: Sequence[str] = ()
+    """The ARN of the key that encrypts the table, if it has one."""
 
 
 class Gateway(pulumi.ComponentResource):
@@ -56,7 +61,9 @@ class Gateway(pulumi.ComponentResource):
             f"{name}-policy",
             role=role.name,
             name="own",
-            policy=args.table.arn.apply(lambda arn: policy([allow(["dynamodb:UpdateItem"], arn)])),
+            policy=args.table.arn.apply(
+                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys(args.keys)])
+            ),
             opts=child,
         )
         body = pulumi.Output.all(args.table.arn, role.arn).apply(
@@ -107,4 +114,5 @@ def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
         role_arn=role_arn,
         default_counter=args.default_counter,
         signed=args.signed,
+        paused=args.paused,
     )

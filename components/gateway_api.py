@@ -6,7 +6,7 @@ itself has the stride and the ceiling.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -15,11 +15,15 @@ from .gateway_templates import (
     JSON,
     RETRY_AFTER_SECONDS,
     minted_template,
+    paused_template,
     problem,
     refused_template,
     request_template,
     unavailable_template,
 )
+
+CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
+"""Types of a request's body, which is ignored. API Gateway takes a POST without a Content-Type for JSON."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class GatewaySpec:
     """Whether callers must sign their requests (`AWS_IAM`)."""
     leaving: Sequence[str] = ()
     """The regions of the layout, if this region leaves it."""
+    paused: bool = False
+    """Whether it mints nothing, and answers 503."""
 
     @property
     def region(self) -> str:
@@ -85,16 +91,15 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
             }.items()
         },
         **({"security": [{"sigv4": []}]} if spec.signed else {}),
-        "x-amazon-apigateway-integration": {
+        "x-amazon-apigateway-integration": _paused(response)
+        if spec.paused
+        else {
             "type": "aws",
             "httpMethod": "POST",
             "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
             "credentials": spec.role_arn,
             "passthroughBehavior": "never",
-            # The body is ignored. API Gateway takes a POST without a Content-Type for JSON.
-            "requestTemplates": dict.fromkeys(
-                (JSON, "application/x-www-form-urlencoded", "text/plain"), request_template(table, counter)
-            ),
+            "requestTemplates": dict.fromkeys(CONTENT_TYPES, request_template(table, counter)),
             "responses": {
                 r"2\d{2}": response("200", minted_template(spec.region)),
                 r"4\d{2}": response("500", refused_template(spec.leaving)),
@@ -103,6 +108,19 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
         },
     }
     return {"get": operation, "post": operation}
+
+
+def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+    """Return an integration that calls nothing (API Gateway guide, "Mock integrations for REST APIs").
+
+    Throttling can't stop an API, since API Gateway's limits are targets and no ceilings (guide, "Throttle requests").
+    """
+    return {
+        "type": "mock",
+        "passthroughBehavior": "never",
+        "requestTemplates": dict.fromkeys(CONTENT_TYPES, json.dumps({"statusCode": 503})),
+        "responses": {"default": response("500", paused_template())},
+    }
 
 
 def _gateway_responses(*, signed: bool) -> dict[str, Any]:

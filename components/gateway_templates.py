@@ -26,6 +26,7 @@ HIGHEST_CEILINGS = "9007199254740(92[89]|9[3-9][0-9])"
 """The integers from 2^53 − 64 on, as a pattern: each region's highest ceiling is one. Velocity can't compare them."""
 
 TRANSIENT = (
+    "AccessDenied",
     "InternalServerError",
     "LimitExceeded",
     "ProvisionedThroughputExceeded",
@@ -34,7 +35,9 @@ TRANSIENT = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/failure.py)."""
+"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/failure.py).
+
+A role that has just been created is refused for some seconds. API Gateway signs its calls itself."""
 
 
 def request_template(table: str, counter: str) -> str:
@@ -116,6 +119,14 @@ def unavailable_template() -> str:
     return f"""\
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
+"""
+
+
+def paused_template() -> str:
+    """Return the template of a region that is paused. Its operator ends that, so there is no hint when to retry."""
+    return f"""\
+#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "this region is paused by its operator; use another region")}
 """
 
 

@@ -6,6 +6,8 @@ import pulumi
 
 from integers.lattice import places
 
+from .budget import BudgetArgs, budget
+from .company import CompanyRules
 from .coordinator import Coordinator, CoordinatorArgs
 from .gateway import Gateway, GatewayArgs
 from .global_integers_args import GlobalIntegersArgs
@@ -50,9 +52,17 @@ class GlobalIntegers(pulumi.ComponentResource):
         Raises:
             SettingsError: with every wrong setting, its value and what is allowed.
         """
-        super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
         settings = settings_of(args, prefix)
+        rules = CompanyRules(
+            tags=settings.tags,
+            iam_path=settings.iam_path,
+            permissions_boundary=settings.permissions_boundary,
+            kms_keys=settings.kms_keys,
+            log_kms_keys=settings.log_kms_keys,
+        )
+        opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=[rules.apply]))
+        super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         names = ResourceNames(settings.prefix)
 
         regional = {
@@ -74,6 +84,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 regional={region: regional[region] for region in settings.regions},
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
+                keys=tuple(settings.kms_keys.values()),
             ),
             opts=self._child("coordinator"),
         )
@@ -94,6 +105,13 @@ class GlobalIntegers(pulumi.ComponentResource):
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        if settings.budget:
+            regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
+            budget(
+                f"{name}-budget",
+                BudgetArgs(names.budget, settings.budget, settings.budget_emails, tuple(regions)),
+                self,
+            )
         gateways = {
             region: self._gateway(name, region, names, settings, counter)
             for region, counter in regional.items()
@@ -138,13 +156,15 @@ class GlobalIntegers(pulumi.ComponentResource):
                 authorization=settings.authorization,
                 memory_size=settings.memory_size,
                 log_retention_days=settings.log_retention_days,
-                reserved_concurrency=settings.reserved_concurrency,
+                reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
                 idempotency_hours=settings.idempotency_hours,
                 lease=settings.lease,
                 cors_origins=settings.cors_origins,
                 open_counters=settings.open_counters,
                 protect=settings.protect and not leaving,
                 successors=settings.regions if leaving else (),
+                callers=settings.callers,
+                keys=_key(settings, region),
             ),
             opts=self._child(region),
         )
@@ -162,6 +182,8 @@ class GlobalIntegers(pulumi.ComponentResource):
                 rate=settings.api_gateway_rate,
                 burst=settings.api_gateway_burst,
                 table=counter.table,
+                paused=region in settings.paused,
+                keys=_key(settings, region),
             ),
             opts=self._child(f"{region}-gateway"),
         )
@@ -170,6 +192,11 @@ class GlobalIntegers(pulumi.ComponentResource):
         """Return a child's options. In 1.0.0 it was the stack's own child, and called `old_name`."""
         old = pulumi.Alias(name=old_name, parent=pulumi.ROOT_STACK_RESOURCE)
         return pulumi.ResourceOptions(parent=self, aliases=[old])
+
+
+def _key(settings: Settings, region: str) -> tuple[str, ...]:
+    """Return the key of a region's tables, if it has one."""
+    return (settings.kms_keys[region],) if region in settings.kms_keys else ()
 
 
 def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -37,7 +37,8 @@ class GlobalIntegersArgs:
     log_retention_days: Optional[int] = None
     """How long the functions' logs are kept, in days."""
     reserved_concurrency: Optional[int] = None
-    """Limit on concurrent executions of each region's minting function; 0 is no limit."""
+    """Limit on concurrent executions of each region's minting function. 0 is no limit, but 10 with
+    `authorization: NONE`; -1 is no limit there either."""
     idempotency_hours: Optional[int] = None
     """How long a request repeated with the same Idempotency-Key returns the same integers, in hours."""
     lease: Optional[int] = None
@@ -60,5 +61,23 @@ class GlobalIntegersArgs:
     """Region → the ARN of an SNS topic there, to which its alarms are sent."""
     protect: Optional[bool] = None
     """Whether the tables have deletion protection, and Pulumi's `protect`."""
+    paused: Optional[list[str]] = None
+    """Regions that mint nothing until they are taken from this list. Their tables and URLs stay as they are."""
+    callers: Optional[dict[str, list[str]]] = None
+    """ARN of a role or user, in which `*` stands for any text → the counters that it may use; `*` is every one."""
+    tags: Optional[dict[str, str]] = None
+    """Tags of all resources."""
+    iam_path: Optional[str] = None
+    """The path of every role, like `/teams/shop/`. A role keeps the one that it was created with."""
+    permissions_boundary: Optional[str] = None
+    """The ARN of the policy that bounds every role."""
+    kms_keys: Optional[dict[str, str]] = None
+    """Region → the ARN of the key that encrypts its tables and log groups."""
+    log_kms_keys: Optional[dict[str, str]] = None
+    """Region → the ARN of the key that encrypts its log groups, if it is another one than that of its tables."""
+    budget: Optional[int] = None
+    """US dollars a month, at which an e-mail is sent; 0 is no budget."""
+    budget_emails: Optional[list[str]] = None
+    """Who gets the e-mails of the budget."""
     prefix: Optional[str] = None
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""

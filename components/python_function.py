@@ -31,8 +31,8 @@ class PythonFunctionArgs:
     """Seconds."""
     log_retention_days: int
     log_level: str
-    reserved_concurrency: int = 0
-    """0 is no limit."""
+    reserved_concurrency: int = -1
+    """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
     role_description: pulumi.Input[str] | None = None
     """The role's description at its creation. It never changes, because such a role is never replaced.
 
@@ -90,7 +90,7 @@ class PythonFunction(pulumi.ComponentResource):
             code=args.code,
             memory_size=args.memory_size,
             timeout=args.timeout,
-            reserved_concurrent_executions=args.reserved_concurrency or -1,
+            reserved_concurrent_executions=args.reserved_concurrency,
             environment=aws.lambda_.FunctionEnvironmentArgs(variables=args.environment),
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(

@@ -1,6 +1,7 @@
 """What one region has: its tables, the minting function and its URL."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +9,14 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .policy import allow
+from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .resource_names import ResourceNames
 from .table import TableArgs, table
+
+HEADERS = ("accept", "content-type", "idempotency-key")
+SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
+"""What a signature adds to a request (IAM guide, "Create a signed AWS API request")."""
 
 
 @dataclass
@@ -30,7 +35,7 @@ class RegionalCounterArgs:
     """MB."""
     log_retention_days: int
     reserved_concurrency: int
-    """0 is no limit."""
+    """Limit on concurrent executions. -1 is no limit; 0 pauses the region: Lambda answers 429."""
     idempotency_hours: int
     lease: int
     cors_origins: Sequence[str]
@@ -38,6 +43,10 @@ class RegionalCounterArgs:
     protect: bool
     successors: Sequence[str] = ()
     """Of a region that is leaving: the regions of the layout, where callers are to go."""
+    callers: Mapping[str, Sequence[str]] | None = None
+    """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
+    keys: Sequence[str] = ()
+    """The ARN of the key that encrypts the tables, if they have one."""
 
 
 class RegionalCounter(pulumi.ComponentResource):
@@ -77,9 +86,10 @@ class RegionalCounter(pulumi.ComponentResource):
                     "LEASE": str(args.lease),
                     **({"COORDINATOR": coordinator} if args.open_counters else {}),
                     **({"LEAVING": ",".join(args.successors)} if args.successors else {}),
+                    **({"CALLERS": json.dumps(args.callers)} if args.callers else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
-                    lambda arns: _statements(*arns, open_counters=args.open_counters)
+                    lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys(args.keys)]
                 ),
                 memory_size=args.memory_size,
                 timeout=30 if args.open_counters else 10,
@@ -99,17 +109,20 @@ class RegionalCounter(pulumi.ComponentResource):
         )
         self.url = function_url.function_url
         if args.authorization == "NONE":
-            self._open_to_everyone(name, region, mint)
+            self._open_to_everyone(name, region, mint, function_url)
         self.register_outputs({"url": self.url, "table": self.table.name})
 
-    def _open_to_everyone(self, name: str, region: str, mint: PythonFunction) -> None:
+    def _open_to_everyone(
+        self, name: str, region: str, mint: PythonFunction, function_url: aws.lambda_.FunctionUrl
+    ) -> None:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
 
         Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
         but not when a signed one is made public; so these have statement ids of their own.
+
+        One is made after the other: of statements that are added at the same time, Lambda may drop one.
         """
-        child = pulumi.ResourceOptions(parent=self)
-        aws.lambda_.Permission(
+        url = aws.lambda_.Permission(
             f"{name}-public-url",
             region=region,
             function=mint.name,
@@ -117,7 +130,7 @@ class RegionalCounter(pulumi.ComponentResource):
             action="lambda:InvokeFunctionUrl",
             principal="*",
             function_url_auth_type="NONE",
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[function_url]),
         )
         aws.lambda_.Permission(
             f"{name}-public-invoke",
@@ -127,16 +140,19 @@ class RegionalCounter(pulumi.ComponentResource):
             action="lambda:InvokeFunction",
             principal="*",
             invoked_via_function_url=True,
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[url]),
         )
 
 
 def _cors(args: RegionalCounterArgs) -> aws.lambda_.FunctionUrlCorsArgs:
-    """Return what pages of these origins may do: all that the API offers, and read the whole response."""
+    """Return what pages of these origins may do: all that the API offers, and read the whole response.
+
+    A browser asks first whether it may send these headers, also those of a signature.
+    """
     return aws.lambda_.FunctionUrlCorsArgs(
         allow_origins=list(args.cors_origins),
         allow_methods=["GET", "POST", "PUT"] if args.open_counters else ["GET", "POST"],
-        allow_headers=["accept", "idempotency-key"],
+        allow_headers=[*HEADERS, *(SIGNED_HEADERS if args.authorization == "AWS_IAM" else ())],
         expose_headers=["idempotency-replayed", "retry-after"],
         max_age=3600,
     )

@@ -66,6 +66,11 @@ class ResourceNames:
         """Return the name of an alarm, by what the settings call it. It is the same in every region."""
         return f"{self.prefix}-{key}"
 
+    @property
+    def budget(self) -> str:
+        """The budget."""
+        return f"{self.prefix}-budget"
+
     def mint_role(self, region: str) -> str:
         """Return the name of a minting function's role. Roles are global, so it holds the region."""
         return f"{self.mint_function}-{region}"

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 
 from .checks import Checks
+from .company_checks import CompanyChecks
 from .global_integers_args import GlobalIntegersArgs
 from .resource_names import ResourceNames
 from .thresholds import thresholds
@@ -15,6 +16,10 @@ LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 )  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy."""
+
+PUBLIC_CONCURRENCY = 10
+"""The limit on concurrent executions of a public function, unless another one is set. It bounds what an attack costs
+(docs/permissions.md): a Function URL serves at most 10 requests per second for each."""
 
 
 class SettingsError(pulumi.RunError):
@@ -40,6 +45,7 @@ class Settings:
     memory_size: int
     log_retention_days: int
     reserved_concurrency: int
+    """-1 is no limit, as for AWS."""
     idempotency_hours: int
     lease: int
     cors_origins: tuple[str, ...]
@@ -53,6 +59,20 @@ class Settings:
     alarm_topics: Mapping[str, str]
     """Region → the ARN of a topic there."""
     protect: bool
+    paused: tuple[str, ...]
+    callers: Mapping[str, Sequence[str]]
+    """Pattern of ARNs → counters; `*` is every counter. Empty: whoever IAM lets in may use all of them."""
+    tags: Mapping[str, str]
+    iam_path: str
+    permissions_boundary: str
+    """Empty: none."""
+    kms_keys: Mapping[str, str]
+    """Region → the ARN of its key. Empty: none has one; otherwise all that are deployed to have one."""
+    log_kms_keys: Mapping[str, str]
+    """The same for log groups: `kms_keys`, unless it was set."""
+    budget: int
+    """US dollars a month; 0 is none."""
+    budget_emails: tuple[str, ...]
     prefix: str
 
 
@@ -84,6 +104,11 @@ def settings_of(
     leaving = checks.leaving(home, regions)
     checks.function_urls(regions=regions, leaving=leaving)
     watch_minutes = checks.integer("watch_minutes", 1, 60, default=5)
+    authorization = checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM")
+    api_gateway = checks.boolean("api_gateway", default=False)
+    company = CompanyChecks(checks)
+    kms_keys = company.keys("kms_keys", (*regions, *leaving, home))
+    budget = checks.integer("budget", 0, 1_000_000, default=0)
     settings = Settings(
         home=home,
         regions=regions,
@@ -93,21 +118,32 @@ def settings_of(
         window=checks.integer("window", 1000, 10**12, default=100_000_000),
         headroom=checks.integer("headroom", 1, 1_000_000, default=10_000),
         watch_minutes=watch_minutes,
-        authorization=checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM"),
+        authorization=authorization,
         memory_size=checks.integer("memory_size", 128, 10_240, default=256),
         log_retention_days=checks.integer("log_retention_days", 1, 3653, default=14, only=LOG_RETENTION_DAYS),
-        reserved_concurrency=checks.integer("reserved_concurrency", 0, 100_000, default=0),
+        reserved_concurrency=_concurrency(
+            checks.integer("reserved_concurrency", -1, 100_000, default=0), authorization
+        ),
         idempotency_hours=checks.integer("idempotency_hours", 1, 8760, default=24),
         lease=checks.integer("lease", 1, 100_000, default=1),
         cors_origins=checks.origins(),
         open_counters=checks.boolean("open_counters", default=False),
-        api_gateway=checks.boolean("api_gateway", default=False),
+        api_gateway=api_gateway,
         api_gateway_rate=checks.integer("api_gateway_rate", 1, 100_000, default=1000),
         api_gateway_burst=checks.integer("api_gateway_burst", 1, 100_000, default=500),
         alarms=thresholds(checks.alarms(), watch_minutes),
         alarm_emails=checks.alarm_emails(),
         alarm_topics=checks.alarm_topics(home, regions),
         protect=checks.boolean("protect", default=True),
+        paused=company.paused((*regions, *leaving)),
+        callers=company.callers(signed=authorization == "AWS_IAM", gateway=api_gateway),
+        tags=company.tags(),
+        iam_path=company.iam_path(),
+        permissions_boundary=company.permissions_boundary(),
+        kms_keys=kms_keys,
+        log_kms_keys=company.keys("log_kms_keys", (*regions, *leaving, home)) or kms_keys,
+        budget=budget,
+        budget_emails=company.budget_emails(budget),
         prefix=checks.text("prefix", default=prefix),
     )
     checks.prefix(ResourceNames(settings.prefix), (*regions, *leaving), gateway=settings.api_gateway)
@@ -115,3 +151,10 @@ def settings_of(
     if checks.errors:
         raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in checks.errors)]))
     return settings
+
+
+def _concurrency(given: int, authorization: str) -> int:
+    """Return the limit on concurrent executions. -1, no limit, must be asked for where everyone may call."""
+    if given:
+        return given
+    return PUBLIC_CONCURRENCY if authorization == "NONE" else -1

@@ -84,6 +84,24 @@ class ValueChecks:
                 self.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
         return strings
 
+    def mapping(self, name: str, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an object with strings as keys, whose values aren't checked yet."""
+        value = self._values.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            self.wrong(name, cast("object", value), f"is not an object: {self._example(name, example)}")
+            return {}
+        entries = cast("Mapping[Any, Any]", value)
+        for key in entries:
+            if not isinstance(key, str):
+                self.wrong(name, key, "is not a string; put it in quotes")
+        return {key: entry for key, entry in entries.items() if isinstance(key, str)}
+
+    def key(self, name: str) -> str:
+        """Return what the reader calls a setting."""
+        return self._key(name)
+
     def wrong(self, name: str, value: object, allowed: str) -> None:
         """Add that the value of a setting is wrong, with what is allowed."""
         self.errors.append(f"{self._key(name)}: {value!r} {allowed}")

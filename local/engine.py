@@ -134,7 +134,8 @@ class Engine:
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
         if wanted.type == INVOCATION:
-            with reported(self._aws, inputs["region"], inputs["functionName"]):
+            # What it shows is beyond what `pulumi up` does, so whoever deploys needs no permission for it.
+            with reported(Aws(self._aws.endpoint), inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
         if before is not None:
             self._state.put(replace(before, updating=True))

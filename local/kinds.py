@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .apigateway.resources import Deployment, MethodSettings, RestApi, Stage
+from .resources.budgets import Budget
 from .resources.cloudwatch import CompositeAlarm, Dashboard, MetricAlarm
 from .resources.dynamodb import Table, table_item
 from .resources.events import Rule, Target
@@ -23,6 +24,7 @@ KINDS: dict[str, Kind] = {
     "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
     "aws:apigateway/restApi:RestApi": RestApi(),
     "aws:apigateway/stage:Stage": Stage(),
+    "aws:budgets/budget:Budget": Budget(),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": CompositeAlarm(),
     "aws:cloudwatch/dashboard:Dashboard": Dashboard(),
     "aws:cloudwatch/eventRule:EventRule": Rule(),

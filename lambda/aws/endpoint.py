@@ -14,6 +14,9 @@ DOMAINS = {
 }
 """Domains of the partitions other than `aws` and `aws-us-gov`, by the prefix of their regions."""
 
+UNSUPPORTED = ("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
+"""Variables by which AWS's own clients choose endpoints. The names of those differ by region and service."""
+
 
 class Endpoint(NamedTuple):
     """The address of a service; `secure` means TLS."""
@@ -35,11 +38,18 @@ def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> En
     """Return `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, else AWS's own endpoint in the region.
 
     Raises:
-        ValueError: one of these variables is not an http or https URL.
+        ValueError: one of these variables is not an http or https URL, or another variable asks for an endpoint of a
+            kind that is not supported.
     """
     for variable in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
         if url := environment.get(variable):
             return _parsed(variable, url)
+    for variable in UNSUPPORTED:
+        if environment.get(variable, "").lower() == "true":
+            raise ValueError(
+                f"{variable}: is not supported; remove it, or set AWS_ENDPOINT_URL_{service.upper()} to the endpoint, "
+                f"like https://{service}-fips.us-east-1.amazonaws.com"
+            )
     domain = next((domain for prefix, domain in DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
     return Endpoint(secure=True, host=f"{service}.{region}.{domain}", port=443)
 

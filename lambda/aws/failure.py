@@ -15,6 +15,24 @@ THROTTLED = frozenset(
 """Codes of throttled calls, which were not carried out (DynamoDB guide, "Error handling"; Lambda API, "Invoke")."""
 
 
+UNACCEPTED = frozenset(
+    {
+        "AccessDeniedException",
+        "ExpiredTokenException",
+        "IncompleteSignatureException",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "RequestExpired",
+        "UnrecognizedClientException",
+    }
+)
+"""Codes of calls whose signer wasn't accepted, and which were not carried out (DynamoDB guide, "Error handling";
+DynamoDB and Lambda API references, "Common errors"). A role is accepted some seconds after it was created (IAM guide,
+"Troubleshoot IAM: changes that I make are not always immediately visible"), and a signature is accepted for some
+minutes only: a function may be frozen between signing and sending.
+"""
+
+
 class NoResponse(Exception):
     """There is no valid response. The call may have been carried out or not."""
 
@@ -37,6 +55,11 @@ class ServiceError(Exception):
     def throttled(self) -> bool:
         """Whether the call was throttled, and so not carried out."""
         return self.status == 429 or self.code in THROTTLED
+
+    @property
+    def unaccepted(self) -> bool:
+        """Whether the role or the signature was not accepted. Signed anew, the call may be."""
+        return self.code in UNACCEPTED
 
     @property
     def transient(self) -> bool:

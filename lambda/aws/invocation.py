@@ -18,7 +18,14 @@ class InvocationFailed(Exception):
 
 
 class NotAllowed(Exception):
-    """The function doesn't exist, or this function may not invoke it. A retry can't help."""
+    """The function doesn't exist, or this function may not invoke it.
+
+    A retry can't help, unless it is `unaccepted`: then this function's role may be a new one.
+    """
+
+    def __init__(self, message: str, *, unaccepted: bool = False) -> None:
+        super().__init__(message)
+        self.unaccepted = unaccepted
 
 
 class NotReached(Exception):
@@ -50,7 +57,9 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
             idempotent=idempotent,
         )
     except ServiceError as error:
-        raise (NotReached if error.transient else NotAllowed)(str(error)) from error
+        if error.transient:
+            raise NotReached(str(error)) from error
+        raise NotAllowed(str(error), unaccepted=error.unaccepted) from error
     except NoResponse as error:
         raise NotReached(str(error)) from error
     finally:

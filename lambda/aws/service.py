@@ -57,6 +57,8 @@ class Service:
     ) -> Reply:
         """Post `body`, in at most three attempts and within the time that the invocation has left.
 
+        Each attempt is signed anew. If the signer isn't accepted, one more attempt is made.
+
         Args:
             path: below the endpoint's own path.
             headers: besides those of the signature.
@@ -69,13 +71,19 @@ class Service:
             NoResponse: the last attempt got no valid response.
             ServiceError: in the last attempt, the service refused the call or failed.
         """
-        attempt = 1
+        attempt, unaccepted = 1, 0
         while True:
             try:
                 return self._attempt(path, headers, body, timeout)
             except (NoResponse, ServiceError) as failure:
                 pause = _jitter(attempt)
-                if attempt == ATTEMPTS or not _retry_can_help(failure, idempotent) or pause >= deadline.left():
+                unaccepted += isinstance(failure, ServiceError) and failure.unaccepted
+                if (
+                    attempt == ATTEMPTS
+                    or unaccepted > 1
+                    or not _retry_can_help(failure, idempotent)
+                    or pause >= deadline.left()
+                ):
                     raise
             time.sleep(pause)
             attempt += 1
@@ -139,7 +147,7 @@ def _time_left() -> float:
 def _retry_can_help(failure: NoResponse | ServiceError, idempotent: bool) -> bool:
     """Return whether a retry can help and is allowed."""
     if isinstance(failure, ServiceError):
-        return failure.throttled or (failure.transient and idempotent)
+        return failure.throttled or failure.unaccepted or (failure.transient and idempotent)
     return isinstance(failure, Unsent) or idempotent
 
 

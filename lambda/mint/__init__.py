@@ -27,5 +27,7 @@ never          boto3, with a client                              220     –
                http.client                                        14    10   it parses headers with the email package
                dataclasses                                       6.0   4.8   it imports inspect
 
+With the setting callers, mint.callers is loaded during initialisation: less than 1 ms on 3.11.
+
 tests/lambda_/mint/test_imports.py checks which modules are imported when.
 """

@@ -2,13 +2,14 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
 from integers.records import counter_of
 
-from .http.reply import RETRY_AFTER, Problem, Response, json_response
+from .http.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
 from .table import CounterTable
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,10 @@ def create(counter: str) -> Response:
         ) from None
     except NotAllowed as refused:
         log.error("the coordinator can't be invoked: %s", refused)
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be invoked; the log says why") from None
+        retry = RETRY_LATER if refused.unaccepted else None
+        raise Problem(
+            HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be invoked; the log says why", retry
+        ) from None
     except NotReached as lost:
         log.warning("no response from the coordinator: %s", lost)
         raise _no_response() from None
@@ -64,6 +68,27 @@ def list_page(table: CounterTable, limit: int, after: str | None) -> Response:
     _coordinator()
     counters, following = _names(table, limit, after)
     return json_response({"counters": counters} | ({"next": following} if following else {}))
+
+
+def list_named(table: CounterTable, names: Sequence[str], limit: int, after: str | None) -> Response:
+    """Return one page of those of these counters that this region has, in order, for a caller that may use no others.
+
+    A scan would also return keys of other counters, as `next`.
+
+    Args:
+        table: the region's table.
+        names: the counters, in order.
+        limit: the most counters on the page.
+        after: the last name of the page before; None for the first page.
+
+    Raises:
+        Problem: 403, `openCounters` is off.
+        Unavailable: the table is unavailable.
+    """
+    _coordinator()
+    found = [name for name in names if (after is None or name > after) and table.find(name) is not None]
+    page = found[:limit]
+    return json_response({"counters": page} | ({"next": page[-1]} if len(found) > limit else {}))
 
 
 def _names(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:

@@ -6,10 +6,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from aws import deadline
+from aws.failure import ServiceError
 
 from . import runtime
 from .http.reply import (
     RETRY_AFTER,
+    RETRY_LATER,
     Problem,
     Response,
     json_response,
@@ -24,6 +26,8 @@ from .table import Unavailable
 
 if TYPE_CHECKING:
     from logging import Logger
+
+    from .callers import Allowed
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
@@ -45,11 +49,22 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
 def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
+    callers = runtime.callers()
+    allowed = None if callers is None or isinstance(request, Health) else callers.allowed(event)
+    if allowed and not isinstance(request, Health | ListCounters):
+        allowed.check(request.counter)
     try:
-        return _mint(request, region) if isinstance(request, Mint) else _without_minting(request, region)
+        return _mint(request, region) if isinstance(request, Mint) else _without_minting(request, region, allowed)
     except Unavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
+    except ServiceError as refused:
+        if not refused.unaccepted:
+            raise
+        # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
+        _log().error("AWS doesn't accept this function's role or signature: %s", refused)
+        detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER) from None
     except WentBackwards:  # it is logged once, by the function that has seen it
         from .refusals import restored
 
@@ -68,7 +83,9 @@ def _mint(request: Mint, region: str) -> Response:
     )
 
 
-def _without_minting(request: Page | Health | Status | OwnerOf | CreateCounter | ListCounters, region: str) -> Response:
+def _without_minting(
+    request: Page | Health | Status | OwnerOf | CreateCounter | ListCounters, region: str, allowed: "Allowed | None"
+) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = runtime.table()
     match request:
@@ -94,9 +111,10 @@ def _without_minting(request: Page | Health | Status | OwnerOf | CreateCounter |
 
             return create(counter)
         case ListCounters(limit, after):
-            from .counters import list_page
+            from .counters import list_named, list_page
 
-            return list_page(table, limit, after)
+            names = allowed.names if allowed else None
+            return list_page(table, limit, after) if names is None else list_named(table, names, limit, after)
 
 
 def _log() -> "Logger":

@@ -12,6 +12,7 @@ from aws.dynamodb import DynamoDB
 from .table import CounterTable
 
 if TYPE_CHECKING:
+    from .callers import Callers
     from .leases import Leases
     from .receipts import Receipts
 
@@ -46,12 +47,31 @@ def _dynamodb() -> DynamoDB:
     return DynamoDB()
 
 
+@cache
+def callers() -> "Callers | None":
+    """Return who may use which counter, or None if whoever IAM lets in may use all."""
+    setting = os.environ.get("CALLERS")
+    if not setting:
+        return None
+    from .callers import Callers
+
+    return Callers(setting)
+
+
 def prepare() -> None:
-    """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call."""
+    """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call.
+
+    Raises:
+        RuntimeError: the function is being prepared for SnapStart, whose copies would share what is kept here. They
+            also get their credentials in another way than by environment variables.
+    """
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+        raise RuntimeError("SnapStart is not supported: turn it off for this function")
     minter()
+    callers()
 
 
 def forget() -> None:
     """Forget everything, like a new process. For tests only."""
-    for kept in (minter, table, receipts, _dynamodb):
+    for kept in (minter, table, receipts, callers, _dynamodb):
         kept.cache_clear()

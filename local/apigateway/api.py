@@ -1,9 +1,10 @@
 """What a REST API does with a request, as its OpenAPI document and API Gateway's extensions define it. No I/O.
 
-It knows what components/gateway_api.py uses: AWS integrations, request validation, gateway responses. It doesn't
-throttle, and of a signed request it only checks that there is a signature.
+It knows what components/gateway_api.py uses: AWS and mock integrations, request validation, gateway responses. It
+doesn't throttle, and of a signed request it only checks that there is a signature.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,7 +78,10 @@ def call_of(api: Document, request: Request) -> Call | Response:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
     in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
     parameters = {"path": in_path, "querystring": request.query, "header": request.headers}
-    return Call(integration, parameters, render(template, parameters, request.body).text)
+    call = Call(integration, parameters, render(template, parameters, request.body).text)
+    if integration["type"] == "mock":  # its request says the status of the response that it stands for
+        return response_of(call, json.loads(call.body)["statusCode"], "")
+    return call
 
 
 def response_of(call: Call, status: int, body: str) -> Response:

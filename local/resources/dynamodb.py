@@ -9,10 +9,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..paths import LocalError
 from ..state import Made
 from .kind import Aws, Result
+from .tags import changed_tags
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
-    from types_boto3_dynamodb.type_defs import StreamSpecificationTypeDef
+    from types_boto3_dynamodb.type_defs import SSESpecificationTypeDef, StreamSpecificationTypeDef
 
 
 class Table:
@@ -34,12 +35,22 @@ class Table:
                     for attribute in inputs["attributes"]
                 ],
                 StreamSpecification=_stream(inputs),
+                SSESpecification=_encryption(inputs),
             )
             client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         elif _has_stream(client.describe_table(TableName=name)["Table"]) != inputs["streamEnabled"]:
             client.update_table(TableName=name, StreamSpecification=_stream(inputs))  # AWS refuses to enable it twice
             client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         client.update_table(TableName=name, DeletionProtectionEnabled=inputs["deletionProtectionEnabled"])
+        if before is not None and before.inputs.get("serverSideEncryption") != inputs.get("serverSideEncryption"):
+            client.update_table(TableName=name, SSESpecification=_encryption(inputs))
+        table_arn = client.describe_table(TableName=name)["Table"].get("TableArn", "")
+        tags, gone = changed_tags(inputs, before)
+        if tags:
+            written = [{"Key": key, "Value": value} for key, value in tags.items()]
+            client.tag_resource(ResourceArn=table_arn, Tags=written)  # pyright: ignore[reportArgumentType]
+        if gone:
+            client.untag_resource(ResourceArn=table_arn, TagKeys=gone)
         client.update_continuous_backups(
             TableName=name,
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": inputs["pointInTimeRecovery"]["enabled"]},
@@ -95,6 +106,14 @@ def _stream(inputs: Mapping[str, Any]) -> "StreamSpecificationTypeDef":
     if not inputs["streamEnabled"]:
         return {"StreamEnabled": False}
     return {"StreamEnabled": True, "StreamViewType": inputs["streamViewType"]}
+
+
+def _encryption(inputs: Mapping[str, Any]) -> "SSESpecificationTypeDef":
+    """Return a key of one's own, or AWS's key, which is how tables are encrypted otherwise."""
+    wanted: Mapping[str, Any] | None = inputs.get("serverSideEncryption")
+    if not wanted:
+        return {"Enabled": False}
+    return {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": wanted["kmsKeyArn"]}
 
 
 def _has_stream(table: Mapping[str, Any]) -> bool:

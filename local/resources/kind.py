@@ -20,11 +20,16 @@ ACCOUNT = "000000000000"
 
 
 class Aws:
-    """Clients of the local server, one per service and region, with its test keys and none of the user's settings."""
+    """Clients of the local server, one per service and region, with none of the user's settings.
 
-    def __init__(self, endpoint: str) -> None:
+    Args:
+        endpoint: the server's URL.
+        keys: an access key and its secret. By default the server's own, which may do everything.
+    """
+
+    def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test")) -> None:
         self.endpoint = endpoint
-        self._session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+        self._session = boto3.Session(aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = Lock()
 
@@ -37,9 +42,11 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
-    def client(self, service: Literal["cloudwatch", "events", "sns"], region: str) -> Any: ...
+    def client(self, service: Literal["budgets", "cloudwatch", "events", "sns"], region: str) -> Any: ...
     def client(
-        self, service: Literal["cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sns"], region: str
+        self,
+        service: Literal["budgets", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sns"],
+        region: str,
     ) -> Any:
         """Return the client of a service in a region."""
         with self._lock:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
+from .tags import changed_tags
 
 
 class Function:
@@ -47,7 +48,13 @@ class Function:
         else:
             client.delete_function_concurrency(FunctionName=name)
         client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
-        return Result(name, {"arn": client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")})
+        arn = client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")
+        tags, gone = changed_tags(inputs, before)
+        if tags:
+            client.tag_resource(Resource=arn, Tags=tags)
+        if gone:
+            client.untag_resource(Resource=arn, TagKeys=gone)
+        return Result(name, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or raise the service's error if it no longer exists."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
+from .tags import changed_tags
 
 
 class LogGroup:
@@ -13,14 +14,24 @@ class LogGroup:
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the log group, or change how long it keeps logs."""
+        """Create the log group, or change how long it keeps logs.
+
+        This server takes a key only where it creates the group. On AWS, a later one is for what is logged from then on.
+        """
         client = aws.client("logs", inputs["region"])
         name = inputs["name"]
         if before is None:
-            client.create_log_group(logGroupName=name)
+            key = {"kmsKeyId": inputs["kmsKeyId"]} if "kmsKeyId" in inputs else {}
+            client.create_log_group(logGroupName=name, **key)
         client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
         group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
-        return Result(name, {"arn": group.get("arn", "").removesuffix(":*")})  # as the provider gives it out
+        arn = group.get("arn", "").removesuffix(":*")  # as the provider gives it out
+        tags, gone = changed_tags(inputs, before)
+        if tags:
+            client.tag_resource(resourceArn=arn, tags=tags)
+        if gone:
+            client.untag_resource(resourceArn=arn, tagKeys=gone)
+        return Result(name, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or None if it no longer exists."""

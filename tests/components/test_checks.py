@@ -162,8 +162,8 @@ def test_wrong_lists_of_counters_are_refused(counters: object, expected: list[st
         ("logRetentionDays", "0", "1, 3, 5, 7, 14, 30, 60, 90"),
         ("logRetentionDays", "15", "1, 3, 5, 7, 14, 30, 60, 90"),
         ("logRetentionDays", "14 days", "1, 3, 5, 7, 14"),
-        ("reservedConcurrency", "-1", "0 to "),
-        ("reservedConcurrency", "1.0", "0 to "),
+        ("reservedConcurrency", "-2", "-1 to "),
+        ("reservedConcurrency", "1.0", "-1 to "),
         ("window", "999", "1000 to 1000000000000 are allowed"),
         ("window", "1000000000001", "1000 to 1000000000000 are allowed"),
         ("headroom", "0", "1 to 1000000 are allowed"),
@@ -188,7 +188,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(key: str, value: str, all
     [
         ("memorysize", "did you mean 'memorySize'?"),
         ("region", "did you mean 'regions'?"),
-        ("xyz", "memorySize, openCounters, protect"),
+        ("xyz", "memorySize, openCounters, paused, permissionsBoundary, protect"),
     ],
 )
 def test_a_setting_that_does_not_exist_is_refused(key: str, expected: str) -> None:
@@ -224,7 +224,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         authorization="none",
         memorySize="much",
         logRetentionDays=15,
-        reservedConcurrency=-1,
+        reservedConcurrency=-2,
         protect="yes",
         memorysize=1,
     )

@@ -14,6 +14,8 @@ from tests.components.running import HOME, PROJECT, THREE, config, deploy, deplo
 SCHEMA: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
 DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" in entry}
 
+KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THREE}
+
 OTHER: dict[str, object] = {
     "counters": ["orders"],
     "floors": {"integers": 1000},
@@ -26,6 +28,15 @@ OTHER: dict[str, object] = {
     "memorySize": 512,
     "logRetentionDays": 30,
     "reservedConcurrency": 5,
+    "paused": ["eu-west-1"],
+    "callers": {"arn:aws:iam::123456789012:role/shop": ["orders"]},
+    "tags": {"team": "shop"},
+    "iamPath": "/shop/",
+    "permissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
+    "kmsKeys": KEYS,
+    "logKmsKeys": KEYS,
+    "budget": 50,
+    "budgetEmails": ["ops@shop.example"],
     "idempotencyHours": 48,
     "lease": 100,
     "corsOrigins": ["https://shop.example"],
@@ -40,7 +51,12 @@ OTHER: dict[str, object] = {
 }
 """A value for every setting that is not its default."""
 
-BESIDE: dict[str, dict[str, object]] = {key: {"apiGateway": True} for key in ("apiGatewayRate", "apiGatewayBurst")}
+BESIDE: dict[str, dict[str, object]] = {
+    "apiGatewayRate": {"apiGateway": True},
+    "apiGatewayBurst": {"apiGateway": True},
+    "budget": {"budgetEmails": ["all@shop.example"]},
+    "budgetEmails": {"budget": 10, "budgetEmails": ["all@shop.example"]},
+}
 """What must be set too for a setting to count."""
 
 ALLOWS_ONLY = {"allowUrlRegions"}
@@ -77,7 +93,7 @@ def test_the_programs_default_is_the_declared_one(key: str) -> None:
 def test_every_declared_setting_changes_the_deployment(key: str) -> None:
     beside = BESIDE.get(key, {})
 
-    assert made(**beside) != made(**beside, **{key: OTHER[key]})
+    assert made(**beside) != made(**{**beside, key: OTHER[key]})
 
 
 def test_the_program_knows_the_declared_settings_and_no_others() -> None:
@@ -102,6 +118,7 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
         "aws:region": "us-east-1",
         f"{PROJECT}:regions": ["us-east-1", "eu-west-1", "ap-southeast-2"],
         f"{PROJECT}:authorization": "NONE",
+        f"{PROJECT}:reservedConcurrency": -1,
         f"{PROJECT}:protect": False,
         f"{PROJECT}:watchMinutes": 1,
     }
@@ -110,11 +127,10 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
-    types = {
-        r.type.split(":")[1]
-        for r in deploy(config(*THREE, apiGateway=True, alarmEmails=["a@b.example"])).resources
-        if r.custom
-    }
+    all_kinds = config(
+        *THREE, apiGateway=True, alarmEmails=["a@b.example"], budget=5, budgetEmails=["ops@shop.example"]
+    )
+    types = {r.type.split(":")[1] for r in deploy(all_kinds).resources if r.custom}
     of_cloudwatch = {
         "cloudwatch/logGroup": "logs",
         "cloudwatch/eventRule": "events",

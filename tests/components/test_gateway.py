@@ -116,6 +116,19 @@ def test_throttling_is_as_configured() -> None:
         assert settings.inputs["settings"] == {"throttlingRateLimit": 50, "throttlingBurstLimit": 20}
 
 
+def test_the_gateway_of_a_paused_region_calls_nothing_and_answers_503(on: Deployment) -> None:
+    deployment = deploy(config(*THREE, apiGateway="true", paused=[THREE[1]]))
+
+    assert body(deployment, THREE[0]) == body(on, THREE[0])
+    for path in body(deployment, THREE[1])["paths"].values():
+        for operation in path.values():
+            integration = operation["x-amazon-apigateway-integration"]
+            assert integration["type"] == "mock"
+            assert not {"uri", "credentials"} & set(integration)
+            (response,) = integration["responses"].values()
+            assert "responseOverride.status = 503" in response["responseTemplates"]["application/json"]
+
+
 def test_access_logs_are_off(on: Deployment) -> None:
     for stage in on.of(STAGE):
         assert "accessLogSettings" not in stage.inputs

@@ -194,7 +194,7 @@ def test_a_region_that_has_left_says_where_to_go(stack: Stack, gateway: Gateway,
         ("RequestLimitExceeded", 503, True),
         ("ResourceNotFoundException", 503, True),
         ("InternalServerError", 503, True),
-        ("AccessDeniedException", 500, False),
+        ("AccessDeniedException", 503, True),
     ],
 )
 def test_other_refusals_are_problem_documents(kind: str, status: int, retry: bool) -> None:

@@ -59,7 +59,20 @@ def test_a_function_is_made_only_once_its_role_may_do_what_it_needs(
 
 
 def test_logs_are_kept_for_two_weeks_unless_told_otherwise(signed: Deployment) -> None:
-    assert {group.inputs["retentionInDays"] for group in signed.of(LOG_GROUP)} == {14}
+    assert retention(signed, "mint") == {14}
+
+
+@pytest.mark.parametrize(("given", "kept"), [(1, 365), (365, 365), (731, 731)])
+def test_the_journal_of_the_coordinator_is_kept_for_at_least_a_year(given: int, kept: int) -> None:
+    deployment = deploy(config(*THREE, logRetentionDays=given))
+
+    assert retention(deployment, "coordinate") == {kept}
+    assert retention(deployment, "mint") == {given}
+
+
+def retention(deployment: Deployment, function: str) -> set[int]:
+    groups = [group for group in deployment.of(LOG_GROUP) if group.inputs["name"].endswith(f"-{function}")]
+    return {group.inputs["retentionInDays"] for group in groups}
 
 
 def test_the_settings_of_the_functions_are_followed() -> None:
@@ -67,7 +80,7 @@ def test_the_settings_of_the_functions_are_followed() -> None:
         config(*THREE, counters=["orders", "a"], memorySize=512, logRetentionDays=30, reservedConcurrency=7)
     )
 
-    assert {group.inputs["retentionInDays"] for group in deployment.of(LOG_GROUP)} == {30}
+    assert retention(deployment, "mint") == {30}
     for region in THREE:
         mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
         assert mint.inputs["memorySize"] == 512
@@ -80,6 +93,29 @@ def test_the_settings_of_the_functions_are_followed() -> None:
 def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registration]) -> None:
     """−1 is AWS's "no reservation"; 0 would let nothing run at all."""
     assert {function.inputs["reservedConcurrentExecutions"] for function in functions} == {-1}
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)]
+)
+def test_a_public_function_has_a_limit_unless_none_is_wanted(given: dict[str, Any], limit: int) -> None:
+    deployment = deploy(config(*THREE, authorization="NONE", **given))
+
+    assert concurrency(deployment) == dict.fromkeys(THREE, limit)
+
+
+def test_a_paused_region_runs_nothing_and_keeps_all_that_it_has(signed: Deployment) -> None:
+    deployment = deploy(config(*THREE, paused=[THREE[1]], reservedConcurrency=7))
+
+    assert concurrency(deployment) == {THREE[0]: 7, THREE[1]: 0, THREE[2]: 7}
+    assert {(r.type, r.name) for r in deployment.resources} == {(r.type, r.name) for r in signed.resources}
+    assert deployment.outputs["layout"] == signed.outputs["layout"]
+
+
+def concurrency(deployment: Deployment) -> dict[str, int]:
+    """Return region → the limit on concurrent executions of its minting function."""
+    minting = [f for f in deployment.of(FUNCTION) if f.inputs["name"].endswith("-mint")]
+    return {f.inputs["region"]: f.inputs["reservedConcurrentExecutions"] for f in minting}
 
 
 @pytest.mark.parametrize("name", ["mint", "coordinate"])

@@ -134,6 +134,27 @@ def test_the_two_statements_are_not_those_that_the_provider_adds_by_itself(publi
     assert not statements & {"FunctionURLAllowPublicAccess", "FunctionURLAllowInvokeAction"}
 
 
+@pytest.mark.parametrize("region", THREE)
+def test_the_url_and_the_two_statements_are_made_one_after_the_other(public: Deployment, region: str) -> None:
+    """Lambda may drop one of two statements that are added at the same time."""
+    function_url = public.one(FUNCTION_URL, region=region)
+    first = public.one(PERMISSION, region=region, statementId="global-integers-public-url")
+    second = public.one(PERMISSION, region=region, statementId="global-integers-public-invoke")
+
+    assert function_url.urn in first.dependencies
+    assert first.urn in second.dependencies
+
+
+@pytest.mark.parametrize(("authorization", "signs"), [("AWS_IAM", True), ("NONE", False)])
+def test_pages_of_other_origins_may_send_what_the_api_reads(authorization: str, signs: bool) -> None:
+    deployment = deploy(config(HOME, corsOrigins=["https://shop.example"], authorization=authorization))
+
+    allowed = set(deployment.one(FUNCTION_URL).inputs["cors"]["allowHeaders"])
+    assert {"accept", "content-type", "idempotency-key"} <= allowed
+    signature = {"authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"}
+    assert allowed & signature == (signature if signs else set())
+
+
 def test_a_public_url_asks_for_no_signature(public: Deployment) -> None:
     assert [u.inputs["authorizationType"] for u in public.of(FUNCTION_URL)] == ["NONE"] * 3
 

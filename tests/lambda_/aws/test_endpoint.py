@@ -23,6 +23,16 @@ def test_a_regions_endpoint_is_botocores(region: str, monkeypatch: pytest.Monkey
     assert (ours.secure, ours.port) == (True, 443)
 
 
+@pytest.mark.parametrize("variable", ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"])
+def test_fips_and_dual_stack_endpoints_are_refused_by_name(variable: str) -> None:
+    with pytest.raises(ValueError, match=f"^{variable}: is not supported.*AWS_ENDPOINT_URL_DYNAMODB"):
+        endpoint_of("dynamodb", "us-east-1", {variable: "true"})
+
+    assert endpoint_of("dynamodb", "us-east-1", {variable: "false"}).host == "dynamodb.us-east-1.amazonaws.com"
+    named = {variable: "true", "AWS_ENDPOINT_URL_DYNAMODB": "https://dynamodb-fips.us-east-1.amazonaws.com"}
+    assert endpoint_of("dynamodb", "us-east-1", named).host == "dynamodb-fips.us-east-1.amazonaws.com"
+
+
 @pytest.mark.parametrize(
     ("url", "expected", "authority"),
     [

@@ -129,6 +129,44 @@ def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.M
     assert (server.connections, len(server.requests)) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
+)
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_signer_that_is_not_accepted_signs_once_more(
+    monkeypatch: pytest.MonkeyPatch, code: str, idempotent: bool
+) -> None:
+    refused = answers(whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400))
+    times = iter([0.0, 1_800_000_000.0])
+    with monkeypatch.context() as frozen, FaultyServer(refused, answers(GOOD)) as server:
+        frozen.setattr(aws.service.time, "time", lambda: next(times))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        service = aws.service.Service("dynamodb")
+        reply = service.post("/", {}, b"{}", timeout=1, idempotent=idempotent)
+        service.close()
+
+    assert reply.document == ANSWER
+    first, second = (signature(request) for request in server.requests)
+    assert (b"/19700101/" in first, b"/20270115/" in second) == (True, True), "the second was signed when it was sent"
+
+
+def signature(request: bytes) -> bytes:
+    return next(line for line in request.split(b"\r\n") if line.startswith(b"Authorization: "))
+
+
+def test_a_signer_that_is_never_accepted_is_not_tried_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = answers(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400))
+    with FaultyServer(refused) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(ServiceError) as failed:
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    assert failed.value.unaccepted
+    assert len(server.requests) == 2
+
+
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 

@@ -22,7 +22,8 @@ COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
         (ENDED, True, "try again"),
         (LATE, True, "try again"),
         (NotReached("timed out"), True, "try again"),
-        (NotAllowed("AccessDeniedException (403): no"), False, "can't be invoked"),
+        (NotAllowed("ResourceNotFoundException (404): no"), False, "can't be invoked"),
+        (NotAllowed("AccessDeniedException (403): no", unaccepted=True), True, "can't be invoked"),
     ],
 )
 def test_the_response_says_whether_a_retry_can_help(

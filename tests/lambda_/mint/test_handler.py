@@ -14,7 +14,8 @@ from mint.table import Block, CounterTable, Item, UnknownCounter
 
 from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
-from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
+from tests.lambda_.fixtures import Ask, Stack, forget
 from tests.lambda_.laying_out import deploy
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
@@ -136,6 +137,40 @@ def test_an_unexpected_error_is_logged_and_not_shown(
     assert "request-1" in caplog.text
     assert "Traceback" in caplog.text
     assert "the secret is 42" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
+)
+@pytest.mark.parametrize("path", ["/", "/?count=2", "/integers/1", "/-/health"])
+def test_a_signer_that_is_not_accepted_is_a_503_and_an_error_in_the_log(
+    ask: Ask, stack: Stack, code: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400)
+    with FaultyServer(answers(refused)) as server:
+        stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
+        response = ask("GET", path)
+        forget()
+
+    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "5")
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert code in caplog.text
+    assert len(server.requests) == 2
+
+
+def test_an_error_that_the_function_causes_is_still_unexpected(ask: Ask, stack: Stack) -> None:
+    with FaultyServer(answers(whole({"__type": "x#ValidationException", "message": "no"}, 400))) as server:
+        stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
+        assert ask()["statusCode"] == 500
+        forget()
+
+
+def test_snapstart_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
+
+    with pytest.raises(RuntimeError, match="SnapStart is not supported"):
+        mint.runtime.prepare()
 
 
 @pytest.mark.parametrize("path", ["/-/health", "/integers/1", "/integers/0"])

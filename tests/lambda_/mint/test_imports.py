@@ -18,6 +18,7 @@ LATER = {
     "random",
     "ssl",
     "urllib.parse",
+    "mint.callers",
     "mint.counters",
     "aws.invocation",
     "integers.layouts",
@@ -77,6 +78,12 @@ def test_tls_is_ready_when_the_function_is() -> None:
 
     assert "ssl" in modules
     assert modules & (NEVER | LATER) == {"ssl"}
+
+
+def test_callers_are_read_while_the_function_starts_and_only_if_they_are_set() -> None:
+    modules = loaded("import mint.handler", AWS_ENDPOINT_URL="http://127.0.0.1:1", CALLERS='{"*": ["*"]}')
+
+    assert modules & (NEVER | LATER) == {"mint.callers"}
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ TABLE = "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
 ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 
-def api(*, signed: bool = False) -> dict[str, Any]:
-    return document(GatewaySpec("gateway", TABLE, ROLE, "integers", signed=signed))
+def api(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
+    return document(GatewaySpec("gateway", TABLE, ROLE, "integers", signed=signed, paused=paused))
 
 
 def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> Request:
@@ -52,6 +52,16 @@ def test_other_requests_are_refused_with_a_document(refused: Request, status: in
     assert isinstance(response, Response)
     assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
     assert (response.status, json.loads(response.body)["status"]) == (status, status)
+
+
+@pytest.mark.parametrize("path", ["/", "/orders"])
+def test_a_paused_region_calls_nothing(path: str) -> None:
+    response = call_of(api(paused=True), request("POST", path))
+
+    assert isinstance(response, Response)
+    assert response.status == 503
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert "paused" in json.loads(response.body)["detail"]
 
 
 def test_where_callers_sign_a_request_without_a_signature_is_refused() -> None:

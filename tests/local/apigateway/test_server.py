@@ -52,7 +52,7 @@ def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
     iam = Aws(f"http://127.0.0.1:{machine.port}").client("iam", "us-east-1")
 
     iam.delete_role_policy(RoleName="global-integers-dev-gateway-eu-west-1", PolicyName="own")
-    assert mint(gateway)[0] == 500
+    assert mint(gateway)[0] == 503
     assert machine.up(*TWO, settings=ON).returncode == 0
     assert mint(gateway)[0] == 200
 

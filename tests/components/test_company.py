@@ -1,0 +1,126 @@
+"""What a company asks of every resource: tags, the path and the boundary of roles, keys."""
+
+import json
+from typing import Any
+
+import pulumi_aws
+import pytest
+
+from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE, TABLE
+from tests.components.recording import Deployment, Registration
+from tests.components.running import HOME, PREFIX, THREE, config, deploy
+from tests.components.test_regional_counter import of_aws
+
+TAGS = {"team": "shop", "cost center": "4711"}
+BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
+KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/{region[:2]}" for region in (*THREE, "us-west-2")}
+LOG_KEYS = {region: f"{key}-logs" for region, key in KEYS.items()}
+THROUGH_DYNAMODB = {"StringLike": {"kms:ViaService": "dynamodb.*"}}
+
+
+@pytest.fixture(scope="module")
+def ruled() -> Deployment:
+    """Everything that can be deployed, by a company's rules. The home region doesn't mint."""
+    return deploy(
+        config(
+            *THREE,
+            home="us-west-2",
+            apiGateway=True,
+            budget=5,
+            budgetEmails=["ops@shop.example"],
+            tags=TAGS,
+            iamPath="/teams/shop/",
+            permissionsBoundary=BOUNDARY,
+            kmsKeys=KEYS,
+        )
+    )
+
+
+def takes_tags(resource: Registration) -> bool:
+    """Whether the type has tags, by its class in pulumi_aws."""
+    module, name = resource.type.split(":")[1].split("/")[0], resource.type.split(":")[2]
+    package: Any = getattr(pulumi_aws, "lambda_" if module == "lambda" else module)
+    return hasattr(getattr(package, name), "tags")
+
+
+def test_every_resource_that_takes_tags_has_them(ruled: Deployment) -> None:
+    tagged = [resource for resource in of_aws(ruled) if takes_tags(resource)]
+
+    assert len({resource.type for resource in tagged}) >= 8
+    assert [resource.name for resource in tagged if resource.inputs.get("tags") != TAGS] == []
+    assert [r.name for r in of_aws(ruled) if "tags" in r.inputs and r not in tagged] == []
+
+
+def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
+    roles = ruled.of(ROLE)
+
+    assert len(roles) == 1 + 2 * len(THREE)
+    assert {(r.inputs["path"], r.inputs["permissionsBoundary"]) for r in roles} == {("/teams/shop/", BOUNDARY)}
+
+
+def test_a_role_keeps_its_path_since_another_one_would_replace_it(ruled: Deployment, signed: Deployment) -> None:
+    for role in (*ruled.of(ROLE), *signed.of(ROLE)):
+        assert "path" in role.ignore_changes
+
+
+def test_tables_and_log_groups_are_encrypted_with_their_regions_key(ruled: Deployment) -> None:
+    tables, groups = ruled.of(TABLE), ruled.of(LOG_GROUP)
+
+    assert (len(tables), len(groups)) == (2 * len(THREE) + 2, len(THREE) + 1)
+    for table in tables:
+        assert table.inputs["serverSideEncryption"] == {"enabled": True, "kmsKeyArn": KEYS[table.inputs["region"]]}
+    for group in groups:
+        assert group.inputs["kmsKeyId"] == KEYS[group.inputs["region"]]
+
+
+def keys_of(deployment: Deployment, role: str) -> list[str]:
+    """Return the keys that a role may use, through DynamoDB."""
+    (statement,) = (
+        statement
+        for statement in json.loads(deployment.one(POLICY, role=role).inputs["policy"])["Statement"]
+        if any(action.startswith("kms:") for action in statement["Action"])
+    )
+    assert statement["Condition"] == THROUGH_DYNAMODB
+    assert {"kms:Decrypt", "kms:Encrypt"} < set(statement["Action"])
+    return statement["Resource"]
+
+
+@pytest.mark.parametrize("region", THREE)
+def test_a_regions_roles_may_use_its_key_and_the_coordinators_all(ruled: Deployment, region: str) -> None:
+    assert keys_of(ruled, f"{PREFIX}-mint-{region}") == [KEYS[region]]
+    assert keys_of(ruled, f"{PREFIX}-gateway-{region}") == [KEYS[region]]
+    assert keys_of(ruled, f"{PREFIX}-coordinate") == list(KEYS.values())
+
+
+def test_log_groups_may_have_keys_of_their_own() -> None:
+    keys = {region: key for region, key in LOG_KEYS.items() if region in THREE}
+    deployment = deploy(config(*THREE, logKmsKeys=keys))
+
+    assert {g.inputs["region"]: g.inputs["kmsKeyId"] for g in deployment.of(LOG_GROUP)} == keys
+    assert [table.name for table in deployment.of(TABLE) if "serverSideEncryption" in table.inputs] == []
+
+
+def test_nothing_of_this_is_there_unless_asked_for(signed: Deployment) -> None:
+    asked = {"tags", "path", "permissionsBoundary", "serverSideEncryption", "kmsKeyId"}
+
+    assert [r.name for r in of_aws(signed) if asked & set(r.inputs)] == []
+    assert "kms:" not in "".join(r.inputs["policy"] for r in signed.of(POLICY))
+
+
+def test_a_budget_tells_of_costs_in_the_deployments_regions(ruled: Deployment) -> None:
+    budget = ruled.one("aws:budgets/budget:Budget")
+
+    assert (budget.inputs["limitAmount"], budget.inputs["timeUnit"]) == ("5", "MONTHLY")
+    filters = {entry["name"]: entry["values"] for entry in budget.inputs["costFilters"]}
+    assert set(filters["Region"]) == {*THREE, "us-west-2"}
+    told = {tuple(n["subscriberEmailAddresses"]) for n in budget.inputs["notifications"]}
+    assert told == {("ops@shop.example",)}
+
+
+def test_callers_reach_the_function_as_json_and_only_if_there_are_any(signed: Deployment) -> None:
+    callers = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}
+    deployment = deploy(config(HOME, callers=callers))
+
+    variables = deployment.one(FUNCTION, name=f"{PREFIX}-mint").inputs["environment"]["variables"]
+    assert json.loads(variables["CALLERS"]) == {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": ["*"]}
+    assert [f.name for f in signed.of(FUNCTION) if "CALLERS" in f.inputs["environment"]["variables"]] == []

@@ -1,0 +1,106 @@
+"""docs/permissions.md: its policies are what is deployed, and its prices are computed from those of the price list."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from components.policy import use_keys
+from components.settings import PUBLIC_CONCURRENCY
+from local.paths import ROOT
+from tests.components.aws_answers import POLICY
+from tests.components.running import PREFIX, THREE, config, deploy
+
+PAGE = (ROOT / "docs" / "permissions.md").read_text()
+PRICES = (ROOT / "docs" / "performance.md").read_text()
+
+REQUESTS = PUBLIC_CONCURRENCY * 10 * 86_400 / 1e6
+"""Millions a day: a Function URL serves ten requests per second for each execution."""
+
+GIGABYTE = 0.09
+"""US dollars for data that leaves AWS (EC2 price list, the first 10 TB)."""
+
+
+def key_policy() -> list[dict[str, Any]]:
+    (text,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    return json.loads(text)["Statement"]
+
+
+def test_the_key_policy_lets_the_roles_use_the_key_as_their_policies_do() -> None:
+    tables, _ = key_policy()
+    (own,) = use_keys(["key"])
+
+    assert set(own["Action"]) == set(tables["Action"]) - {"kms:CreateGrant"}
+    assert tables["Condition"]["StringEquals"]["kms:ViaService"].startswith("dynamodb.eu-west-1.")
+
+
+def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
+    _, logs = key_policy()
+    (group,) = logs["Condition"]["ArnLike"].values()
+
+    assert logs["Principal"] == {"Service": "logs.eu-west-1.amazonaws.com"}
+    assert group.endswith(":log-group:/aws/lambda/global-integers-production-*")
+
+
+@pytest.mark.parametrize(
+    ("role", "own"),
+    [
+        (f"mint-{THREE[0]}", "…-mint-<region>"),
+        ("coordinate", "…-coordinate"),
+        (f"gateway-{THREE[0]}", "…-gateway-<region>"),
+    ],
+)
+def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
+    given: dict[str, Any] = {"apiGateway": True} if "gateway" in role else {"openCounters": True}
+    deployed = json.loads(deploy(config(*THREE, **given)).one(POLICY, role=f"{PREFIX}-{role}").inputs["policy"])
+    actions = [action.partition(":")[2] for s in deployed["Statement"] for action in s["Action"]]
+    rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)
+    listed: list[str] = []
+    present = ""
+    for name, cell in rows:
+        present = name or present
+        if present == own:
+            listed += [text.rpartition(":")[2] for text in re.findall(r"`((?:\w+:)?[A-Z]\w+)`", cell)]
+
+    assert sorted(set(listed)) == sorted(set(actions) - {"CreateLogStream", "PutLogEvents"})
+
+
+def test_the_callers_that_it_shows_are_accepted() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    shown = yaml.safe_load(text)["global-integers:callers"]
+
+    assert len(shown) == 3
+    assert deploy(config(THREE[0], callers=shown)).resources
+
+
+def row(reads: int, writes: int, kilobytes: float) -> tuple[float, float, float]:
+    """Return the dollars a day of Lambda, DynamoDB and data, for requests that all read, write and return so much."""
+    seconds = PUBLIC_CONCURRENCY * 86_400 * 256 / 1024
+    functions = REQUESTS * 0.20 + seconds * 0.0000133334
+    return functions, REQUESTS * (reads * 0.125 + writes * 0.625), REQUESTS * kilobytes * GIGABYTE
+
+
+@pytest.mark.parametrize(
+    ("what", "costs"),
+    [
+        ("single integers", row(0, 1, 0.5)),
+        ("the page", row(2, 0, 16)),
+        ("blocks of 1,000 with an `Idempotency-Key`", row(1, 2, 18.2)),
+    ],
+)
+def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: tuple[float, float, float]) -> None:
+    for price in ("$0.20 per million Lambda requests", "$0.0000133334 per GB-second", "$0.625 per million write units"):
+        assert price in PRICES
+    figures = re.findall(rf"^\| {re.escape(what)} \| (.*) \|$", PAGE, re.MULTILINE)
+
+    assert figures == [" | ".join(f"{cost:.2f}" for cost in (*costs, sum(costs)))]
+
+
+def test_what_api_gateway_and_the_coordinator_may_cost_is_computed_too() -> None:
+    gateway = 1000 * 86_400 / 1e6 * (3.50 + 0.625)
+    coordinator = PUBLIC_CONCURRENCY * 86_400 * 1769 / 1024 * 0.0000133334
+
+    assert f"up to {gateway:.0f} dollars a day" in PAGE
+    assert f"up to {coordinator:.0f} dollars a day" in PAGE

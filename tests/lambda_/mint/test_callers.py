@@ -1,0 +1,176 @@
+"""Callers use the counters that the setting `callers` gives them, and no others. Events are as AWS documents them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mint.handler
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mint.callers import Callers, as_role
+from mint.http.reply import Problem
+
+from tests.lambda_.fixtures import Stack, forget
+from tests.lambda_.laying_out import deploy
+
+EVENTS = Path(__file__).parent.parent / "events"
+ROLE = "arn:aws:iam::123456789012:role"
+SESSION = "arn:aws:sts::123456789012:assumed-role"
+SHOP = f"{SESSION}/shop-web/i-0abc"
+ALICE = "arn:aws:iam::123456789012:user/teams/alice"
+
+Send = Callable[..., tuple[int, Any]]
+
+
+def event(name: str) -> dict[str, Any]:
+    return json.loads((EVENTS / f"{name}.json").read_text())
+
+
+def by(arn: str) -> dict[str, Any]:
+    return {"requestContext": {"authorizer": {"iam": {"userArn": arn}}}}
+
+
+@pytest.fixture
+def send(stack: Stack) -> Send:
+    """`send("GET", "/orders", event="signed_by_user")`: a request to a cold function, with `rules` as the setting."""
+    deploy(counters=["integers", "orders", "tickets"])
+
+    def send(
+        method: str, path: str, rules: dict[str, list[str]], sent: str = "signed_by_role", accept: str = "*/*"
+    ) -> tuple[int, Any]:
+        stack.monkeypatch.setenv("CALLERS", json.dumps(rules))
+        forget()
+        path, _, query = path.partition("?")
+        request: dict[str, Any] = event(sent) | {"rawPath": path, "rawQueryString": query}
+        request["requestContext"]["http"] |= {"method": method, "path": path}
+        request["headers"]["accept"] = accept
+        response = mint.handler.handler(request, None)
+        assert isinstance(response["body"], str)
+        found = response["body"]
+        return response["statusCode"], json.loads(found) if found.startswith("{") else found
+
+    return send
+
+
+def test_a_caller_mints_from_its_counters_and_no_others(send: Send) -> None:
+    rules = {f"{ROLE}/shop-*": ["orders"], ALICE: ["tickets"]}
+
+    assert send("POST", "/orders", rules)[1]["integer"] == 1
+    assert send("POST", "/tickets", rules, "signed_by_user")[1]["integer"] == 1
+    status, problem = send("POST", "/tickets", rules)
+    assert (status, problem["title"]) == (403, "Forbidden")
+    assert SHOP in problem["detail"]
+    assert "callers" in problem["detail"]
+    assert send("POST", "/", rules)[0] == 403
+    assert send("POST", "/tickets", {"*": ["*"]})[1]["integer"] == 4, "what was refused minted nothing"
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/orders/1"), ("GET", "/orders?count=2"), ("PUT", "/orders")])
+def test_everything_about_a_counter_is_refused_like_a_mint(send: Send, method: str, path: str) -> None:
+    assert send(method, path, {f"{ROLE}/shop-web": ["tickets"]})[0] == 403
+    assert "openCounters" in str(send("PUT", "/orders", {"*": ["orders"]})[1]), "it is asked only after that"
+
+
+def test_the_page_too(send: Send) -> None:
+    assert send("GET", "/orders", {"*": ["tickets"]}, accept="text/html")[0] == 403
+    assert send("GET", "/orders", {"*": ["orders"]}, accept="text/html")[0] == 200
+
+
+def test_a_counter_that_does_not_exist_is_not_told_from_one_that_is_not_allowed(send: Send) -> None:
+    assert send("POST", "/nonesuch", {"*": ["orders"]})[0] == 403
+    assert send("POST", "/nonesuch", {"*": ["*"]})[0] == 404
+
+
+def test_health_is_for_everyone_whom_iam_lets_in(send: Send) -> None:
+    assert send("GET", "/-/health", {ALICE: ["orders"]})[0] == 200
+
+
+def test_the_list_has_only_a_callers_own_counters(send: Send, stack: Stack) -> None:
+    stack.monkeypatch.setenv("COORDINATOR", "arn:aws:lambda:us-east-1:000000000000:function:coordinate")
+    rules = {f"{ROLE}/shop-web": ["tickets", "orders", "missing"]}
+
+    assert send("GET", "/-/counters", rules) == (200, {"counters": ["orders", "tickets"]})
+    assert send("GET", "/-/counters?limit=1", rules) == (200, {"counters": ["orders"], "next": "orders"})
+    assert send("GET", "/-/counters?limit=1&after=orders", rules) == (200, {"counters": ["tickets"]})
+    assert sorted(send("GET", "/-/counters", {"*": ["*"]})[1]["counters"]) == ["integers", "orders", "tickets"]
+    assert send("GET", "/-/counters", {ALICE: ["orders"]})[0] == 403
+
+
+def test_a_request_without_an_identity_is_refused(send: Send) -> None:
+    status, problem = send("GET", "/", {"*": ["*"]}, "get")
+
+    assert status == 403
+    assert "who signed it" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "caller", "matches"),
+    [
+        (f"{ROLE}/shop-web", SHOP, True),
+        (f"{ROLE}/shop-web", f"{SESSION}/shop-web2/x", False),
+        (f"{ROLE}/shop-web", f"{SESSION}/my-shop-web/x", False),
+        (f"{ROLE}/shop-*", SHOP, True),
+        (f"{ROLE}/*", SHOP, True),
+        (f"{ROLE}/shop.web", SHOP, False),
+        (f"{ROLE}/teams/shop/shop-web", SHOP, True),
+        (f"{ROLE}/web", f"{SESSION}/shop/web", False),
+        (f"{ROLE}/*/web", f"{SESSION}/shop/web", False),
+        (f"{SESSION}/shop-web/i-*", SHOP, True),
+        (f"{SESSION}/shop-web/j-*", SHOP, False),
+        (f"{SESSION}/shop-web/*", f"{SESSION}/shop/web", False),
+        ("arn:aws:iam::123456789013:role/shop-web", SHOP, False),
+        (ALICE, ALICE, True),
+        ("arn:aws:iam::123456789012:user/teams/*", ALICE, True),
+        ("arn:aws:iam::123456789012:user/*", ALICE, True),
+        ("arn:aws:iam::123456789012:user/alice", ALICE, False),
+        (f"{ROLE}/*", ALICE, False),
+        ("arn:aws:iam::123456789012:user/*", SHOP, False),
+        ("*", SHOP, True),
+        ("arn:aws:iam::*:role/shop-web", SHOP, True),
+        ("arn:aws:iam::*:role/shop", "arn:aws:iam::123456789012:user/x:role/shop", False),
+        (f"{ROLE}/a", "arn:aws:sts::123456789012:federated-user/x:assumed-role/a/b", False),
+        ("arn:aws:iam::*:user/x:role/a", "arn:aws:iam::123456789012:user/x:assumed-role/a/b", False),
+    ],
+)
+def test_patterns(pattern: str, caller: str, matches: bool) -> None:
+    callers = Callers(json.dumps({pattern: ["orders"]}))
+
+    if matches:
+        callers.allowed(by(caller)).check("orders")
+    else:
+        with pytest.raises(Problem, match="may use no counter"):
+            callers.allowed(by(caller))
+
+
+def test_several_patterns_add_up() -> None:
+    allowed = Callers(json.dumps({"*": ["a"], f"{ROLE}/shop-web": ["b"], ALICE: ["c"]})).allowed(by(SHOP))
+
+    assert allowed.names == ["a", "b"]
+
+
+name = st.text("abcdefgh-_+=,.@", min_size=1, max_size=20)
+
+
+@given(name, name, st.lists(name, max_size=3))
+def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, session: str, path: list[str]) -> None:
+    written = "/".join([ROLE, *path, role])
+
+    assert as_role(f"{SESSION}/{role}/{session}") == as_role(written) == f"{ROLE}/{role}"
+    Callers(json.dumps({written: ["orders"]})).allowed(by(f"{SESSION}/{role}/{session}")).check("orders")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"requestContext": 1},
+        {"requestContext": {"authorizer": None}},
+        by(""),
+        {"requestContext": {"authorizer": {"iam": {}}}},
+    ],
+)
+def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
+    with pytest.raises(Problem, match="who signed it"):
+        Callers('{"*": ["*"]}').allowed(sent)

@@ -1,0 +1,169 @@
+"""docs/deployer-policy.json is enough to deploy, to change and to delete, and no more than that."""
+
+import json
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.engine import deploy
+from local.paths import ROOT, LocalError
+from local.resources import Aws
+from tests.local.machine import Machine, mint
+
+POLICY: dict[str, Any] = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
+PROJECT = "global-integers"
+STACK = "production"
+REGIONS = ["us-east-1", "eu-west-1"]
+ROLES = "arn:aws:iam::123456789012:role/global-integers-production-*"
+BUDGETS = {
+    "budgets:ModifyBudget": ("budgets:CreateBudget", "budgets:DeleteBudget"),
+    "budgets:ViewBudget": ("budgets:DescribeBudget",),
+}
+"""Actions of AWS → what this server calls them."""
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
+    """A server. What it has been deployed to doesn't matter here."""
+    machine = machines()
+    result = machine.up("us-east-1")
+    assert result.returncode == 0, result.stderr
+    yield machine
+    machine.end()
+
+
+@pytest.fixture
+def deployer(machine: Machine) -> Callable[[dict[str, Any]], Aws]:
+    """`deployer(policy)`: the server's clients with the key of a new user that has this policy."""
+    endpoint = f"http://127.0.0.1:{machine.port}"
+    iam = Aws(endpoint).client("iam", "us-east-1")
+
+    def make(policy: dict[str, Any]) -> Aws:
+        name = f"deployer-{len(iam.list_users()['Users'])}"
+        iam.create_user(UserName=name)
+        document = json.dumps(as_this_server_reads(policy)).replace("123456789012", "000000000000")
+        iam.put_user_policy(UserName=name, PolicyName="deploy", PolicyDocument=document)
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        return Aws(endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
+
+    return make
+
+
+def as_this_server_reads(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy that allows some of its actions on everything, since this server looks for no name there.
+
+    AWS checks CreateFunction on the name in the request's body, tags by the ARN that is tagged, the rules of the
+    default event bus without the bus, and budgets by their names and by two actions that aren't calls.
+    """
+    actions = {action for statement in policy["Statement"] for action in actions_of(statement)}
+    tagging = ("dynamodb:TagResource", "dynamodb:UntagResource")
+    nameless = {a for a in actions if a.startswith(("events:", "budgets:"))} | (
+        {"lambda:CreateFunction", *tagging} & actions
+    )
+    nameless |= {called for action, names in BUDGETS.items() if action in actions for called in names}
+    on_everything = {"Effect": "Allow", "Action": sorted(nameless), "Resource": "*"}
+    return {**policy, "Statement": [*policy["Statement"], on_everything]}
+
+
+def actions_of(statement: dict[str, Any]) -> list[str]:
+    return [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+
+
+def without(action: str) -> dict[str, Any]:
+    """Return the policy without one of its actions."""
+    statements: list[dict[str, Any]] = [
+        {**statement, "Action": kept}
+        for statement in POLICY["Statement"]
+        if (kept := [entry for entry in actions_of(statement) if entry != action])
+    ]
+    assert statements != POLICY["Statement"]
+    return {**POLICY, "Statement": statements}
+
+
+def config(**given: object) -> dict[str, str]:
+    values = {"regions": REGIONS, "protect": False, **given}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    return {"aws:region": "us-east-1", **{f"{PROJECT}:{key}": text for key, text in texts.items()}}
+
+
+def silent(*_: str) -> None:
+    """Report nothing."""
+
+
+def up(aws: Aws, **given: object) -> dict[str, Any]:
+    return deploy(PROJECT, STACK, config(**given), aws, silent)
+
+
+def down(aws: Aws) -> None:
+    deploy(PROJECT, STACK, {}, aws, silent, program=lambda: None)
+
+
+def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
+    aws = deployer(POLICY)
+    changed: dict[str, object] = {
+        "authorization": "NONE",
+        "logRetentionDays": 30,
+        "reservedConcurrency": 50,
+        "tags": {"team": "shop"},
+        "kmsKeys": {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS},
+        "budget": 50,
+        "budgetEmails": ["ops@shop.example"],
+        "watchMinutes": 60,
+    }
+
+    up(aws)
+    urls = up(aws, **changed)["urls"]
+
+    assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
+    assert up(aws)["urls"] == urls
+    down(aws)
+    assert not json.loads((folder / f"{STACK}.json").read_text())["resources"]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "dynamodb:CreateTable",
+        "iam:PutRolePolicy",
+        "lambda:CreateFunction",
+        "lambda:InvokeFunction",
+        "events:PutTargets",
+    ],
+)
+def test_without_one_of_its_actions_it_does_not(
+    deployer: Callable[[dict[str, Any]], Aws], folder: Path, action: str
+) -> None:
+    """So the server does check what the policy says."""
+    with pytest.raises(LocalError, match=f"not authorized to perform: {action} "):
+        up(deployer(without(action)))
+
+    down(deployer(POLICY))
+
+
+def test_another_stack_is_not_its_own(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
+    with pytest.raises(LocalError, match="not authorized to perform"):
+        deploy(PROJECT, "staging", config(), deployer(POLICY), silent)
+
+
+def test_roles_are_given_only_to_functions_and_apis_and_only_those_of_the_stack() -> None:
+    """This server doesn't check `iam:PassRole`."""
+    (statement,) = (statement for statement in POLICY["Statement"] if "iam:PassRole" in statement["Action"])
+
+    assert statement["Action"] == "iam:PassRole"
+    assert statement["Resource"] == ROLES
+    services = statement["Condition"]["StringEquals"]["iam:PassedToService"]
+    assert services == ["apigateway.amazonaws.com", "lambda.amazonaws.com"]
+
+
+def test_nothing_is_allowed_on_everything_but_a_search() -> None:
+    everywhere = [statement["Action"] for statement in POLICY["Statement"] if statement["Resource"] == "*"]
+
+    assert everywhere == ["logs:DescribeLogGroups"]
+    assert not [action for s in POLICY["Statement"] for action in s["Action"] if action.endswith("*")]
+
+
+def test_it_is_short_enough_for_a_managed_policy() -> None:
+    """IAM counts 6,144 characters, without whitespace (IAM guide, "IAM and AWS STS quotas")."""
+    assert len("".join(json.dumps(POLICY).split())) <= 6144
