@@ -50,7 +50,7 @@ def test_a_block_that_is_not_the_one_requested_is_a_failure(changed: dict[str, A
     assert failure.kind is Kind.TRANSIENT
 
 
-@pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{"])
+@pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{", b"[" * 100_000])
 def test_what_is_not_json_is_a_failure(content: bytes) -> None:
     failure = answer(response(200, content=content))
 
@@ -97,3 +97,10 @@ def test_retry_after_is_in_seconds(header: str, seconds: float) -> None:
 def test_what_is_left_is_said() -> None:
     assert answer(response(503, {"detail": "fewer", "available": 7})).available == 7
     assert answer(response(503, {"detail": "fewer", "available": "7"})).available == 0
+
+
+@pytest.mark.parametrize("charset", ["hex", "rot13", "idna", "undefined", "nonesuch"])
+def test_an_odd_charset_is_a_failure_like_any_other(charset: str) -> None:
+    failure = answer(response(200, content=b"<html>", **{"Content-Type": f"text/html; charset={charset}"}))
+
+    assert failure.kind is Kind.TRANSIENT

@@ -1,6 +1,7 @@
 """Tasks mint from a real deployment, as threads do."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -120,3 +121,35 @@ def test_a_cancelled_call_leaves_the_client_usable(ways: Ways, urls: dict[str, s
             return await integers.next()
 
     assert run(mint()) >= 1
+
+
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <function _SelectorTransport")  # the loop left it open
+def test_one_event_loop_after_another_may_use_a_client(direct: dict[str, str]) -> None:
+    integers = AsyncIntegers(direct, lease=50)
+
+    async def some() -> list[int]:
+        return [await integers.next() for _ in range(120)]
+
+    minted = [integer for _ in range(4) for integer in run(some())]
+    run(integers.aclose())
+    gc.collect()
+
+    assert len(set(minted)) == len(minted) == 480
+
+
+def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: dict[str, str]) -> None:
+    async def mint() -> list[str]:
+        async with AsyncIntegers(urls) as integers:
+            nearest_of(ways).fault = "hang"
+            await integers.next()
+            await integers.aclose()
+            nearest_of(ways).fault = "none"
+            nearest_of(ways).released.set()
+            for _ in range(200):
+                await integers.next()
+                if integers.regions.is_well("us-east-1"):
+                    break
+                await asyncio.sleep(0.05)
+            return integers.regions.order()
+
+    assert run(mint())[0] == "us-east-1"

@@ -116,7 +116,7 @@ def test_errors_are_short_and_exit_with_one(direct: dict[str, str], tmp_path: Pa
     unknown = command("mint", "none", urls=direct)
 
     assert unknown.returncode == 1
-    assert unknown.stderr.startswith("global-integers: no region knows counter 'none':\n")
+    assert unknown.stderr.startswith("global-integers: no region knows counter 'none'. A counter is created by")
     assert command("mint").returncode == 2, "no URLs"
     file = tmp_path / "outputs.json"
     file.write_text(json.dumps({"urls": direct}))

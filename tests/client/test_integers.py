@@ -1,11 +1,17 @@
 """Threads mint from a real deployment, while proxies to its regions delay, cut off and spoil responses."""
 
+import copy
+import ctypes
+import json
 import os
 import pickle
+import resource
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 
 import pytest
@@ -261,41 +267,144 @@ def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.Monk
     assert after > before
 
 
-@pytest.fixture
-def forked() -> Iterator[Callable[[Callable[[], list[int]]], list[int]]]:
-    """`forked(work)` returns what `work` returns in a forked child."""
-    children: list[int] = []
-
-    def run(work: Callable[[], list[int]]) -> list[int]:
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.close(read)
-                with os.fdopen(write, "wb") as pipe:
-                    pickle.dump(work(), pipe)
-            finally:
-                os._exit(0)
-        children.append(child)
-        os.close(write)
-        with os.fdopen(read, "rb") as pipe:
-            return pickle.load(pipe)  # noqa: S301 (its own child wrote it)
-
-    yield run
-    for child in children:
-        os.waitpid(child, 0)
+def in_a_child(fork: Callable[[], int], work: Callable[[], list[int]]) -> list[int]:
+    """Return what the work returns in a forked child."""
+    read, write = os.pipe()
+    child = fork()
+    if child == 0:
+        try:
+            os.close(read)
+            with os.fdopen(write, "wb") as pipe:
+                pickle.dump(work(), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        minted = pickle.load(pipe)  # noqa: S301 (its own child wrote it)
+    os.waitpid(child, 0)
+    return minted
 
 
-def test_a_forked_child_drops_what_its_parent_has_leased(
-    direct: dict[str, str], forked: Callable[[Callable[[], list[int]]], list[int]]
+def fork_in_c() -> int:
+    """Fork as a server written in C does, without Python's hooks."""
+    return ctypes.PyDLL(None).fork()
+
+
+def no_file_is_left() -> int:
+    """Fork while no file can be opened, so that a child can't prepare its connections."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        return os.fork()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("fork", [os.fork, fork_in_c, no_file_is_left])
+def test_a_forked_child_hands_out_nothing_that_its_parent_has_leased(
+    direct: dict[str, str], fork: Callable[[], int]
 ) -> None:
     with Integers(direct, lease=1000) as integers:
-        before = [integers.next() for _ in range(300)]
-        children = [forked(lambda: [integers.next() for _ in range(300)]) for _ in range(4)]
-        after = [integers.next() for _ in range(300)]
+        counters = [integers, integers["orders"]]
+        before = [[counter.next() for _ in range(300)] for counter in counters]
+        children = [
+            [in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)]) for _ in range(2)]
+            for counter in counters
+        ]
+        after = [[counter.next() for _ in range(300)] for counter in counters]
 
-    everything = [*before, *after, *(integer for child in children for integer in child)]
-    assert len(set(everything)) == len(everything) == 1800
+    for first, forked, last in zip(before, children, after, strict=True):
+        everything = [*first, *last, *(integer for child in forked for integer in child)]
+        assert len(set(everything)) == len(everything) == 1200
+
+
+def test_a_child_that_is_forked_in_the_middle_of_a_call_mints_anew(direct: dict[str, str]) -> None:
+    minted: list[int] = []
+    children: list[int] = []
+    parent = os.getpid()
+    read, write = os.pipe()
+
+    def fork(*_: object) -> None:
+        child = os.fork()
+        if child:
+            children.append(child)
+
+    before = signal.signal(signal.SIGALRM, fork)
+    try:
+        with Integers(direct, lease=50, attempt_timeout=0.5) as integers:
+            for pause in (0.0005, 0.002, 0.01, 0.03, 0.05, 0.0002):
+                integers.take(3)
+                if os.getpid() == parent:
+                    signal.setitimer(signal.ITIMER_REAL, pause)
+                mine = [integers.next() for _ in range(40)]
+                minted += mine
+                if os.getpid() != parent:
+                    os.write(write, json.dumps(mine[-5:]).encode() + b"\n")
+                    os._exit(0)
+    finally:
+        if os.getpid() != parent:
+            os._exit(1)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    for child in children:
+        os.waitpid(child, 0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        of_children = [integer for line in pipe for integer in json.loads(line)]
+
+    everything = [*minted, *of_children]
+    assert children
+    assert len(set(everything)) == len(everything)
+
+
+def test_a_client_is_shared_and_never_copied(direct: dict[str, str]) -> None:
+    with Integers(direct, lease=10) as integers:
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            for original in (integers, integers["orders"]):
+                with pytest.raises(TypeError, match="can't be copied or pickled; share it"):
+                    copied(original)
+
+
+def test_an_interrupted_call_leaves_the_client_usable(ways: Ways, urls: dict[str, str]) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    minted: list[int] = []
+    try:
+        with Integers(urls, lease=20, prefer="us-east-1") as integers:
+            minted += integers.take(5)
+            for number in range(30):
+                signal.setitimer(signal.ITIMER_REAL, 0.005 * (number + 1))
+                with suppress(KeyboardInterrupt):
+                    minted.extend(integers)  # without end
+            minted.append(integers.next())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+    assert len(set(minted)) == len(minted) > 1
+
+
+def test_threads_go_on_while_another_one_closes_the_client(direct: dict[str, str]) -> None:
+    integers = Integers(direct, lease=5)
+    ended = threading.Event()
+
+    def mint() -> list[int]:
+        mine: list[int] = []
+        while not ended.is_set():
+            mine.append(integers.next())
+        return mine
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(mint) for _ in range(4)]
+        for _ in range(10):
+            time.sleep(0.1)
+            integers.close()
+        ended.set()
+        minted = [integer for run in runs for integer in run.result()]
+    integers.close()
+
+    assert len(set(minted)) == len(minted)
 
 
 def test_threads_share_a_client(direct: dict[str, str]) -> None:

@@ -127,7 +127,7 @@ def test_who_has_a_lease_in_hand_gets_nothing_after_it_was_dropped() -> None:
     stock = Stock(1000, 60, Clock())
     stock.add(Block("a", 1, 1, 50), keep_first=True)
     stock.take()
-    integers, _, _ = stock.lease
+    integers, *_ = stock.lease
     stock.drop()
 
     assert next(integers, None) is None

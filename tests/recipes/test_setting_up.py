@@ -60,9 +60,9 @@ def test_after_the_set_up_the_recipes_in_python_run(as_a_new_user: Any, aws: Cli
 
 def test_the_readme_deploys_without_make_and_mints(as_a_new_user: Any, machine: Machine) -> None:
     install, deploy, test = blocks("Without make", "README.md")[0][1].splitlines()
-    (_, take_url), (_, use) = blocks("Use it", "README.md")
+    *_, (_, use) = blocks("Use it", "README.md")
     try:
-        result = as_a_new_user(f"{deploy}\n{take_url}\n{use.replace('curl', 'curl -sS')}")
+        result = as_a_new_user(f"{deploy}\n{use.replace('curl', 'curl -sS')}")
     finally:
         machine.up(settings=(COUNTERS,))
 

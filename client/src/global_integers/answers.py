@@ -78,10 +78,10 @@ def document_of(response: httpx.Response) -> Mapping[str, Any]:
     """
     try:
         document: object = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        raise Unreadable(f"the response is not this API's: {response.text[:60]!r}")
+        raise Unreadable(f"the response is not this API's: {response.content[:60].decode('ascii', 'replace')!r}")
     return cast("dict[str, Any]", document)
 
 

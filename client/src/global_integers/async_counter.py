@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+import anyio
 
 from . import calls
 from .answers import Block
 from .errors import DeadlineExceeded
 from .events import Leased
-from .names import MAX_BLOCK
+from .forks import here
+from .names import MAX_BLOCK, checked_size
 from .rendezvous import order_of
 from .stock import Stock
 
@@ -28,33 +31,36 @@ class AsyncCounter:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is leased. A forked process needs this, since its parent hands out the same integers."""
-        if hasattr(self, "_stock"):
-            self._stock.drop()
+        """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
         self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
         self._fetching = asyncio.Lock()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would hand out the same integers."""
+        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     async def next(self, *, key: str | None = None) -> int:
         """Return the next integer. See `Counter.next`."""
         if key is None:
-            integers, begins, ends = self._stock.lease
+            integers, begins, ends, mark = self._stock.lease
             if begins <= time() < ends:
                 for integer in integers:
-                    return integer
+                    if mark[0]:  # else this is a forked child, and its parent has this integer
+                        return integer
+                    break
             return await self._next()
         return (await self.take(1, key=key))[0]
 
     async def take(self, count: int, *, key: str | None = None) -> list[int]:
         """Return `count` integers, in as few requests as possible. See `Counter.take`."""
+        checked_size(count)
         deadline = monotonic() + self._options.timeout
-        if key is not None:
-            call = calls.mint(self.name, count, key)
-            order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
-            return list((await self._integers.call(call, deadline, order)).integers())
-        taken = self._stock.take_many(count)
-        while len(taken) < count:
-            taken.extend((await self._mint(min(count - len(taken), MAX_BLOCK), deadline)).integers())
-        return taken
+        while True:
+            self._integers.prepare()
+            mark = here()
+            taken = await self._take(count, key, deadline)
+            if mark[0]:
+                return taken
 
     def __aiter__(self) -> AsyncIterator[int]:
         """Return an iterator over the next integers, without end."""
@@ -64,30 +70,47 @@ class AsyncCounter:
         """Return the next integer."""
         return await self.next()
 
+    async def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
+        if key is not None:
+            call = calls.mint(self.name, count, key)
+            order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
+            return list((await self._integers.call(call, deadline, order)).integers())
+        taken = self._stock.take_many(count)
+        while len(taken) < count:
+            taken.extend((await self._mint(min(count - len(taken), MAX_BLOCK), deadline)).integers())
+        return taken
+
     async def _next(self) -> int:
-        """Return an integer of the next block."""
+        """Return an integer of the next block, or of a request of its own."""
         deadline = monotonic() + self._options.timeout
-        if self._options.lease == 1:
-            return (await self._mint(1, deadline)).first
         while True:
-            stock, fetching = self._stock, self._fetching
-            if integer := stock.take():
-                if stock.is_low():
-                    self._integers.background(self._prefetch)
+            self._integers.prepare()
+            mark = here()
+            if self._options.lease == 1:
+                integer = (await self._mint(1, deadline)).first
+            else:
+                integer = await self._next_leased(deadline)
+            if integer and mark[0]:
                 return integer
-            try:
-                await asyncio.wait_for(fetching.acquire(), max(deadline - monotonic(), 0))
-            except (TimeoutError, asyncio.TimeoutError):  # noqa: UP041 (they differ in Python 3.10)
-                raise DeadlineExceeded(
-                    f"{self.name or 'the default counter'}: no block was fetched within {self._options.timeout:.3g} s",
-                    {},
-                ) from None
-            try:
-                integer = stock.take() or await self._fetch(stock, deadline)
-            finally:
-                fetching.release()
-            if stock is self._stock:  # else the lease was dropped meanwhile, by a fork or a close
-                return integer
+
+    async def _next_leased(self, deadline: float) -> int:
+        """Return the next integer of the stock, or of a block that is fetched for it; 0 if it was dropped meanwhile."""
+        stock, fetching = self._stock, self._fetching
+        if integer := stock.take():
+            if stock.is_low():
+                self._integers.background(self._prefetch)
+            return integer
+        try:
+            with anyio.fail_after(max(deadline - monotonic(), 0)):
+                await fetching.acquire()
+        except TimeoutError:
+            name = self.name or "the default counter"
+            raise DeadlineExceeded(f"{name}: no block was fetched within {self._options.timeout:.3g} s", {}) from None
+        try:
+            integer = stock.take() or await self._fetch(stock, deadline)
+        finally:
+            fetching.release()
+        return integer if stock is self._stock else 0
 
     async def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
@@ -101,8 +124,7 @@ class AsyncCounter:
     async def _fetch(self, stock: Stock, deadline: float, *, keep_first: bool = False) -> int:
         """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
         block = await self._mint(stock.next_size(), deadline)
-        if stock is self._stock:
-            stock.add(block, keep_first=keep_first)
+        stock.add(block, keep_first=keep_first)
         self._integers.tell(Leased(self.name, block.region, block.count))
         return block.first
 

@@ -18,9 +18,10 @@ from .calls import Call
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
 from .events import Event, FailedOver, Observer
 from .exchange import Exchange, default_async_client
-from .forks import forget_in_children
+from .forks import forget_in_children, here
 from .health import Health
 from .integers import log
+from .names import checked_counter
 from .options import Options, urls_from_environment
 from .regions import Regions
 
@@ -76,7 +77,7 @@ class AsyncIntegers(AsyncCounter):
         """
         found = self._counters.get(counter)
         if found is None:
-            calls.mint(counter)  # checks the name
+            checked_counter(counter)
             found = self._counters[counter] = AsyncCounter(self, counter)
         return found
 
@@ -102,13 +103,14 @@ class AsyncIntegers(AsyncCounter):
 
     async def aclose(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
+        self.prepare()
         for task in list(self._tasks):
             task.cancel()
-        AsyncCounter.forget(self)
-        for counter in self._counters.values():
-            counter.forget()
-        await self._http.aclose()
-        self._http = self._make_http()
+        for counter in (self, *self._counters.values()):
+            AsyncCounter.forget(counter)
+        closed, self._http = self._http, None
+        if closed is not None:
+            await closed.aclose()
 
     async def __aenter__(self) -> "AsyncIntegers":
         """Return this client."""
@@ -121,13 +123,29 @@ class AsyncIntegers(AsyncCounter):
         await self.aclose()
 
     def forget(self) -> None:
-        """Drop everything that a forked child must not share with its parent: leases and connections."""
+        """Start anew, without anything that a forked child must not share with its parent."""
         super().forget()
-        self._http = self._make_http()
-        self._tasks = set()
-        self.regions.unlock()
         for counter in self._counters.values():
             counter.forget()
+        self.regions.forget()
+        self._tasks = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._http: httpx.AsyncClient | None = None  # closed by the parent, which has the same connections
+
+    def prepare(self) -> None:
+        """Start anew in a forked process, and in another event loop, which can't use the connections."""
+        here()
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            if self._loop is not None:
+                self.forget()
+            self._loop = loop
+
+    def _connected(self) -> httpx.AsyncClient:
+        """Return the HTTP client, which is made when it is first needed."""
+        self.prepare()
+        self._http = self._http or self._make_http()
+        return self._http
 
     async def call(
         self,
@@ -139,6 +157,7 @@ class AsyncIntegers(AsyncCounter):
         nowhere: type[FailedEverywhere] = UnknownCounter,
     ) -> T:
         """Send a request to one region after the other until one answers. See `Integers.call`."""
+        self.prepare()
         if order is None:
             await self._measure(deadline)
         seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
@@ -146,12 +165,16 @@ class AsyncIntegers(AsyncCounter):
         return await self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
 
     async def check(self, region: str) -> Health:
-        """Return whether one region can mint now, and note its latency."""
+        """Ask one region whether it can mint, and remember how long it took."""
         began = time.monotonic()
-        answer = await self._exchange.send_async(self._http, region, calls.health(), self.options.attempt_timeout)
-        health = Health.of(answer, time.monotonic() - began)
-        self.regions.checked(region, health.seconds, ok=health.ok)
-        return health
+        health = Health(False, None, "the health check was interrupted")
+        try:
+            http = self._connected()
+            answer = await self._exchange.send_async(http, region, calls.health(), self.options.attempt_timeout)
+            health = Health.of(answer, time.monotonic() - began)
+            return health
+        finally:
+            self.regions.checked(region, health.seconds, ok=health.ok)
 
     def background(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run `work` in a task of its own. Errors are logged."""
@@ -171,7 +194,7 @@ class AsyncIntegers(AsyncCounter):
             except StopIteration as done:
                 return done.value
             if isinstance(step, Ask):
-                answer = await self._exchange.send_async(self._http, step.region, step.call, step.seconds)
+                answer = await self._exchange.send_async(self._connected(), step.region, step.call, step.seconds)
                 if not isinstance(answer, Failure) and self.regions.answered(step.region):
                     log.info("%s answers again", step.region)
             else:

@@ -112,7 +112,8 @@ def _raise_if_no_retry_helps(call: Call[Any], failures: Mapping[str, Failure], n
         region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
         raise Refused(region, failure.status, failure.reason, failure.problem)
     if Kind.ABSENT in kinds:
-        raise nowhere(f"no region knows {call.subject}:", reasons)
+        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if call.keyed else "nobody knows"
+        raise nowhere(f"{who} {call.subject}. A counter is created by the stack's setting `counters`:", reasons)
     raise Unavailable(
         f"{call.subject}: every region that responded has left the layout; "
         f"take the URLs from the stack's outputs again{_advice(call, failures)}:",

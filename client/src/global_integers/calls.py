@@ -29,7 +29,7 @@ class Call(Generic[T]):
     subject: str
     method: str
     path: str
-    read: Callable[[str, httpx.Response], T]
+    read: Callable[[str, httpx.Response, int], T]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     count: int = 0
     keyed: bool = False
@@ -47,7 +47,7 @@ class Call(Generic[T]):
         if not 200 <= response.status_code < 300:
             return failure_of(response)
         try:
-            return self.read(region, response)
+            return self.read(region, response, self.count)
         except Unreadable as unreadable:
             return Failure(Kind.TRANSIENT, str(unreadable), response.status_code)
 
@@ -58,7 +58,7 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Call[Block]:
     Raises:
         ValueError: the name, the count or the key is not allowed.
     """
-    if not 1 <= count <= MAX_BLOCK:
+    if type(count) is not int or not 1 <= count <= MAX_BLOCK:
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
     return Call(_subject(counter), "POST", _path(counter), _block, headers, count, keyed=key is not None)
@@ -80,17 +80,17 @@ def create(counter: str) -> Call[bool]:
     Raises:
         ValueError: the name is not allowed.
     """
-    return Call(_subject(counter), "PUT", checked_counter(counter), lambda _, response: response.status_code == 201)
+    return Call(_subject(counter), "PUT", checked_counter(counter), lambda _, response, __: response.status_code == 201)
 
 
 def health() -> Call[bool]:
     """Return the request that asks whether a region can mint. Its answer is True."""
-    return Call("health", "GET", "-/health", lambda _region, _response: True)
+    return Call("health", "GET", "-/health", lambda _, __, ___: True)
 
 
 def document(path: str) -> Call[Mapping[str, Any]]:
     """Return the request for the JSON document at a path that mints nothing."""
-    return Call(path, "GET", path, lambda _, response: document_of(response))
+    return Call(path, "GET", path, lambda _, response, __: document_of(response))
 
 
 def _path(counter: str) -> str:
@@ -101,17 +101,16 @@ def _subject(counter: str) -> str:
     return f"counter {counter!r}" if counter else "the default counter"
 
 
-def _block(region: str, response: httpx.Response) -> Block:
+def _block(region: str, response: httpx.Response, asked: int) -> Block:
     document = document_of(response)
     first, last = integer(document, "first"), integer(document, "last")
     stride, count = integer(document, "stride", 64), integer(document, "count", MAX_BLOCK)
-    asked = int(response.request.url.params["count"])
     if last != first + (count - 1) * stride or count != asked:
         raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
     return Block(region, first, stride, count, "idempotency-replayed" in response.headers)
 
 
-def _owner(_: str, response: httpx.Response) -> tuple[Owner, str | None]:
+def _owner(_: str, response: httpx.Response, __: int) -> tuple[Owner, str | None]:
     document = document_of(response)
     minted, ask = document.get("minted"), document.get("ask")
     owner = Owner(

@@ -33,12 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would report it again when it ends
         return 1
+    except OSError as error:  # no space left, for instance
+        print(f"global-integers: what was minted could not be printed, and is lost: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 
 
 def _mint(integers: Integers, options: argparse.Namespace) -> int:
     counter = integers[options.counter] if options.counter else integers
+    if options.format is not None and _formatted(options.format, 1) == _formatted(options.format, 2):
+        raise ValueError(f"--format {options.format!r} doesn't show the integer; it should look like 'INV-{{:06d}}'")
     minted = counter.take(options.n, key=options.key)
     shown = [_formatted(options.format, integer) for integer in minted]
     print(json.dumps(minted if options.format is None else shown) if options.json else "\n".join(shown))

@@ -3,15 +3,17 @@
 import threading
 from collections.abc import Iterator
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from . import calls
 from .answers import Block
 from .errors import DeadlineExceeded
 from .events import Leased
-from .names import MAX_BLOCK
+from .forks import here
+from .names import MAX_BLOCK, checked_size
 from .rendezvous import order_of
 from .stock import Stock
+from .turn import Turn
 
 if TYPE_CHECKING:
     from .integers import Integers
@@ -28,12 +30,19 @@ class Counter:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is leased. A forked process needs this, since its parent hands out the same integers."""
-        if hasattr(self, "_stock"):
-            self._stock.drop()
+        """Start anew. For a forked process: its parent has the same leases, and other threads had the locks."""
         self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
-        self._state = threading.Lock()
-        self._fetching = threading.Lock()
+        self._state = threading.RLock()
+        self._turn = Turn()
+
+    def drop(self) -> None:
+        """Drop what is leased: a gap."""
+        with self._state:
+            self._stock.drop()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would hand out the same integers."""
+        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def next(self, *, key: str | None = None) -> int:
         """Return the next integer: from a lease, or minted by the nearest healthy region.
@@ -49,10 +58,12 @@ class Counter:
             ValueError: the key is not 1 to 255 visible ASCII characters.
         """
         if key is None:
-            integers, begins, ends = self._stock.lease
+            integers, begins, ends, mark = self._stock.lease
             if begins <= time() < ends:
                 for integer in integers:
-                    return integer
+                    if mark[0]:  # else this is a forked child, and its parent has this integer
+                        return integer
+                    break
             return self._next()
         return self.take(1, key=key)[0]
 
@@ -69,14 +80,13 @@ class Counter:
         Raises:
             UnknownCounter, Refused, Unavailable, ValueError: as with `next`.
         """
+        checked_size(count)
         deadline = monotonic() + self._options.timeout
-        if key is not None:
-            return list(self._mint_keyed(count, key).integers())
-        with self._state:
-            taken = self._stock.take_many(count)
-        while len(taken) < count:
-            taken.extend(self._mint(min(count - len(taken), MAX_BLOCK), deadline).integers())
-        return taken
+        while True:
+            mark = here()
+            taken = self._take(count, key, deadline)
+            if mark[0]:
+                return taken
 
     def __iter__(self) -> Iterator[int]:
         """Return an iterator over the next integers, without end."""
@@ -86,62 +96,67 @@ class Counter:
         """Return the next integer."""
         return self.next()
 
+    def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
+        if key is not None:
+            call = calls.mint(self.name, count, key)
+            order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
+            return list(self._integers.call(call, deadline, order).integers())
+        with self._state:
+            taken = self._stock.take_many(count)
+        while len(taken) < count:
+            taken.extend(self._mint(min(count - len(taken), MAX_BLOCK), deadline).integers())
+        return taken
+
     def _next(self) -> int:
-        """Return an integer of the next block."""
+        """Return an integer of the next block, or of a request of its own."""
         deadline = monotonic() + self._options.timeout
-        if self._options.lease == 1:
-            return self._mint(1, deadline).first
         while True:
+            mark = here()
+            integer = self._mint(1, deadline).first if self._options.lease == 1 else self._next_leased(deadline)
+            if integer and mark[0]:
+                return integer
+
+    def _next_leased(self, deadline: float) -> int:
+        """Return the next integer of the stock, or of a block that is fetched for it; 0 if it was dropped meanwhile."""
+        stock, turn = self._stock, self._turn
+        with self._state:
+            integer = stock.take()
+            low = stock.is_low()
+        if integer:
+            if low:
+                self._integers.background(self._prefetch)
+            return integer
+        try:
+            if not turn.take(deadline - monotonic()):
+                name = self.name or "the default counter"
+                raise DeadlineExceeded(f"{name}: no block was fetched within {self._options.timeout:.3g} s", {})
             with self._state:
-                stock = self._stock
-                integer = stock.take()
-                low = stock.is_low()
-            if integer:
-                if low:
-                    self._integers.background(self._prefetch)
-                return integer
-            fetching = self._fetching
-            if not fetching.acquire(timeout=max(deadline - monotonic(), 0)):
-                raise DeadlineExceeded(
-                    f"{self.name or 'the default counter'}: no block was fetched within {self._options.timeout:.3g} s",
-                    {},
-                )
-            try:
-                with self._state:
-                    integer = stock.take()  # another thread may have fetched a block meanwhile
-                    size = stock.next_size()
-                integer = integer or self._fetch(stock, size, deadline)
-            finally:
-                fetching.release()
-            if integer and stock is self._stock:  # else the lease was dropped meanwhile, by a fork or a close
-                return integer
+                integer = stock.take()  # another thread may have fetched a block meanwhile
+                size = stock.next_size()
+            integer = integer or self._fetch(stock, size, deadline)
+        finally:
+            turn.end()
+        return integer if stock is self._stock else 0
 
     def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
-        stock, fetching = self._stock, self._fetching
-        if not fetching.acquire(blocking=False):
-            return  # another thread is fetching it
+        stock, turn = self._stock, self._turn
         try:
-            with self._state:
-                low, size = stock.is_low(), stock.next_size()
-            if low:
-                self._fetch(stock, size, monotonic() + self._options.timeout, keep_first=True)
+            if turn.take(0):  # else another thread is fetching it
+                with self._state:
+                    low, size = stock.is_low(), stock.next_size()
+                if low:
+                    self._fetch(stock, size, monotonic() + self._options.timeout, keep_first=True)
         finally:
-            fetching.release()
+            turn.end()
 
     def _fetch(self, stock: Stock, size: int, deadline: float, *, keep_first: bool = False) -> int:
         """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
         block = self._mint(size, deadline)
         with self._state:
-            if stock is self._stock:
-                stock.add(block, keep_first=keep_first)
+            stock.add(block, keep_first=keep_first)
         self._integers.tell(Leased(self.name, block.region, block.count))
         return block.first
 
     def _mint(self, count: int, deadline: float) -> Block:
         return self._integers.call(calls.mint(self.name, count), deadline)
-
-    def _mint_keyed(self, count: int, key: str) -> Block:
-        call = calls.mint(self.name, count, key)
-        order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
-        return self._integers.call(call, monotonic() + self._options.timeout, order)

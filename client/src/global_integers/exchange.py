@@ -80,14 +80,14 @@ class Exchange:
         body = Body(began, seconds)
         answer: T | Failure
         try:
-            response = client.send(request, auth=self.auths[region], stream=True)
+            response = client.send(request, auth=self.auths[region], stream=True, follow_redirects=False)
             try:
                 for chunk in response.iter_bytes():
                     body.add(chunk)
             finally:
                 response.close()
             answer = call.answer(region, body.response(response))
-        except FAILURES as error:
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
         self._note(region, call, began, answer)
         return answer
@@ -100,14 +100,14 @@ class Exchange:
         answer: T | Failure
         try:
             with anyio.fail_after(seconds):
-                response = await client.send(request, auth=self.auths[region], stream=True)
+                response = await client.send(request, auth=self.auths[region], stream=True, follow_redirects=False)
                 try:
                     async for chunk in response.aiter_bytes():
                         body.add(chunk)
                 finally:
                     await response.aclose()
             answer = call.answer(region, body.response(response))
-        except FAILURES as error:
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
         self._note(region, call, began, answer)
         return answer
@@ -115,9 +115,6 @@ class Exchange:
     def _note(self, region: str, call: Call[Any], began: float, answer: object) -> None:
         failure = answer.reason if isinstance(answer, Failure) else None
         self.tell(Requested(region, call.subject, time.monotonic() - began, failure))
-
-
-FAILURES = (httpx.TransportError, httpx.StreamError, httpx.DecodingError, TimeoutError)
 
 
 class Body:
@@ -143,8 +140,8 @@ class Body:
 
     def response(self, streamed: httpx.Response) -> httpx.Response:
         """Return the response with its whole body."""
-        dropped = ("content-encoding", "content-length", "transfer-encoding")
-        headers = [(name, value) for name, value in streamed.headers.multi_items() if name.lower() not in dropped]
+        dropped = (b"content-encoding", b"content-length", b"transfer-encoding")
+        headers = [(name, value) for name, value in streamed.headers.raw if name.lower() not in dropped]
         return httpx.Response(
             streamed.status_code, headers=headers, content=bytes(self._content), request=streamed.request
         )
@@ -154,9 +151,12 @@ def _failure(error: Exception, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
-    if isinstance(error, httpx.DecodingError):
-        return Failure(Kind.TRANSIENT, f"the response is not this API's: {error}")
-    return Failure(Kind.SILENT, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
+        return Failure(Kind.TRANSIENT, "the client was closed meanwhile")
+    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
+        return Failure(Kind.SILENT, reason)
+    return Failure(Kind.TRANSIENT, f"the response is not this API's: {reason}")
 
 
 def default_client() -> httpx.Client:

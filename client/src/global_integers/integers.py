@@ -18,8 +18,9 @@ from .counter import Counter
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
 from .events import Event, FailedOver, Observer
 from .exchange import Exchange, default_client
-from .forks import forget_in_children
+from .forks import forget_in_children, here
 from .health import Health
+from .names import checked_counter
 from .options import Options, urls_from_environment
 from .regions import Regions
 
@@ -83,6 +84,7 @@ class Integers(Counter):
         self.regions = Regions(self.options.urls, prefer)
         self._exchange = Exchange(self.options)
         self._make_http = http or default_client
+        self._http: httpx.Client | None = None
         self._counters: dict[str, Counter] = {}
         self._default_name: str | None = counter or None
         super().__init__(self, counter)
@@ -111,7 +113,7 @@ class Integers(Counter):
         """
         found = self._counters.get(counter)
         if found is None:
-            calls.mint(counter)  # checks the name
+            checked_counter(counter)
             found = self._counters.setdefault(counter, Counter(self, counter))
         return found
 
@@ -163,11 +165,12 @@ class Integers(Counter):
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
-        Counter.forget(self)
-        for counter in list(self._counters.values()):
-            counter.forget()
-        self._http.close()
-        self._http = self._make_http()
+        here()
+        for counter in (self, *list(self._counters.values())):
+            Counter.drop(counter)
+        closed, self._http = self._http, None
+        if closed is not None:
+            closed.close()
 
     def __enter__(self) -> "Integers":
         """Return this client."""
@@ -180,13 +183,13 @@ class Integers(Counter):
         self.close()
 
     def forget(self) -> None:
-        """Drop everything that a forked child must not share with its parent: leases, connections and locks."""
+        """Start anew, without anything that a forked child must not share with its parent."""
         super().forget()
-        self._http = self._make_http()
-        self._measuring = threading.Lock()
-        self.regions.unlock()
         for counter in list(self._counters.values()):
             counter.forget()
+        self.regions.forget()
+        self._connecting = threading.Lock()
+        self._http = None  # closed by the parent, which has the same connections
 
     def call(
         self,
@@ -216,23 +219,39 @@ class Integers(Counter):
         return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
 
     def check(self, region: str) -> Health:
-        """Return whether one region can mint now, and note its latency."""
+        """Ask one region whether it can mint, and remember how long it took."""
         began = time.monotonic()
-        answer = self._exchange.send(self._http, region, calls.health(), self.options.attempt_timeout)
-        health = Health.of(answer, time.monotonic() - began)
-        self.regions.checked(region, health.seconds, ok=health.ok)
-        return health
+        health = Health(False, None, "the health check was interrupted")
+        try:
+            answer = self._exchange.send(self._connected(), region, calls.health(), self.options.attempt_timeout)
+            health = Health.of(answer, time.monotonic() - began)
+            return health
+        finally:
+            self.regions.checked(region, health.seconds, ok=health.ok)
 
     def ask(self, region: str, call: Call[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
-        return self._exchange.send(self._http, region, call, self.options.attempt_timeout)
+        return self._exchange.send(self._connected(), region, call, self.options.attempt_timeout)
 
-    def background(self, work: Callable[[], object]) -> None:
-        """Run `work` in a thread of its own, which doesn't keep the process alive. Errors are logged."""
+    def _connected(self) -> httpx.Client:
+        """Return the HTTP client, which is made when it is first needed."""
+        here()
+        with self._connecting:
+            self._http = self._http or self._make_http()
+            return self._http
+
+    def background(self, work: Callable[[], object]) -> bool:
+        """Run `work` in a thread of its own, which doesn't keep the process alive. Errors are logged.
+
+        Returns:
+            Whether a thread could be started.
+        """
         try:
             threading.Thread(target=self._logged, args=(work,), name="global-integers", daemon=True).start()
-        except RuntimeError:
-            log.debug("no thread can be started: the interpreter is ending")
+        except RuntimeError:  # the interpreter is ending, or the system has no thread left
+            log.debug("no thread can be started")
+            return False
+        return True
 
     def tell(self, event: Event) -> None:
         """Tell the observer."""
@@ -246,7 +265,7 @@ class Integers(Counter):
             except StopIteration as done:
                 return done.value
             if isinstance(step, Ask):
-                answer = self._exchange.send(self._http, step.region, step.call, step.seconds)
+                answer = self._exchange.send(self._connected(), step.region, step.call, step.seconds)
                 if not isinstance(answer, Failure) and self.regions.answered(step.region):
                     log.info("%s answers again", step.region)
             else:
@@ -257,7 +276,8 @@ class Integers(Counter):
         """Start the health checks that are due, in the background. The first call waits for one of them."""
         due = self.regions.to_check() if len(self.options.urls) > 1 else []
         for region in due:
-            self.background(lambda region=region: self.check(region))
+            if not self.background(lambda region=region: self.check(region)):
+                self.regions.checked(region, None, ok=False)
         if self.regions.is_new and self.options.prefer is None:
             self.regions.wait_for_first(min(self.options.attempt_timeout, deadline - time.monotonic()))
 

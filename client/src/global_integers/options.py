@@ -13,6 +13,7 @@ from .events import Observer
 from .names import MAX_BLOCK, checked_counter
 
 VARIABLE = "GLOBAL_INTEGERS_URLS"
+DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Options:
         object.__setattr__(self, "urls", {region: url.rstrip("/") + "/" for region, url in self.urls.items()})
         if self.counter:
             checked_counter(self.counter)
-        if not 1 <= self.lease <= MAX_BLOCK:
-            raise ValueError(f"lease {self.lease} is not within 1 (off) to {MAX_BLOCK:,}")
+        if type(self.lease) is not int or not 1 <= self.lease <= MAX_BLOCK:
+            raise ValueError(f"lease {self.lease!r} is not within 1 (off) to {MAX_BLOCK:,}")
         for name in ("lease_seconds", "timeout", "attempt_timeout"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} {getattr(self, name)} is not positive; it is in seconds")
+            if not 0 < getattr(self, name) <= DAY:
+                raise ValueError(f"{name} {getattr(self, name)} is not within 0 and {DAY}; it is in seconds")
         if self.prefer is not None and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
@@ -55,9 +56,11 @@ class Options:
 def _check_url(region: str, url: str) -> None:
     try:
         parsed = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError) as error:
+        parsed.host.encode("idna")
+    except (httpx.InvalidURL, TypeError, UnicodeError) as error:
         raise ValueError(f"the URL of {region} is {url!r}, which is not a URL: {error}") from None
-    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
+    port = 1 if parsed.port is None else parsed.port
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment or port > 65_535:
         raise ValueError(f"the URL of {region} is {url!r}; it should look like https://….lambda-url.{region}.on.aws/")
 
 

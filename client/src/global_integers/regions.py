@@ -83,10 +83,10 @@ class Regions:
             now = self._clock()
             well = [name for name, state in self._states.items() if self._is_well(state, now)]
             well.sort(key=lambda name: _latency(self._states[name]))
-            self._nearest = self._choose(well)
-            if self._nearest is not None:
-                well.remove(self._nearest)
-                well.insert(0, self._nearest)
+            first = self._choose(well)
+            if first is not None:
+                well.remove(first)
+                well.insert(0, first)
             ill = sorted(self._states.keys() - set(well), key=lambda name: (self._states[name].until, name))
             return well + ill
 
@@ -162,7 +162,7 @@ class Regions:
         self._measured.wait(seconds)
         self._measured.set()
 
-    def unlock(self) -> None:
+    def forget(self) -> None:
         """Make new locks. For a process that was forked while another thread held one."""
         self._lock = threading.Lock()
         measured, self._measured = self._measured.is_set(), threading.Event()
@@ -179,13 +179,21 @@ class Regions:
         state.failed, state.silent = now, silent
 
     def _choose(self, well: list[str]) -> str | None:
-        """Return the region to ask first, of the healthy ones, which are in the order of their latency."""
+        """Return the region that is asked first, of those that are well in the order of their latency.
+
+        The nearest one stays the nearest while it is ill, so callers go back to it.
+        """
         if self._prefer in well:
             return self._prefer
-        if not well or self._nearest not in well:
-            return well[0] if well else None
-        clearly = _latency(self._states[well[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
-        return well[0] if clearly else self._nearest
+        if not well:
+            return None
+        if self._nearest is not None and self._nearest not in well:
+            return well[0]
+        if self._nearest is None or (
+            _latency(self._states[well[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
+        ):
+            self._nearest = well[0]
+        return self._nearest
 
     def _is_well(self, state: State, now: float) -> bool:
         return not state.silent and now >= state.until

@@ -16,6 +16,7 @@ from itertools import islice
 from operator import length_hint
 
 from .answers import Block
+from .forks import Mark, here
 
 LASTS = 2.0
 """Seconds for which a block should last."""
@@ -26,10 +27,11 @@ GROWTH = 4
 SPLIT = 10
 """A block of at least so many integers is split after a tenth. When the rest comes into use, the next is fetched."""
 
-Lease = tuple[Iterator[int], float, float]
-"""Integers, and the clock times between which they may be handed out. A tuple, so that all are replaced at once."""
+Lease = tuple[Iterator[int], float, float, Mark]
+"""Integers, the clock times between which they may be handed out, and the mark of the process that may.
 
-NOTHING: Lease = (iter(()), 0.0, 0.0)
+A tuple, so that all are replaced at once. The mark is looked at after an integer was taken.
+"""
 
 
 class Locked:
@@ -70,7 +72,8 @@ class Stock:
             lifetime: seconds after which what is left of a block is dropped.
             clock: returns seconds, and goes on while the machine sleeps. If it is set back, blocks may be dropped.
         """
-        self.lease = NOTHING
+        self.mark = here()
+        self.lease = self._nothing()
         self._queue: deque[Lease] = deque()
         self._most = most
         self._lifetime = lifetime
@@ -82,10 +85,12 @@ class Stock:
     def take(self) -> int:
         """Return the next integer, or 0 if a block must be fetched."""
         while True:
-            integers, begins, ends = self.lease
+            integers, begins, ends, mark = self.lease
             if begins <= self._clock() < ends:
                 for integer in integers:
-                    return integer
+                    if mark[0]:
+                        return integer
+                    return 0
             if not self._queue:
                 return 0
             self.lease = self._queue.popleft()
@@ -104,7 +109,7 @@ class Stock:
 
     def left(self) -> int:
         """Return how many integers are left."""
-        return sum(length_hint(integers) for integers, _, _ in (self.lease, *self._queue))
+        return sum(length_hint(integers) for integers, *_ in (self.lease, *self._queue))
 
     def next_size(self) -> int:
         """Return the size of the block to fetch now."""
@@ -122,12 +127,15 @@ class Stock:
         beginning = block.count // SPLIT
         for part in (rest[:beginning], rest[beginning:]):
             if part:
-                self._queue.append((_iterate(part), now, now + self._lifetime))
+                self._queue.append((_iterate(part), now, now + self._lifetime, self.mark))
         self._stocked, self._fetched = self.left() + (not keep_first), now
 
     def drop(self) -> None:
-        """Forget everything. A thread that has read `lease` gets nothing either: another process may have it, too."""
+        """Forget everything. A thread that has read `lease` gets nothing either."""
         leases = [self.lease, *self._queue]
-        self.lease, self._queue, self._size = NOTHING, deque(), 0
-        for integers, _, _ in leases:
+        self.lease, self._queue, self._size = self._nothing(), deque(), 0
+        for integers, *_ in leases:
             deque(integers, maxlen=0)
+
+    def _nothing(self) -> Lease:
+        return (iter(()), 0.0, 0.0, self.mark)

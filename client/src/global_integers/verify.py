@@ -114,6 +114,7 @@ def _ask(integers: Integers, region: str, call: calls.Call[Any], report: Report)
     """Return a region's own answer, or None and report the failure."""
     answer = integers.ask(region, call)
     if isinstance(answer, Failure):
-        report.wrong.append(f"{region}: {call.subject}: {answer.reason}")
+        wrong = f"{region}: {call.subject}: {answer.reason}"
+        report.wrong += [wrong] if wrong not in report.wrong else []
         return None
     return answer
