@@ -62,7 +62,8 @@ def alarms(watched: Watched) -> list[Alarm]:
 
 def _all(watched: Watched) -> Iterator[Alarm]:
     for region in watched.regions:
-        yield from _regional(watched, region)
+        if region not in watched.paused:
+            yield from _regional(watched, region)
     yield from _whole(watched)
 
 

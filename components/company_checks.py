@@ -152,16 +152,18 @@ class CompanyChecks:
             )
         return arn
 
-    def budget_emails(self, budget: int) -> tuple[str, ...]:
-        """Return who is told about the budget, in US dollars a month; 0 is none."""
+    def budget_emails(self, budget: int, alarm_emails: tuple[str, ...]) -> tuple[str, ...]:
+        """Return who is told about the budget, in US dollars a month; 0 is none. By default, who is told of alarms."""
         emails = self._checks.strings("budget_emails", (), ["ops@shop.example"], may_be_empty=True)
         for email in emails:
             if not EMAIL.fullmatch(email) or len(email) > 50:
                 self._wrong("budget_emails", email, "is not an e-mail address of up to 50 characters")
         if len(emails) > MAX_EMAILS:
             self._add("budget_emails", f"{len(emails)} addresses; at most {MAX_EMAILS} are possible")
+        emails = emails or (alarm_emails if budget else ())
         if budget and not emails:
-            self._add("budget", f"nobody would be told: set {self._checks.key('budget_emails')} too")
+            keys = f"{self._checks.key('budget_emails')} or {self._checks.key('alarm_emails')}"
+            self._add("budget", f"nobody would be told: set {keys} too")
         return emails
 
     def _wrong(self, name: str, value: object, allowed: str) -> None:

@@ -96,6 +96,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                     home=settings.home,
                     regions=settings.regions,
                     leaving=settings.leaving,
+                    paused=settings.paused,
                     watch_minutes=settings.watch_minutes,
                     thresholds=settings.alarms,
                 ),

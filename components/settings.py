@@ -103,6 +103,7 @@ def settings_of(
     regions = checks.regions(home)
     leaving = checks.leaving(home, regions)
     checks.function_urls(regions=regions, leaving=leaving)
+    alarm_emails = checks.alarm_emails()
     watch_minutes = checks.integer("watch_minutes", 1, 60, default=5)
     authorization = checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM")
     api_gateway = checks.boolean("api_gateway", default=False)
@@ -132,7 +133,7 @@ def settings_of(
         api_gateway_rate=checks.integer("api_gateway_rate", 1, 100_000, default=1000),
         api_gateway_burst=checks.integer("api_gateway_burst", 1, 100_000, default=500),
         alarms=thresholds(checks.alarms(), watch_minutes),
-        alarm_emails=checks.alarm_emails(),
+        alarm_emails=alarm_emails,
         alarm_topics=checks.alarm_topics(home, regions),
         protect=checks.boolean("protect", default=True),
         paused=company.paused((*regions, *leaving)),
@@ -143,7 +144,7 @@ def settings_of(
         kms_keys=kms_keys,
         log_kms_keys=company.keys("log_kms_keys", (*regions, *leaving, home)) or kms_keys,
         budget=budget,
-        budget_emails=company.budget_emails(budget),
+        budget_emails=company.budget_emails(budget, alarm_emails),
         prefix=checks.text("prefix", default=prefix),
     )
     checks.prefix(ResourceNames(settings.prefix), (*regions, *leaving), gateway=settings.api_gateway)

@@ -18,6 +18,8 @@ class Watched:
     regions: tuple[str, ...]
     """The layout, in order."""
     leaving: tuple[str, ...]
+    paused: tuple[str, ...]
+    """Regions that are stopped on purpose, and have no alarms."""
     watch_minutes: int
     """Minutes between two runs of the schedule."""
     thresholds: Mapping[str, int]

@@ -14,7 +14,13 @@ from components.watched import Watched
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
 WATCH_MINUTES = 5
 STACK = Watched(
-    ResourceNames("global-integers-production"), REGIONS[0], REGIONS, (), WATCH_MINUTES, thresholds({}, WATCH_MINUTES)
+    ResourceNames("global-integers-production"),
+    home=REGIONS[0],
+    regions=REGIONS,
+    leaving=(),
+    paused=(),
+    watch_minutes=WATCH_MINUTES,
+    thresholds=thresholds({}, WATCH_MINUTES),
 )
 COLOURS = ("#2563eb", "#c2410c", "#15803d", "#6ea8fe", "#f0883e", "#5fb878")
 WIDTH, MARGIN, BETWEEN, HEAD = 1000, 16, 10, 34

@@ -34,7 +34,7 @@ KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in THRE
         ({"kmsKeys": {**KEYS, "mars": KEY}}, "kmsKeys: 'mars' is not an AWS region"),
         ({"kmsKeys": {**KEYS, "us-east-1": "alias/x"}}, "kmsKeys.us-east-1: 'alias/x' is not the ARN of a key"),
         ({"logKmsKeys": {**KEYS, "us-east-1": 5}}, "logKmsKeys.us-east-1: 5 is not the ARN of a key"),
-        ({"budget": 5}, "budget: nobody would be told: set budgetEmails too"),
+        ({"budget": 5}, "budget: nobody would be told: set budgetEmails or alarmEmails too"),
         ({"budgetEmails": ["ops"]}, "budgetEmails: 'ops' is not an e-mail address"),
         ({"budgetEmails": [f"a{n}@b.example" for n in range(11)]}, "budgetEmails: 11 addresses; at most 10"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "authorization": "NONE"}, "callers: needs authorization: AWS_IAM"),

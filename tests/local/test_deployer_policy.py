@@ -55,11 +55,12 @@ def as_this_server_reads(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy that allows some of its actions on everything, since this server looks for no name there.
 
     AWS checks CreateFunction on the name in the request's body, tags by the ARN that is tagged, the rules of the
-    default event bus without the bus, and budgets by their names and by two actions that aren't calls.
+    default event bus without the bus, alarms, dashboards and topics by their names, and budgets by their names and by
+    two actions that aren't calls.
     """
     actions = {action for statement in policy["Statement"] for action in actions_of(statement)}
     tagging = ("dynamodb:TagResource", "dynamodb:UntagResource")
-    nameless = {a for a in actions if a.startswith(("events:", "budgets:"))} | (
+    nameless = {a for a in actions if a.startswith(("events:", "budgets:", "cloudwatch:", "sns:"))} | (
         {"lambda:CreateFunction", *tagging} & actions
     )
     nameless |= {called for action, names in BUDGETS.items() if action in actions for called in names}
@@ -160,7 +161,7 @@ def test_roles_are_given_only_to_functions_and_apis_and_only_those_of_the_stack(
 def test_nothing_is_allowed_on_everything_but_a_search() -> None:
     everywhere = [statement["Action"] for statement in POLICY["Statement"] if statement["Resource"] == "*"]
 
-    assert everywhere == ["logs:DescribeLogGroups"]
+    assert everywhere == ["logs:DescribeLogGroups", "cloudwatch:DescribeAlarms"]
     assert not [action for s in POLICY["Statement"] for action in s["Action"] if action.endswith("*")]
 
 
