@@ -25,6 +25,10 @@ class StackAws(Aws):
         super().__init__(endpoint)
         self._dynamodb = dynamodb
 
+    def as_server(self) -> Aws:
+        """Return these clients, which have the server's own keys."""
+        return self
+
     def client(self, service: Any, region: str) -> Any:
         """Return the client of a service in a region."""
         if service != "dynamodb" or self._dynamodb is None:

@@ -135,7 +135,7 @@ class Engine:
         inputs = wanted.inputs
         if wanted.type == INVOCATION:
             # What it shows is beyond what `pulumi up` does, so whoever deploys needs no permission for it.
-            with reported(Aws(self._aws.endpoint), inputs["region"], inputs["functionName"]):
+            with reported(self._aws.as_server(), inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
         if before is not None:
             self._state.put(replace(before, updating=True))

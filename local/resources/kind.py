@@ -33,6 +33,10 @@ class Aws:
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = Lock()
 
+    def as_server(self) -> "Aws":
+        """Return clients with the server's own keys, which may do everything."""
+        return Aws(self.endpoint)
+
     @overload
     def client(self, service: Literal["dynamodb"], region: str) -> "DynamoDBClient": ...
     @overload

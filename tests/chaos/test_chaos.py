@@ -51,7 +51,7 @@ def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]
 
 
 def nothing_left(folder: Path) -> bool:
-    return wait_until(lambda: not processes_of(folder), 20)
+    return wait_until(lambda: not processes_of(folder), 60)
 
 
 def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:

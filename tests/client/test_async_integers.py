@@ -1,7 +1,6 @@
 """Tasks mint from a real deployment, as threads do."""
 
 import asyncio
-import gc
 import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -123,7 +122,6 @@ def test_a_cancelled_call_leaves_the_client_usable(ways: Ways, urls: dict[str, s
     assert run(mint()) >= 1
 
 
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <function _SelectorTransport")  # the loop left it open
 def test_one_event_loop_after_another_may_use_a_client(direct: dict[str, str]) -> None:
     integers = AsyncIntegers(direct, lease=50)
 
@@ -132,24 +130,23 @@ def test_one_event_loop_after_another_may_use_a_client(direct: dict[str, str]) -
 
     minted = [integer for _ in range(4) for integer in run(some())]
     run(integers.aclose())
-    gc.collect()
 
     assert len(set(minted)) == len(minted) == 480
 
 
 def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: dict[str, str]) -> None:
-    async def mint() -> list[str]:
-        async with AsyncIntegers(urls) as integers:
+    async def mint() -> bool:
+        async with AsyncIntegers(urls, attempt_timeout=1) as integers:
             nearest_of(ways).fault = "hang"
             await integers.next()
             await integers.aclose()
             nearest_of(ways).fault = "none"
             nearest_of(ways).released.set()
-            for _ in range(200):
+            for _ in range(300):
                 await integers.next()
                 if integers.regions.is_well("us-east-1"):
-                    break
+                    return True
                 await asyncio.sleep(0.05)
-            return integers.regions.order()
+            return False
 
-    assert run(mint())[0] == "us-east-1"
+    assert run(mint())

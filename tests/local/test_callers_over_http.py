@@ -34,13 +34,17 @@ Ask = Callable[[Credentials, str], tuple[int, Any]]
 @pytest.fixture
 def endpoint(folder: Path) -> Generator[str]:
     """A server with HTTP APIs, to which a stack with callers is deployed."""
-    services = "apigateway,budgets,dynamodb,events,iam,lambda,logs,sqs,sts"
+    services = "apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,sns,sqs,sts"
     endpoint = server.start(any_free_port(), {"SERVICES": services}).endpoint
-    settings = {"regions": [REGION], "counters": ["orders", "tickets"], "callers": CALLERS, "protect": False}
-    config = {"aws:region": REGION} | {f"global-integers:{key}": json.dumps(value) for key, value in settings.items()}
-    deploy("global-integers", "test", config, Aws(endpoint), lambda *_: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    yield endpoint
-    server.SERVICE.stop()
+    try:
+        settings = {"regions": [REGION], "counters": ["orders", "tickets"], "callers": CALLERS, "protect": False}
+        config = {"aws:region": REGION} | {
+            f"global-integers:{key}": json.dumps(value) for key, value in settings.items()
+        }
+        deploy("global-integers", "test", config, Aws(endpoint), lambda *_: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+        yield endpoint
+    finally:
+        server.SERVICE.stop()
 
 
 @pytest.fixture

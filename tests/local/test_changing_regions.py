@@ -14,7 +14,7 @@ from tests.local.machine import Clients, Machine, chosen, coordinators, mint
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")
 FOUR = (*THREE, "us-west-2")
-TENANTS = 40
+TENANTS = 15
 """Counters besides: they make a change take long enough to be cut."""
 
 
