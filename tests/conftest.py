@@ -14,6 +14,19 @@ from local.resources import Aws
 pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 
+LONGEST = ("simulation/test_schedule", "simulation/test_two", "chaos/", "local/", "client/", "simulation/", "recipes/")
+"""What takes longest, which is begun first. Otherwise one process would still be at it when the others have ended."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files. Each is run by one process."""
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, path in enumerate(LONGEST) if f"tests/{path}" in item.path.as_posix()), len(LONGEST))
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
 def aws() -> Generator[Aws]:
     """The server's clients, with root's test keys. It ends with the tests, whatever happens in them."""

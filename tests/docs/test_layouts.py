@@ -13,7 +13,8 @@ from simulation.schedule import COORDINATORS
 from simulation.world import CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
 from tests.simulation.test_conditions_by_hand import BY_HAND
-from tests.simulation.test_schedule import ONE_LOSS, TWO_LOSSES
+from tests.simulation.test_schedule import ONE_LOSS
+from tests.simulation.test_two_losses import TWO_LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
 WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
