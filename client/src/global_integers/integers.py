@@ -12,23 +12,22 @@ import httpx
 
 from . import calls
 from .answers import Failure, Owner
-from .attempts import Ask, Steps, attempts
+from .attempts import Ask, Steps
 from .calls import Call
+from .client import Client
 from .counter import Counter
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
-from .events import Event, FailedOver, Observer
-from .exchange import Exchange, default_client
+from .events import Observer
+from .exchange import default_client
 from .forks import forget_in_children, here
-from .health import Health
-from .names import checked_counter
+from .health import INTERRUPTED, Health
 from .options import Options, urls_from_environment
-from .regions import Regions
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
-class Integers(Counter):
+class Integers(Client[Counter], Counter):
     """Unique integers from the nearest healthy region. The object is itself the default counter.
 
     Use one object for a whole process: all threads may share it, and it is safe to use after a fork. No region is
@@ -70,24 +69,21 @@ class Integers(Counter):
             key_failover: whether a request with a key may get another integer from another region.
             sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs, if botocore
                 and credentials are found.
-            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it, and it must not
-                raise.
+            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it. An error that
+                it raises is logged.
             http: returns the `httpx.Client` to use. It is called again after a fork and after `close`.
 
         Raises:
             ValueError: one of these is wrong.
             CannotSign: `sign` is True, and botocore or the credentials are missing. It is a `ValueError`.
         """
-        self.options = Options(
+        options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
-        self.regions = Regions(self.options.urls, prefer)
-        self._exchange = Exchange(self.options)
+        self.set_up(options, lambda name: Counter(self, name))
         self._make_http = http or default_client
         self._http: httpx.Client | None = None
-        self._counters: dict[str, Counter] = {}
-        self._default_name: str | None = counter or None
-        super().__init__(self, counter)
+        Counter.__init__(self, self, counter)
         forget_in_children(self)
 
     @classmethod
@@ -104,18 +100,6 @@ class Integers(Counter):
             ValueError: the variable isn't set, or is wrong.
         """
         return cls(urls_from_environment(), **options)
-
-    def __getitem__(self, counter: str) -> Counter:
-        """Return a counter. It is always the same object, so its lease is shared.
-
-        Raises:
-            ValueError: no counter can have this name.
-        """
-        found = self._counters.get(counter)
-        if found is None:
-            checked_counter(counter)
-            found = self._counters.setdefault(counter, Counter(self, counter))
-        return found
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. Return whether it is new.
@@ -214,20 +198,17 @@ class Integers(Counter):
         """
         if order is None:
             self._measure(deadline)
-        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
-        ordered = (lambda: order) if order is not None else self.regions.order
-        return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+        return self._carry_out(self._steps(call, deadline, order, each, nowhere))
 
     def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""
         began = time.monotonic()
-        health = Health(False, None, "the health check was interrupted")
+        answer: object = INTERRUPTED
         try:
             answer = self._exchange.send(self._connected(), region, calls.health(), self.options.attempt_timeout)
-            health = Health.of(answer, time.monotonic() - began)
-            return health
         finally:
-            self.regions.checked(region, health.seconds, ok=health.ok)
+            health = self._checked(region, answer, began)
+        return health
 
     def ask(self, region: str, call: Call[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -253,10 +234,6 @@ class Integers(Counter):
             return False
         return True
 
-    def tell(self, event: Event) -> None:
-        """Tell the observer."""
-        self._exchange.tell(event)
-
     def _carry_out(self, steps: Steps[T]) -> T:
         answer: Any = None
         while True:
@@ -266,25 +243,17 @@ class Integers(Counter):
                 return done.value
             if isinstance(step, Ask):
                 answer = self._exchange.send(self._connected(), step.region, step.call, step.seconds)
-                if not isinstance(answer, Failure) and self.regions.answered(step.region):
-                    log.info("%s answers again", step.region)
             else:
                 time.sleep(step.seconds)
                 answer = None
 
     def _measure(self, deadline: float) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
-        due = self.regions.to_check() if len(self.options.urls) > 1 else []
-        for region in due:
+        for region in self._to_check():
             if not self.background(lambda region=region: self.check(region)):
                 self.regions.checked(region, None, ok=False)
-        if self.regions.is_new and self.options.prefer is None:
+        if self.regions.is_new:
             self.regions.wait_for_first(min(self.options.attempt_timeout, deadline - time.monotonic()))
-
-    def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
-        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
-        self.tell(FailedOver(failed, following, reason))
 
     def _name_of_default(self) -> str:
         if self._default_name is None:
