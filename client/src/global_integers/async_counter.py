@@ -73,6 +73,7 @@ class AsyncCounter:
     async def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
             call = calls.mint(self.name, count, key)
+            await self._integers.locate(deadline)
             order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
             return list((await self._integers.call(call, deadline, order)).integers())
         taken = self._stock.take_many(count)

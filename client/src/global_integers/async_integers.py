@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
+from .address import Address, addressed
 from .answers import Failure, Owner
 from .async_counter import AsyncCounter
 from .attempts import Ask, Steps, attempts
@@ -33,7 +34,7 @@ class AsyncIntegers(AsyncCounter):
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -52,9 +53,11 @@ class AsyncIntegers(AsyncCounter):
             ValueError: one of them is wrong.
             CannotSign: see `Integers`.
         """
+        urls = addressed(urls, sign)
         self.options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
+        self._address = urls if isinstance(urls, Address) else None
         self.regions = Regions(self.options.urls, prefer)
         self._exchange = Exchange(self.options)
         self._make_http = http or default_async_client
@@ -98,8 +101,9 @@ class AsyncIntegers(AsyncCounter):
 
     async def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
-        found = await asyncio.gather(*(self.check(region) for region in self.options.urls))
-        return dict(zip(self.options.urls, found, strict=True))
+        await self.locate(time.monotonic() + self.options.timeout)
+        names = list(self.options.urls)
+        return dict(zip(names, await asyncio.gather(*map(self.check, names)), strict=True))
 
     async def aclose(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -159,10 +163,23 @@ class AsyncIntegers(AsyncCounter):
         """Send a request to one region after the other until one answers. See `Integers.call`."""
         self.prepare()
         if order is None:
+            await self.locate(deadline)
             await self._measure(deadline)
         seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
         ordered = (lambda: order) if order is not None else self.regions.order
-        return await self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+        steps = attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere)
+        return await self._carry_out(self._address.watched(steps) if self._address else steps)
+
+    async def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if self._address is None:
+            return
+        if self._address.must_be_read:
+            seconds = max(deadline - time.monotonic(), 0)
+            await self._carry_out(self._address.reading(self.regions, self.options, seconds))
+        elif self._address.may_have_changed():
+            again = self._address.reading(self.regions, self.options, self.options.timeout)
+            self.background(lambda: self._carry_out(again))
 
     async def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""

@@ -99,6 +99,7 @@ class Counter:
     def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
             call = calls.mint(self.name, count, key)
+            self._integers.locate(deadline)
             order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
             return list(self._integers.call(call, deadline, order).integers())
         with self._state:

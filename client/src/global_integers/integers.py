@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
+from .address import Address, addressed
 from .answers import Failure, Owner
 from .attempts import Ask, Steps, attempts
 from .calls import Call
@@ -43,7 +44,7 @@ class Integers(Counter):
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -59,7 +60,9 @@ class Integers(Counter):
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: each region's URL (stack output `urls`), by the region's AWS name, for which requests are signed.
+            urls: the stack's address, such as https://integers.example.com/ (stack output `address`), which the first
+                call asks for its regions. Or each region's URL (stack output `urls`), by the region's AWS name, for
+                which requests are signed.
             counter: the counter of this object's own `next`, by default the first one of the stack's settings.
             lease: the largest number of integers in one lease, 1 to 100,000. 1 is off: every integer is a request.
             lease_seconds: seconds after which the rest of a lease is dropped.
@@ -68,19 +71,22 @@ class Integers(Counter):
                 take 2 s to respond while a layout changes.
             prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs, if botocore
-                and credentials are found.
+            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
+                and credentials are found, and those to an address that has refused one without a signature.
             observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it, and it must not
                 raise.
             http: returns the `httpx.Client` to use. It is called again after a fork and after `close`.
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing. It is a `ValueError`.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. It is a
+                `ValueError`. Without `sign`, the first call raises it if the address wants a signature.
         """
+        urls = addressed(urls, sign)
         self.options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
+        self._address = urls if isinstance(urls, Address) else None
         self.regions = Regions(self.options.urls, prefer)
         self._exchange = Exchange(self.options)
         self._make_http = http or default_client
@@ -94,8 +100,8 @@ class Integers(Counter):
     def from_env(cls, **options: Any) -> "Integers":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        The variable has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with
-        either (`pulumi stack output --json`, `python -m local outputs --json`).
+        The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
+        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`).
 
         Args:
             options: those of `Integers`, except `urls`.
@@ -151,17 +157,19 @@ class Integers(Counter):
 
     def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
+        self.locate(time.monotonic() + self.options.timeout)
         found: dict[str, Health] = {}
+        names = list(self.options.urls)
 
         def check(region: str) -> None:
             found[region] = self.check(region)
 
-        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in self.options.urls]
+        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in names]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return {region: found[region] for region in self.options.urls}
+        return {region: found[region] for region in names}
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -213,10 +221,23 @@ class Integers(Counter):
             Refused, Unavailable, UnknownCounter: see `attempts`.
         """
         if order is None:
+            self.locate(deadline)
             self._measure(deadline)
         seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
         ordered = (lambda: order) if order is not None else self.regions.order
-        return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+        steps = attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere)
+        return self._carry_out(self._address.watched(steps) if self._address else steps)
+
+    def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if self._address is None:
+            return
+        if self._address.must_be_read:
+            seconds = max(deadline - time.monotonic(), 0)
+            self._carry_out(self._address.reading(self.regions, self.options, seconds))
+        elif self._address.may_have_changed():
+            again = self._address.reading(self.regions, self.options, self.options.timeout)
+            self.background(lambda: self._carry_out(again))
 
     def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""

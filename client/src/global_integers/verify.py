@@ -6,6 +6,7 @@ It mints a few integers from every region, so it leaves small gaps.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
+from time import monotonic
 from typing import Any
 
 from . import calls
@@ -44,6 +45,7 @@ def verify(integers: Integers, counter: str = "") -> Report:
         integers: the client. Its regions are asked one by one.
         counter: the counter to check, "" for the default one.
     """
+    integers.locate(monotonic() + integers.options.timeout)
     report = Report()
     seen: dict[tuple[str, int], str] = {}
     strides: dict[tuple[str, int], int] = {}
