@@ -156,7 +156,11 @@ class Integers(Counter):
         return found
 
     def health(self) -> dict[str, Health]:
-        """Return whether each region can mint now. All are asked at the same time."""
+        """Return whether each region can mint now. All are asked at the same time.
+
+        Raises:
+            Unavailable, Refused: the client has an address, which doesn't say its regions.
+        """
         self.locate(time.monotonic() + self.options.timeout)
         found: dict[str, Health] = {}
         names = list(self.options.urls)
