@@ -20,7 +20,6 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
         lower = name.lower()
         headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
     return {
-        "version": "2.0",
         "rawPath": event.get("path"),
         "rawQueryString": _query_string(event.get("multiValueQueryStringParameters")),
         "headers": headers,
