@@ -43,6 +43,15 @@ def test_mint_prints_integers(direct: dict[str, str]) -> None:
     assert command("mint", "--key", key, urls=direct).stdout == command("mint", "--key", key, urls=direct).stdout
 
 
+def test_an_address_is_enough(direct: dict[str, str]) -> None:
+    address = direct["eu-west-1"]
+
+    assert int(command("--urls", address, "mint", "orders").stdout) % 3 == 2
+    assert json.loads(command("status", "--json", urls=address).stdout)[0]["ok"]
+    done = command("check", urls=address)
+    assert (done.returncode, "has no names for its regions" in done.stderr) == (2, True)
+
+
 def test_owner_create_and_status(direct: dict[str, str]) -> None:
     first = command("mint", "orders", urls=direct).stdout.strip()
 

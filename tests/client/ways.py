@@ -14,7 +14,7 @@ Fault = Literal[
     "none", "cut", "cut after", "hang", "503", "429", "404", "410", "403", "rubbish", "redirect", "large", "late"
 ]
 
-PATIENT = {"timeout": 30.0, "attempt_timeout": 10.0}
+PATIENT: dict[str, Any] = {"timeout": 30.0, "attempt_timeout": 10.0}
 """Options of a client in a test in which no region hangs, however busy the machine is."""
 
 LATE = 0.3

@@ -173,7 +173,7 @@ def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypat
     monkeypatch.setenv("LEAVING", "us-east-1,us-west-2")
     closed = Item(2, 3, 2, 1, fenced=True, attributes={})
     opened = minting_page("integers", REGION, [], closed, open_counters=False)
-    refused = problem_response(ceiling_reached("integers", 1, closed))
+    refused = problem_response(ceiling_reached("integers", 1, closed), REGION)
     page.route(url, lambda route: route.fulfill(headers=opened["headers"], body=opened["body"]))
     page.goto(url)
     expect(page.get_by_role("alert")).to_have_text(said)

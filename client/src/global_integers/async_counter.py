@@ -63,6 +63,7 @@ class AsyncCounter(AnyCounter):
 
     async def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
+            await self._integers.locate(deadline)
             call, order = self._keyed(count, key)
             return list((await self._integers.call(call, deadline, order)).integers())
         taken = self._stock.take_many(count)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
+from .address import addressed
 from .answers import Owner
 from .async_counter import AsyncCounter
 from .attempts import Ask, Steps
@@ -32,7 +33,7 @@ class AsyncIntegers(Client[AsyncCounter], AsyncCounter):
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -51,6 +52,7 @@ class AsyncIntegers(Client[AsyncCounter], AsyncCounter):
             ValueError: one of them is wrong.
             CannotSign: see `Integers`.
         """
+        urls = addressed(urls, sign)
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
@@ -82,8 +84,9 @@ class AsyncIntegers(Client[AsyncCounter], AsyncCounter):
 
     async def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
-        found = await asyncio.gather(*(self.check(region) for region in self.options.urls))
-        return dict(zip(self.options.urls, found, strict=True))
+        await self.locate(time.monotonic() + self.options.timeout)
+        names = list(self.options.urls)
+        return dict(zip(names, await asyncio.gather(*map(self.check, names)), strict=True))
 
     async def aclose(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -148,8 +151,16 @@ class AsyncIntegers(Client[AsyncCounter], AsyncCounter):
         """Send a request to one region after the other until one answers. See `Integers.call`."""
         self.prepare()
         if order is None:
+            await self.locate(deadline)
             await self._measure(deadline)
         return await self._carry_out(self._steps(call, deadline, order, each, nowhere))
+
+    async def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if reading := self._reading(deadline):
+            await self._carry_out(reading)
+        elif again := self._reading_again():
+            self.background(lambda: self._carry_out(again))
 
     async def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""

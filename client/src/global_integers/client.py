@@ -6,8 +6,9 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from .address import Address
 from .answers import Failure
 from .attempts import Steps, attempts
 from .calls import Call
@@ -41,6 +42,7 @@ class Client(Generic[C]):
             CannotSign: see `signatures`.
         """
         self.options = options
+        self._address = options.urls if isinstance(options.urls, Address) else None
         self.regions = Regions(options.urls, options.prefer)
         self._exchange = Exchange(options)
         self._make_counter = make_counter
@@ -74,7 +76,20 @@ class Client(Generic[C]):
         """Return the steps of a call. The arguments are those of `Integers.call`."""
         seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
         ordered = (lambda: order) if order is not None else self.regions.order
-        return attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere)
+        steps = attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere)
+        return steps if self._address is None else self._address.watched(steps)
+
+    def _reading(self, deadline: float) -> Steps[Any] | None:
+        """Return how to read which regions are behind the address, if that must be known first."""
+        if self._address is None or not self._address.must_be_read:
+            return None
+        return self._address.reading(self.regions, self.options, max(deadline - time.monotonic(), 0))
+
+    def _reading_again(self) -> Steps[Any] | None:
+        """Return how to read them again in the background, if it is time."""
+        if self._address is None or not self._address.may_have_changed():
+            return None
+        return self._address.reading(self.regions, self.options, self.options.timeout)
 
     def _failed_over(self, failed: str, following: str, reason: str) -> None:
         level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING

@@ -91,6 +91,7 @@ class Counter(AnyCounter):
 
     def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
+            self._integers.locate(deadline)
             call, order = self._keyed(count, key)
             return list(self._integers.call(call, deadline, order).integers())
         with self._state:

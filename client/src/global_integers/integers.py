@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
+from .address import addressed
 from .answers import Failure, Owner
 from .attempts import Ask, Steps
 from .calls import Call
@@ -42,7 +43,7 @@ class Integers(Client[Counter], Counter):
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -58,7 +59,9 @@ class Integers(Client[Counter], Counter):
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: each region's URL (stack output `urls`), by the region's AWS name, for which requests are signed.
+            urls: the stack's address, such as https://integers.example.com/ (stack output `address`), which the first
+                call asks for its regions. Or each region's URL (stack output `urls`), by the region's AWS name, for
+                which requests are signed.
             counter: the counter of this object's own `next`, by default the first one of the stack's settings.
             lease: the largest number of integers in one lease, 1 to 100,000. 1 is off: every integer is a request.
             lease_seconds: seconds after which the rest of a lease is dropped.
@@ -67,16 +70,18 @@ class Integers(Client[Counter], Counter):
                 take 2 s to respond while a layout changes.
             prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs, if botocore
-                and credentials are found.
+            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
+                and credentials are found, and those to an address that has refused one without a signature.
             observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it. An error that
                 it raises is logged.
             http: returns the `httpx.Client` to use. It is called again after a fork and after `close`.
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing. It is a `ValueError`.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. It is a
+                `ValueError`. Without `sign`, the first call raises it if the address wants a signature.
         """
+        urls = addressed(urls, sign)
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
@@ -90,8 +95,8 @@ class Integers(Client[Counter], Counter):
     def from_env(cls, **options: Any) -> "Integers":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        The variable has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with
-        either (`pulumi stack output --json`, `python -m local outputs --json`).
+        The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
+        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`).
 
         Args:
             options: those of `Integers`, except `urls`.
@@ -134,18 +139,24 @@ class Integers(Client[Counter], Counter):
         return found
 
     def health(self) -> dict[str, Health]:
-        """Return whether each region can mint now. All are asked at the same time."""
+        """Return whether each region can mint now. All are asked at the same time.
+
+        Raises:
+            Unavailable, Refused: the client has an address, which doesn't say its regions.
+        """
+        self.locate(time.monotonic() + self.options.timeout)
         found: dict[str, Health] = {}
+        names = list(self.options.urls)
 
         def check(region: str) -> None:
             found[region] = self.check(region)
 
-        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in self.options.urls]
+        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in names]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return {region: found[region] for region in self.options.urls}
+        return {region: found[region] for region in names}
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -197,8 +208,16 @@ class Integers(Client[Counter], Counter):
             Refused, Unavailable, UnknownCounter: see `attempts`.
         """
         if order is None:
+            self.locate(deadline)
             self._measure(deadline)
         return self._carry_out(self._steps(call, deadline, order, each, nowhere))
+
+    def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if reading := self._reading(deadline):
+            self._carry_out(reading)
+        elif again := self._reading_again():
+            self.background(lambda: self._carry_out(again))
 
     def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""

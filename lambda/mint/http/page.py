@@ -14,10 +14,21 @@ from ..refusals import regions_instead
 from ..table import Item
 from .reply import Response
 
+STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
+"""For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
+
 SOURCE = Path(__file__).with_name("page.html")
 
 
-def page(counter: str, region: str, layouts: Sequence[Layout], item: Item | None, *, open_counters: bool) -> Response:
+def page(
+    counter: str,
+    region: str,
+    layouts: Sequence[Layout],
+    item: Item | None,
+    *,
+    open_counters: bool,
+    https: bool = False,
+) -> Response:
     """Return the page of a counter. It says if this region doesn't have the counter, or has left the layout.
 
     Args:
@@ -26,6 +37,8 @@ def page(counter: str, region: str, layouts: Sequence[Layout], item: Item | None
         layouts: those that this region knows, the oldest first.
         item: the counter's item in this region, if there is one.
         open_counters: whether callers may create and list counters.
+        https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
+            section 7.2).
     """
     html, policy = _source()
     can_mint = item is not None and item.issued < item.ceiling
@@ -46,6 +59,7 @@ def page(counter: str, region: str, layouts: Sequence[Layout], item: Item | None
             "Content-Security-Policy": policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
+            **(STRICT_TRANSPORT if https else {}),
         },
         # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
         "body": html.replace("%DATA%", json.dumps(data).replace("<", "\\u003c")),

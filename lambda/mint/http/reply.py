@@ -69,13 +69,14 @@ def json_response(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.O
     return _response(status, "application/json", json.dumps(document), {})
 
 
-def problem_response(problem: Problem) -> Response:
-    """Return a problem document."""
+def problem_response(problem: Problem, region: str) -> Response:
+    """Return a problem document, which says the region that answers."""
     document = {
         "type": "about:blank",  # the status says enough (RFC 9457, section 4.2.1)
         "title": problem.status.phrase,
         "status": problem.status.value,
         "detail": problem.detail,
+        "region": region,
         **problem.members,
     }
     return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)

@@ -1,4 +1,4 @@
-"""Read a Function URL's event. No I/O: an invalid request is refused before anything is minted."""
+"""Read an event of payload format 2.0. No I/O: an invalid request is refused before anything is minted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -46,6 +46,8 @@ class Page(NamedTuple):
     """Send the page for browsers."""
 
     counter: str
+    https: bool = False
+    """Whether the request came over https."""
 
 
 class Health:
@@ -89,7 +91,9 @@ def method_of(event: Mapping[str, Any]) -> str:
 def request_of(event: Mapping[str, Any], default: str) -> Request:
     """Read an event (payload format 2.0).
 
-    The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`.
+    The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`. It is taken as
+    it is: an HTTP API puts a stage's name before it, unless the stage is `$default`, and the name of a counter is not
+    to be guessed.
 
     Args:
         event: Lambda's event.
@@ -135,7 +139,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
-        return Page(counter)
+        return Page(counter, headers.get("x-forwarded-proto") == "https")
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 

@@ -28,6 +28,7 @@ LATER = {
     "mint.health",
     "mint.http.accept",
     "mint.http.page",
+    "mint.http.rest",
     "mint.leases",
     "mint.owner",
     "mint.receipts",
