@@ -25,8 +25,6 @@ P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 KEY_ID, SECRET, TOKEN = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "the-token"
 BLOCK = {"counter": "integers", "first": 1, "last": 1, "stride": 2, "count": 1}
 
-needs_awscrt = pytest.mark.skipif(not botocore.compat.HAS_CRT, reason="awscrt is not installed")
-
 
 def private_key(key_id: str, secret: str) -> ec.EllipticCurvePrivateKey:
     """Derive a key from AWS credentials (IAM guide, "Create a signed AWS API request", signing key for SigV4a).
@@ -131,7 +129,6 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Gateway]:
     return made
 
 
-@needs_awscrt
 @pytest.mark.parametrize(("sign", "first"), [(None, False), (True, True)])
 def test_everything_is_signed_once_the_address_wants_it(
     gateway: Callable[..., Gateway], sign: bool | None, first: bool
@@ -146,7 +143,6 @@ def test_everything_is_signed_once_the_address_wants_it(
     assert {host for host, _ in closed.signed} == {HOST, f"eu-west-1.{HOST}", f"us-east-1.{HOST}"}
 
 
-@needs_awscrt
 def test_the_check_of_signatures_finds_another_request(gateway: Callable[..., Gateway]) -> None:
     sent: list[httpx.Request] = []
     closed = gateway(closed=True)
