@@ -53,9 +53,10 @@ class Health:
 
 
 class Status(NamedTuple):
-    """Say how a counter stands in this region."""
+    """Say how a counter stands in this region, as a page or as JSON."""
 
     counter: str
+    html: bool = False
 
 
 class OwnerOf(NamedTuple):
@@ -109,7 +110,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             return Health()
         case ["-", "status"]:
             _check_method(method, READ)
-            return Status(counter_parameter(query) or default)
+            accepted = _accepted(_headers(event).get("accept", ANYTHING), html=True)
+            return Status(counter_parameter(query) or default, html=accepted == "html")
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -132,11 +134,16 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CreateCounter(counter)
-    headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
+    headers = _headers(event)
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
         return Page(counter)
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+
+
+def _headers(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the request's headers. Their names are in lower case."""
+    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
 
 
 def _accepted(accept: str, *, html: bool) -> "Format":
