@@ -6,7 +6,6 @@ import time
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import deadline
@@ -18,6 +17,8 @@ from .signature import Credentials, signed
 
 if TYPE_CHECKING:
     from ssl import SSLContext
+
+    from .trust import Trust
 
 ATTEMPTS = 3
 CONNECT_TIMEOUT = 1.0
@@ -44,7 +45,7 @@ class Service:
         self._name = name
         self._region = region or os.environ["AWS_REGION"]
         self._endpoint = endpoint_of(name, self._region, os.environ)
-        self._context = _tls_context() if self._endpoint.secure else None
+        self._trust = _trust() if self._endpoint.secure else None
         self._kept: list[Connection] = []
 
     def close(self) -> None:
@@ -119,14 +120,16 @@ class Service:
                 if connection.alive():
                     return connection
                 connection.close()
-        return Connection(self._endpoint, self._context, min(CONNECT_TIMEOUT, _time_left()))
+        return self._connect() if self._trust is None else self._trust.connect(self._connect)
+
+    def _connect(self, context: "SSLContext | None" = None) -> Connection:
+        return Connection(self._endpoint, context, min(CONNECT_TIMEOUT, _time_left()))
 
 
-@cache
-def _tls_context() -> "SSLContext":
-    import ssl
+def _trust() -> "Trust":
+    from .trust import trust  # it loads `ssl`
 
-    return ssl.create_default_context()
+    return trust()
 
 
 def _credentials() -> Credentials:
