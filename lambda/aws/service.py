@@ -12,8 +12,9 @@ from . import deadline
 from .connection import Connection
 from .endpoint import endpoint_of
 from .failure import NoResponse, ServiceError, Unsent
+from .request import signed_post
 from .response import Response
-from .signature import Credentials, signed
+from .signature import Credentials
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -90,21 +91,18 @@ class Service:
             attempt += 1
 
     def _attempt(self, path: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Reply:
-        path = self._endpoint.path + path
-        sent = signed(
-            "POST",
+        request = signed_post(
+            self._endpoint,
             path,
-            "",
-            # The checksum is that of the body as it is sent, so compression is refused.
-            {"Host": self._endpoint.authority, "Accept-Encoding": "identity", **headers},
+            tuple(headers.items()),
             body,
-            credentials=_credentials(),
-            region=self._region,
-            service=self._name,
-            at=time.time(),
+            _credentials(),
+            self._region,
+            self._name,
+            int(time.time()),
         )
         connection = self._connection()
-        response = connection.exchange("POST", path, sent, body, min(timeout, _time_left()))
+        response = connection.exchange(request, min(timeout, _time_left()))
         document = _document(response)
         if not response.last:
             self._kept.append(connection)
