@@ -49,7 +49,7 @@ def _certificates(folder: Path) -> tuple[Path, Path, Path]:
     issued.private_key_and_cert_chain_pem.write_to_path(certificate)
     root.cert_pem.write_to_path(alone)
     usual = ssl.get_default_verify_paths().cafile
-    if usual is None:
+    if not usual:  # None if there is none
         raise SystemExit("this machine has no file of root certificates; set SSL_CERT_FILE to one")
     bundle.write_bytes(Path(usual).read_bytes() + root.cert_pem.bytes())
     return certificate, alone, bundle
