@@ -106,10 +106,10 @@ def _without_minting(
             from .health import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
-        case Status(counter):
-            from .status import status_document
+        case Status(counter, html, https):
+            from .status import status
 
-            return json_response(status_document(table, region, counter))
+            return status(table, region, counter, html=html, https=https)
         case Page(counter, https):
             from .http.page import page
 

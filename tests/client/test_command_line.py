@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from components.archive import archived, version
 from local.paths import ROOT
 from tests.client.ways import Way
 from tests.local.machine import Machine
@@ -62,6 +63,7 @@ def test_owner_create_and_status(direct: dict[str, str]) -> None:
     status = command("status", urls=direct)
     assert status.returncode == 0
     assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "well"] for region in direct]
+    assert {line.split()[-1] for line in status.stdout.splitlines()[2:]} == {version(archived("mint", "aws"))}
     assert "\x1b" not in status.stdout
     rows = json.loads(command("status", "orders", "--json", urls=direct).stdout)
     assert {row["counter"] for row in rows} == {"orders"}

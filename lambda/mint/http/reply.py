@@ -64,9 +64,11 @@ def minted_response(
     return _response(HTTPStatus.OK, "application/json", json.dumps(document), vary)
 
 
-def json_response(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+def json_response(
+    document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a JSON document."""
-    return _response(status, "application/json", json.dumps(document), {})
+    return _response(status, "application/json", json.dumps(document), headers or {})
 
 
 def problem_response(problem: Problem, region: str) -> Response:

@@ -55,9 +55,12 @@ class Health:
 
 
 class Status(NamedTuple):
-    """Say how a counter stands in this region."""
+    """Say how a counter stands in this region, as a page or as JSON."""
 
     counter: str
+    html: bool = False
+    https: bool = False
+    """Whether the request came over https."""
 
 
 class OwnerOf(NamedTuple):
@@ -113,7 +116,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             return Health()
         case ["-", "status"]:
             _check_method(method, READ)
-            return Status(counter_parameter(query) or default)
+            html = _accepted((headers := _headers(event)).get("accept", ANYTHING), html=True) == "html"
+            return Status(counter_parameter(query) or default, html, _is_https(headers))
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -136,11 +140,20 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CreateCounter(counter)
-    headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
+    headers = _headers(event)
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
-        return Page(counter, headers.get("x-forwarded-proto") == "https")
+        return Page(counter, _is_https(headers))
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+
+
+def _is_https(headers: Mapping[str, str]) -> bool:
+    return headers.get("x-forwarded-proto") == "https"
+
+
+def _headers(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the request's headers. Their names are in lower case."""
+    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
 
 
 def _accepted(accept: str, *, html: bool) -> "Format":

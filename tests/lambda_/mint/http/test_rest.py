@@ -52,7 +52,7 @@ def read(*arguments: Any, **headers: list[str]) -> object:
         ("POST", "//orders", None, Mint("orders")),
         ("HEAD", "/orders/7", None, OwnerOf("orders", 7)),
         ("PUT", "/orders", None, CreateCounter("orders")),
-        ("GET", "/-/status", {"counter": ["orders"]}, Status("orders")),
+        ("GET", "/-/status", {"counter": ["orders"]}, Status("orders", https=True)),
         ("GET", "/-/counters", {"limit": ["5"], "after": ["a/layouts"]}, ListCounters(5, "a/layouts")),
     ],
 )
