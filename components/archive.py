@@ -1,6 +1,8 @@
 """A function's archive: source files and nothing else, byte for byte the same every time."""
 
+import hashlib
 from pathlib import Path
+from typing import cast
 
 import pulumi
 
@@ -22,6 +24,15 @@ def archive(function: str, *shared: str) -> pulumi.AssetArchive:
     """
     files = archived(function, *shared)
     return pulumi.AssetArchive({name: pulumi.FileAsset(str(path)) for name, path in files.items()})
+
+
+def digest(code: pulumi.AssetArchive) -> str:
+    """Return the SHA-256 of an archive's files and their names, in hexadecimal digits. It is known in a preview."""
+    found = hashlib.sha256()
+    for name, asset in sorted(code.assets.items()):
+        content = Path(cast("pulumi.FileAsset", asset).path).read_bytes()
+        found.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return found.hexdigest()
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:

@@ -88,7 +88,9 @@ class Engine:
                 "add a class for it to local/resources/ and a line to local/kinds.py"
             )
         inputs = as_json(resource.inputs)
-        key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
+        # What has no name of its own on the server, a call, is known by its name in the program.
+        named = {"name": resource.name, **inputs}
+        key = " ".join([resource.type, *(str(named.get(name)) for name in kind.identity)])
         self._see(key, resource)
         before = self._state.resources.get(key)
         with _errors_of(resource.name, resource.type):

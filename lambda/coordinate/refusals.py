@@ -103,3 +103,15 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
         f"{counter}: none of {', '.join(regions)} answers, so no region of this layout could mint the counter. Deploy "
         "again when one does; the schedule goes on trying. Nothing was deleted."
     )
+
+
+def unwell(problems: Mapping[str, str]) -> Refused:
+    """Return the refusal to go on with a deployment after which these regions don't work."""
+    found = "".join(f"\n  {region}: {problem}" for region, problem in problems.items())
+    return Refused(
+        f"The minting function doesn't work after its update in {', '.join(problems)}. The deployment stops here; "
+        f"regions of later waves run on with the code that they have.{found}\n"
+        "Its log says more. Correct the code or the settings and run `pulumi up` again, or run it with the former "
+        "commit. If a region itself is down, put it into `paused`, or into the last wave with the setting `waves`. "
+        "See docs/operations.md#a-wave-that-fails."
+    )

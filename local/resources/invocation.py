@@ -17,7 +17,7 @@ class Invocation:
     and what the last event was.
     """
 
-    identity: tuple[str, ...] = ("region", "functionName")
+    identity: tuple[str, ...] = ("region", "functionName", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Call the function. Its reply is the output `result`."""

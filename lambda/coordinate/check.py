@@ -1,0 +1,141 @@
+"""Checks that the minting functions of regions work, right after a wave has updated them.
+
+Each is asked for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
+table, so a region in which nothing is laid out yet only has to say so: layouts follow when all functions are there.
+
+Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
+provider waits for that. A wrong answer is asked for again all the same: the layout may just have changed.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from integers.layouts import owner_of
+from integers.names import CHECK_COUNTER, no_counter
+
+from .asking import Answer
+from .model import Absent, Item, Refused, Register
+from .operations import DescribeLayouts, ReadItem, ReadRegister
+from .refusals import unwell
+from .request import Check
+from .run import CarryOut
+
+ATTEMPTS = 3
+"""How often a region is asked before its answer counts as wrong."""
+
+PAUSE = 2.0
+"""Seconds between two attempts. A function that leases integers has forgotten that it is busy by then."""
+
+PATIENCE = 60.0
+"""Seconds for which errors are retried that end by themselves. A new role needs some of them to be accepted."""
+
+CALLS = 64
+
+Ask = Callable[[str, str, str], Answer]
+"""Asks a region's minting function: region, method, path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a counter stands in a region, according to the tables."""
+
+    counter: str
+    region: str
+    register: Register | None
+    """None too if it was written in another layouts table: then it proves nothing."""
+    item: Item | Absent | None
+
+    def lacks(self) -> bool:
+        """Return whether the region may lack the counter: its table does, or it can't be read and was given none."""
+        if not isinstance(self.item, Absent):
+            return self.item is None
+        given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
+        return given.get(self.region) is None
+
+    def refuses(self, answer: Answer) -> bool:
+        """Return whether the region rightly answers that it has nothing to mint."""
+        if isinstance(self.item, Item):
+            return answer.status == 503 and self.item.issued >= self.item.ceiling
+        said = answer.document.get("detail") == no_counter(self.counter)
+        return said and answer.status in (404, 503) and self.lacks()
+
+    def owns(self, integer: object) -> bool:
+        """Return whether the region may just have minted this: one of its own, above all that it had issued."""
+        if not isinstance(integer, int) or isinstance(integer, bool) or self.lacks():
+            return False
+        item = self.item
+        if isinstance(item, Item):
+            new = item.issued < integer <= item.ceiling and (integer - item.issued) % item.stride == 0
+            if not new or self.register is None:
+                return new
+        owner = owner_of(integer, self.register.layouts) if self.register else None
+        return owner is not None and owner.region == self.region
+
+
+def check(
+    asked: Check, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None] = time.sleep
+) -> dict[str, list[str]]:
+    """Check regions, all at the same time, and return which.
+
+    Raises:
+        Refused: a region doesn't work, or the home region can't be reached.
+    """
+    with ThreadPoolExecutor(CALLS) as calls:
+
+        def problem(region: str) -> str | None:
+            return _problem_of(region, asked.counter, carry_out, ask, sleep)
+
+        problems = dict(zip(asked.regions, calls.map(problem, asked.regions), strict=True))
+    found = {region: problem for region, problem in problems.items() if problem is not None}
+    if found:
+        raise unwell(found)
+    return {"checked": list(asked.regions)}
+
+
+def _problem_of(
+    region: str, counter: str, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None]
+) -> str | None:
+    """Return what is wrong with a region, or None."""
+    attempt, waited = 1, 0.0
+    while True:
+        wrong = next(_wrong_answers(region, counter, carry_out, ask), None)
+        if wrong is None:
+            return None
+        request, answer = wrong
+        if attempt >= ATTEMPTS and not (answer.passing and waited < PATIENCE):
+            return f"{request}, but got {answer.text}"
+        sleep(PAUSE)
+        attempt, waited = attempt + 1, waited + PAUSE
+
+
+def _wrong_answers(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> Iterable[tuple[str, Answer]]:
+    """Yield what was asked for and expected, with what came back instead."""
+    standing = _standing(counter, region, carry_out)
+    answer = ask(region, "GET", "/-/health")
+    if answer.status != 200 and not standing.refuses(answer):
+        yield f"GET /-/health: expected {_expected(standing)}", answer
+    standing = _standing(CHECK_COUNTER, region, carry_out)
+    answer = ask(region, "POST", f"/{CHECK_COUNTER}")
+    minted = answer.status == 200 and standing.owns(answer.document.get("integer"))
+    if not minted and not standing.refuses(answer):
+        yield f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
+
+
+def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
+    register: Register | None = carry_out(ReadRegister(counter))
+    if register is not None and register.home != carry_out(DescribeLayouts()):
+        register = None
+    return Standing(counter, region, register, carry_out(ReadItem(region, counter)))
+
+
+def _expected(standing: Standing) -> str:
+    item = standing.item
+    if standing.lacks():
+        return f"to hear that {no_counter(standing.counter)}"
+    if not isinstance(item, Item):
+        return "status 200"
+    if item.issued >= item.ceiling:
+        return "status 503, since no integer is left"
+    return f"status 200 and, of a mint, an integer from {item.issued + item.stride} in steps of {item.stride}"
