@@ -84,7 +84,7 @@ class Coordinator(pulumi.ComponentResource):
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
                     lambda arns: [
-                        *_statements(*cast("list[str]", arns), names),
+                        *_statements(names, *cast("list[str]", arns)),
                         *use_keys(args.keys),
                     ]
                 ),
@@ -180,7 +180,7 @@ def _wish(args: CoordinatorArgs) -> dict[str, Any]:
     }
 
 
-def _statements(layouts_arn: str, mirror_arn: str, names: ResourceNames) -> list[dict[str, Any]]:
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
     """Return statements that allow only the coordinator's calls, on its tables only, and to check the functions.
 
     The counters table is named in any region: a region that leaves the layout must still be fenced when the

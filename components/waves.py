@@ -52,7 +52,7 @@ def _check(checks: Checks, given: Sequence[Sequence[str]], regions: Sequence[str
         if not wave:
             checks.wrong("waves", given, f"has no region in wave {number}; name one, or remove the wave")
     for region, times in Counter(region for wave in given for region in wave).items():
-        if region not in (*regions, REST):
+        if region not in (*regions, FIRST, REST):  # FIRST stays one if there are no regions
             where = f"neither in {checks.key('regions')} nor in {checks.key('leaving')}"
             checks.wrong("waves", region, f"is {where}{did_you_mean(region, (*regions, FIRST, REST))}")
         elif times > 1:

@@ -8,7 +8,6 @@ from .failure import NoResponse, ServiceError
 from .service import Service
 from .signature import encoded
 
-
 NOT_READY = "ResourceConflictException"
 """The code of a function that is being created or brought back, and which wasn't invoked (Lambda API, "Invoke")."""
 

@@ -47,7 +47,7 @@ def answer_of(response: Mapping[str, Any]) -> Answer:
     if not isinstance(status, int):
         return Answer(f"no HTTP response: {json.dumps(response)}"[:MOST])
     headers: Any = response.get("headers")
-    names = {str(name).lower() for name in cast("Mapping[Any, Any]", headers)} if isinstance(headers, dict) else set()
+    names = [str(name).lower() for name in cast("Mapping[Any, Any]", headers)] if isinstance(headers, dict) else []
     passing = status == 429 or (status == 503 and "retry-after" in names)
     return Answer(f"{status} {body}"[:MOST], status, _object(body), passing)
 

@@ -8,7 +8,7 @@ provider waits for that. A wrong answer is asked for again all the same: the lay
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from integers.layouts import owner_of
 from integers.names import CHECK_COUNTER, no_counter
 
 from .asking import Answer
-from .model import Absent, Item, Refused, Register
+from .model import Absent, Item, Register
 from .operations import DescribeLayouts, ReadItem, ReadRegister
 from .refusals import unwell
 from .request import Check
@@ -94,13 +94,11 @@ def check(
     return {"checked": list(asked.regions)}
 
 
-def _problem_of(
-    region: str, counter: str, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None]
-) -> str | None:
+def _problem_of(region: str, counter: str, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None]) -> str | None:
     """Return what is wrong with a region, or None."""
     attempt, waited = 1, 0.0
     while True:
-        wrong = next(_wrong_answers(region, counter, carry_out, ask), None)
+        wrong = _ask_both(region, counter, carry_out, ask)
         if wrong is None:
             return None
         request, answer = wrong
@@ -110,17 +108,18 @@ def _problem_of(
         attempt, waited = attempt + 1, waited + PAUSE
 
 
-def _wrong_answers(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> Iterable[tuple[str, Answer]]:
-    """Yield what was asked for and expected, with what came back instead."""
+def _ask_both(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
+    """Return what was asked for and expected, with the wrong answer to it; None if both answers are right."""
     standing = _standing(counter, region, carry_out)
     answer = ask(region, "GET", "/-/health")
     if answer.status != 200 and not standing.refuses(answer):
-        yield f"GET /-/health: expected {_expected(standing)}", answer
+        return f"GET /-/health: expected {_expected(standing)}", answer
     standing = _standing(CHECK_COUNTER, region, carry_out)
     answer = ask(region, "POST", f"/{CHECK_COUNTER}")
     minted = answer.status == 200 and standing.owns(answer.document.get("integer"))
     if not minted and not standing.refuses(answer):
-        yield f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
+        return f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
+    return None
 
 
 def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:

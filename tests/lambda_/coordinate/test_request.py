@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from coordinate.accept import Deployment
 from coordinate.model import Refused
 from coordinate.request import Create, Watch, request_of
 
@@ -23,7 +24,7 @@ def test_a_deployment_says_what_it_wishes_what_it_follows_and_when_it_was_asked_
     found = request_of(DEPLOYMENT)
 
     expected = wish("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
-    assert not isinstance(found, Create | Watch)
+    assert isinstance(found, Deployment)
     assert (found.wish, found.follows, found.asked) == (expected, 3, NOW)
 
 
