@@ -130,11 +130,8 @@ def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
 
 
 def _expected(standing: Standing) -> str:
-    item = standing.item
     if standing.lacks():
         return f"to hear that {no_counter(standing.counter)}"
-    if not isinstance(item, Item):
-        return "status 200"
-    if item.issued >= item.ceiling:
-        return "status 503, since no integer is left"
-    return f"status 200 and, of a mint, an integer from {item.issued + item.stride} in steps of {item.stride}"
+    if isinstance(standing.item, Item) and standing.item.issued >= standing.item.ceiling:
+        return "503, since no integer is left"
+    return f"200 and an integer of {standing.region}" if standing.counter == CHECK_COUNTER else "200"
