@@ -111,7 +111,7 @@ def unwell(problems: Mapping[str, str]) -> Refused:
     return Refused(
         f"The minting function doesn't work after its update in {', '.join(problems)}. The deployment stops here; "
         f"regions of later waves run on with the code that they have.{found}\n"
-        "The function's log says more. Correct the code or the settings and run `pulumi up` again, or run it with the former "
-        "commit. If a region itself is down, put it into `paused`, or into the last wave with the setting `waves`. "
-        "See docs/operations.md#a-wave-that-fails."
+        "The function's log says more. Correct the code or the settings and run `pulumi up` again, or run it with the "
+        "former commit. If a region itself is down, put it into `paused`, or into the last wave with the setting "
+        "`waves`. See docs/operations.md#a-wave-that-fails."
     )

@@ -47,7 +47,8 @@ def own_policy(deployment: Deployment, region: str) -> Registration:
     ],
 )
 def test_the_regions_that_mint_are_checked_in_their_waves(given: dict[str, Any], expected: list[list[str]]) -> None:
-    deployment = deploy(config(**{"regions": THREE, **given}))
+    settings = {"regions": THREE, **given}
+    deployment = deploy(config(home=HOME, **settings))
 
     assert waves(deployment) == [sorted(wave) for wave in expected]
 
@@ -134,9 +135,9 @@ def test_the_code_of_an_archive_changes_its_digest(tmp_path: Any) -> None:
 
 def test_the_counter_of_the_check_is_asked_for_and_can_be_no_setting(signed: Deployment) -> None:
     assert json.loads(signed.settle().inputs["input"])["wish"]["counters"] == ["integers", "-check"]
-    for given in ({"counters": ["-check"]}, {"floors": {"-check": 5}}):
+    for name, value in {"counters": ["-check"], "floors": {"-check": 5}}.items():
         with pytest.raises(SettingsError, match="'-check' is not a counter's name"):
-            deploy(config(*THREE, **given))
+            deploy(config(*THREE, home=HOME, **{name: value}))
 
 
 @pytest.mark.parametrize(
