@@ -49,7 +49,7 @@ JOURNAL_DAYS = 365
 class Coordinator(pulumi.ComponentResource):
     """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
 
-    It is there before any minting function changes. Then it checks each wave of them, and at the end it settles.
+    It is there before any minting function changes. It checks each of them, and at the end it settles.
 
     Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
@@ -107,22 +107,23 @@ class Coordinator(pulumi.ComponentResource):
         self._mirror = mirror
         self.function_name = function.name
 
-    def check(self, wave: int, counter: str, regional: Mapping[str, RegionalCounter]) -> pulumi.Resource:
-        """Check that the minting functions of a wave work. It is done again whenever one of them changes.
+    def check(self, region: str, counter: str, regional: RegionalCounter) -> pulumi.Resource:
+        """Check that a region's minting function works. It is done again whenever the function changes.
 
         Args:
-            wave: its number, from 1.
+            region: which.
             counter: the default counter.
-            regional: the regions to check.
+            regional: what the region has.
 
         Returns:
-            The check, which fails unless all of them work.
+            The check, which fails unless the function works.
         """
-        digests = pulumi.Output.from_input({region: each.digest for region, each in regional.items()})
         return self._invocation(
-            f"check-{wave}",
-            digests.apply(lambda digests: canonical({"check": {"counter": counter, "regions": digests}})),
-            [*regional.values(), self.function, self._layouts, self._mirror, self._function.policy],
+            f"check-{region}",
+            regional.digest.apply(
+                lambda digest: canonical({"check": {"region": region, "counter": counter, "digest": digest}})
+            ),
+            [regional],
         )
 
     def settle(self, regional: Mapping[str, RegionalCounter]) -> None:
@@ -147,7 +148,7 @@ class Coordinator(pulumi.ComponentResource):
                 ),
                 self,
             ),
-            [*regional.values(), self._layouts, self._mirror, self._function.policy],
+            [*regional.values()],
         )
         self.settled = invocation.result.apply(json.loads)
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
@@ -155,6 +156,8 @@ class Coordinator(pulumi.ComponentResource):
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
     ) -> aws.lambda_.Invocation:
+        """Return a run of the coordinator after these resources, and after what it needs itself."""
+        own = [self._layouts, self._mirror, self._function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
             region=self._args.home,
@@ -163,7 +166,7 @@ class Coordinator(pulumi.ComponentResource):
             # Pulumi's state; a failed update would (terraform-provider-aws#43447).
             lifecycle_scope="CREATE_ONLY",
             input=event,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=STAYS),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
         )
 
 

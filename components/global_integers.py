@@ -149,12 +149,12 @@ class GlobalIntegers(pulumi.ComponentResource):
         """Return what every region has. A wave's minting functions change once those before it were found to work."""
         after: Sequence[pulumi.Resource] = [coordinator.function]
         found: dict[str, RegionalCounter] = {}
-        for number, wave in enumerate(settings.waves, 1):
+        for wave in settings.waves:
             found |= {region: self._regional_counter(name, region, names, settings, after) for region in wave}
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
-            if minting:
-                checked = {region: found[region] for region in minting}
-                after = [coordinator.check(number, settings.counters[0], checked)]
+            # A check for each region, so that it runs when the function has changed, and not when the wave has.
+            checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
+            after = checks or after
         return {region: found[region] for region in (*settings.regions, *settings.leaving)}
 
     def _regional_counter(

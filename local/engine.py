@@ -16,6 +16,7 @@ from .kinds import FUNCTIONS, KINDS
 from .paths import LocalError
 from .program import Registration, main, run_program
 from .progress import reported
+from .resources.invocation import subject
 from .resources.kind import Aws, Kind, Result
 from .state import Made, State
 
@@ -88,9 +89,9 @@ class Engine:
                 "add a class for it to local/resources/ and a line to local/kinds.py"
             )
         inputs = as_json(resource.inputs)
-        # What has no name of its own on the server, a call, is known by its name in the program.
-        named = {"name": resource.name, **inputs}
-        key = " ".join([resource.type, *(str(named.get(name)) for name in kind.identity)])
+        key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
+        if resource.type == INVOCATION:
+            key += subject(inputs)
         self._see(key, resource)
         before = self._state.resources.get(key)
         with _errors_of(resource.name, resource.type):

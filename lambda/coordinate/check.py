@@ -1,6 +1,6 @@
-"""Checks that the minting functions of regions work, right after a wave has updated them.
+"""Checks that a region's minting function works, right after it was updated.
 
-Each is asked for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
+It is asked for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
 table, so a region in which nothing is laid out yet only has to say so: layouts follow when all functions are there.
 
 Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
@@ -9,7 +9,6 @@ provider waits for that. A wrong answer is asked for again all the same: the lay
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from integers.layouts import owner_of
@@ -31,10 +30,8 @@ PAUSE = 2.0
 PATIENCE = 60.0
 """Seconds for which errors are retried that end by themselves. A new role needs some of them to be accepted."""
 
-CALLS = 64
-
-Ask = Callable[[str, str, str], Answer]
-"""Asks a region's minting function: region, method, path."""
+Ask = Callable[[str, str], Answer]
+"""Asks the region's minting function: method, path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +71,20 @@ class Standing:
         return owner is not None and owner.region == self.region
 
 
-def check(
-    asked: Check, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None] = time.sleep
-) -> dict[str, list[str]]:
-    """Check regions, all at the same time, and return which.
+def check(asked: Check, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None] = time.sleep) -> dict[str, str]:
+    """Check a region, and return which.
 
     Raises:
-        Refused: a region doesn't work, or the home region can't be reached.
+        Refused: the region doesn't work, or the home region can't be reached.
     """
-    with ThreadPoolExecutor(CALLS) as calls:
-
-        def problem(region: str) -> str | None:
-            return _problem_of(region, asked.counter, carry_out, ask, sleep)
-
-        problems = dict(zip(asked.regions, calls.map(problem, asked.regions), strict=True))
-    found = {region: problem for region, problem in problems.items() if problem is not None}
-    if found:
-        raise unwell(found)
-    return {"checked": list(asked.regions)}
-
-
-def _problem_of(region: str, counter: str, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None]) -> str | None:
-    """Return what is wrong with a region, or None."""
     attempt, waited = 1, 0.0
     while True:
-        wrong = _ask_both(region, counter, carry_out, ask)
+        wrong = _ask_both(asked.region, asked.counter, carry_out, ask)
         if wrong is None:
-            return None
+            return {"checked": asked.region}
         request, answer = wrong
         if attempt >= ATTEMPTS and not (answer.passing and waited < PATIENCE):
-            return f"{request}, but got {answer.text}"
+            raise unwell(asked.region, f"{request}, but got {answer.text}")
         sleep(PAUSE)
         attempt, waited = attempt + 1, waited + PAUSE
 
@@ -111,11 +92,11 @@ def _problem_of(region: str, counter: str, carry_out: CarryOut, ask: Ask, sleep:
 def _ask_both(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
     """Return what was asked for and expected, with the wrong answer to it; None if both answers are right."""
     standing = _standing(counter, region, carry_out)
-    answer = ask(region, "GET", "/-/health")
+    answer = ask("GET", "/-/health")
     if answer.status != 200 and not standing.refuses(answer):
         return f"GET /-/health: expected {_expected(standing)}", answer
     standing = _standing(CHECK_COUNTER, region, carry_out)
-    answer = ask(region, "POST", f"/{CHECK_COUNTER}")
+    answer = ask("POST", f"/{CHECK_COUNTER}")
     minted = answer.status == 200 and standing.owns(answer.document.get("integer"))
     if not minted and not standing.refuses(answer):
         return f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer

@@ -9,7 +9,7 @@ from typing import Any
 from aws import deadline
 
 from .accept import Deployment, accept, finish
-from .asking import Answer, ask
+from .asking import ask
 from .check import check
 from .journal import journal, warn_of_unknown
 from .metrics import Metrics, RunOf, kind_of
@@ -40,7 +40,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
         regions that have yet to follow; and `registered`, how many counters there are. The schedule's run returns
-        `skipped` if another run is at work. A check returns the regions that were `checked`.
+        `skipped` if another run is at work. A check returns the region that was `checked`.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
@@ -64,17 +64,13 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 def _check(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Check what a deployment has updated. It writes no metrics: whoever deploys sees what is wrong."""
     deadline.begin(context)
-    _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
-
-    def ask_in(region: str, method: str, path: str) -> Answer:
-        function = f"arn:{partition}:lambda:{region}:{account}:function:{os.environ['MINT_FUNCTION']}"
-        return ask(function, method, path)
-
     try:
         request = request_of(event)
         if not isinstance(request, Check):
-            raise Refused("check: it can't be asked for together with something else.")
-        return check(request, _store().carry_out, ask_in)
+            raise TypeError("an event with a check asks for nothing else")
+        _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
+        function = f"arn:{partition}:lambda:{request.region}:{account}:function:{os.environ['MINT_FUNCTION']}"
+        return check(request, _store().carry_out, lambda method, path: ask(function, method, path))
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
 

@@ -105,13 +105,11 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
     )
 
 
-def unwell(problems: Mapping[str, str]) -> Refused:
-    """Return the refusal to go on with a deployment after which these regions don't work."""
-    found = "".join(f"\n  {region}: {problem}" for region, problem in problems.items())
+def unwell(region: str, problem: str) -> Refused:
+    """Return the refusal to go on with a deployment after which a region doesn't work."""
     return Refused(
-        f"The minting function doesn't work after its update in {', '.join(problems)}. The deployment stops here; "
-        f"regions of later waves run on with the code that they have.{found}\n"
-        "The function's log says more. Correct the code or the settings and run `pulumi up` again, or run it with the "
-        "former commit. If a region itself is down, put it into `paused`, or into the last wave with the setting "
-        "`waves`. See docs/operations.md#a-wave-that-fails."
+        f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "
+        "The deployment stops here: regions of later waves run on with the code that they have. Correct the code or "
+        "the settings and run `pulumi up` again, or run it with the former commit. If the region itself is down, put "
+        "it into `paused`, or into the last wave with the setting `waves`. See docs/operations.md#a-wave-that-fails."
     )

@@ -14,7 +14,7 @@ from .encoding import wish_of
 from .model import Refused
 
 KEYS = ("asked", "check", "create", "follows", "watch", "wish")
-CHECK_KEYS = ("counter", "regions")
+CHECK_KEYS = ("counter", "digest", "region")
 WISH_KEYS = (
     "counters", "first", "floors", "headroom", "home", "leaving", "regions", "tables", "watchMinutes", "window",
 )  # fmt: skip
@@ -34,17 +34,17 @@ class Watch:
 
 @dataclass(frozen=True)
 class Check:
-    """Regions whose minting functions must work, since they were just updated."""
+    """A region whose minting function must work, since it was just updated."""
 
+    region: str
     counter: str
-    """The default counter, which the functions' health is about."""
-    regions: tuple[str, ...]
+    """The default counter, which the function's health is about."""
 
 
 def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
     """Read an event of a deployment, of the schedule, or of an operator who creates counters.
 
-    A deployment sends `{"check": {"counter": "integers", "regions": {"us-east-1": "<digest>"}}}` after each wave and
+    A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "digest": "..."}}` after an update and
     `{"wish": {...}, "follows": 3, "asked": 1795000000}` at its end, the schedule `{"watch": true}`, an operator
     `{"create": ["invoices", ...]}`.
 
@@ -71,17 +71,17 @@ def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
 
 
 def _check(asked: Any) -> Check:
-    """Read what is to be checked. The digests only make it another event when something has changed."""
+    """Read what is to be checked. The digest only makes it another event when the function has changed."""
     if not isinstance(asked, dict):
         raise Refused(f"check: {asked!r} is not an object.")
     asked = cast("dict[str, Any]", asked)
     _check_keys(asked, CHECK_KEYS, "check.")
-    counter, regions = asked.get("counter"), asked.get("regions")
+    region, counter = asked.get("region"), asked.get("counter")
+    if not isinstance(region, str) or not region:
+        raise Refused(f"check.region: {region!r} is not a region.")
     if not isinstance(counter, str) or not COUNTER_NAME.fullmatch(counter):
         raise Refused(f"check.counter: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
-    if not isinstance(regions, dict) or not regions:
-        raise Refused(f"check.regions: {regions!r} is not an object of regions.")
-    return Check(counter, tuple(cast("dict[str, Any]", regions)))
+    return Check(region, counter)
 
 
 def _deployment(event: Mapping[str, Any]) -> Deployment:

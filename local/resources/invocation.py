@@ -17,7 +17,7 @@ class Invocation:
     and what the last event was.
     """
 
-    identity: tuple[str, ...] = ("region", "functionName", "name")
+    identity: tuple[str, ...] = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Call the function. Its reply is the output `result`."""
@@ -36,6 +36,12 @@ class Invocation:
         """Call the function for the last time, if its scope asks for that."""
         if _is_crud(made.inputs):
             _invoke(aws, made.inputs, json.loads(made.inputs["input"]) | _tf("delete", made.inputs))
+
+
+def subject(inputs: Mapping[str, Any]) -> str:
+    """Return what tells a call from others of the same function, for its key: the region of a check, or nothing."""
+    check = json.loads(inputs["input"]).get("check", {})
+    return f" check {check['region']}" if check else ""
 
 
 def _scope(inputs: Mapping[str, Any]) -> str:

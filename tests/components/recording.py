@@ -36,7 +36,7 @@ class Deployment:
         return settle
 
     def checks(self) -> list[Registration]:
-        """Return the checks of the waves, in their order."""
+        """Return the checks of the regions, in the order of their waves."""
         return [resource for resource in self.of(INVOCATION) if "-check-" in resource.name]
 
 

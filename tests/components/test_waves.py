@@ -16,12 +16,23 @@ ONE, TWO, OTHER = THREE
 
 
 def checked(check: Registration) -> dict[str, str]:
-    """Return the regions that are checked, with the digests of their minting functions."""
-    return json.loads(check.inputs["input"])["check"]["regions"]
+    """Return which region is checked, its default counter, and the digest of its minting function."""
+    return json.loads(check.inputs["input"])["check"]
+
+
+def check_of(deployment: Deployment, region: str) -> Registration:
+    (check,) = [check for check in deployment.checks() if checked(check)["region"] == region]
+    return check
 
 
 def waves(deployment: Deployment) -> list[list[str]]:
-    return [sorted(checked(check)) for check in deployment.checks()]
+    """Return the regions that are checked, by the checks that their functions wait for: the fewest first."""
+    checks = {check.urn for check in deployment.checks()}
+    found: dict[frozenset[str], list[str]] = {}
+    for check in deployment.checks():
+        region = checked(check)["region"]
+        found.setdefault(mint(deployment, region).dependencies & checks, []).append(region)
+    return [sorted(wave) for wave in found.values()]
 
 
 def mint(deployment: Deployment, region: str) -> Registration:
@@ -53,19 +64,26 @@ def test_the_regions_that_mint_are_checked_in_their_waves(given: dict[str, Any],
     assert waves(deployment) == [sorted(wave) for wave in expected]
 
 
-def test_a_wave_waits_for_the_check_of_the_one_before_and_that_for_its_functions() -> None:
-    deployment = deploy(config(*THREE, waves=[[TWO], [OTHER], [ONE]], leaving=["us-west-2"]))
-    checks = deployment.checks()
-    before = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn
+def test_a_wave_waits_for_the_checks_of_the_one_before_and_each_for_its_function() -> None:
+    deployment = deploy(config(*THREE, waves=[[TWO], ["rest"], [ONE]], leaving=["us-west-2"]))
+    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn
+    before = coordinate
 
-    for number, wave in enumerate(([TWO], [OTHER], [ONE, "us-west-2"])):
+    for wave in ([TWO], [OTHER, "us-west-2"], [ONE]):
         for region in wave:
             assert before in mint(deployment, region).dependencies
             assert before in own_policy(deployment, region).dependencies
-        assert mint(deployment, wave[0]).urn in checks[number].dependencies
-        assert deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").urn in checks[number].dependencies
-        before = checks[number].urn
-    assert mint(deployment, "us-west-2").urn not in checks[-1].dependencies, "a region that is leaving may be gone"
+        check = check_of(deployment, wave[0])
+        assert {mint(deployment, wave[0]).urn, coordinate} <= check.dependencies
+        before = check.urn
+    left = mint(deployment, "us-west-2").urn
+    assert not any(left in check.dependencies for check in deployment.checks()), "it may never come back"
+
+
+def test_a_wave_waits_for_all_checks_of_the_one_before() -> None:
+    deployment = deploy(config(*THREE, waves=[[ONE, TWO], [OTHER]]))
+
+    assert {check_of(deployment, region).urn for region in (ONE, TWO)} <= mint(deployment, OTHER).dependencies
 
 
 def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
@@ -76,18 +94,18 @@ def test_tables_logs_and_roles_wait_for_no_check(signed: Deployment) -> None:
 
 
 def test_after_a_bad_check_no_other_region_is_changed_and_nothing_is_settled() -> None:
-    error, deployment = deploy_badly(config(*THREE), failing="integers-coordinator-check-1")
+    error, deployment = deploy_badly(config(*THREE), failing="integers-coordinator-check-us-east-1")
 
-    assert "coordinator-check-1 can't be made" in str(error)
+    assert "check-us-east-1 can't be made" in str(error)
     assert [f.inputs["region"] for f in deployment.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-mint"] == [ONE]
     assert deployment.settlings() == []
 
 
 def test_after_the_last_wave_the_layout_is_settled_whatever_its_check_says() -> None:
     """A region that is down has its place in the last wave: all others must get their layouts."""
-    error, deployment = deploy_badly(config(*THREE), failing="integers-coordinator-check-2")
+    error, deployment = deploy_badly(config(*THREE), failing="integers-coordinator-check-eu-west-1")
 
-    assert "coordinator-check-2 can't be made" in str(error)
+    assert "check-eu-west-1 can't be made" in str(error)
     assert len(deployment.settlings()) == 1
 
 
@@ -95,7 +113,7 @@ def test_a_check_is_a_new_invocation_at_home_that_leaves_nothing_in_the_state_if
     for check in signed.checks():
         assert (check.inputs["region"], check.inputs["functionName"]) == (HOME, f"{PREFIX}-coordinate")
         assert check.inputs["lifecycleScope"] == "CREATE_ONLY"
-        assert json.loads(check.inputs["input"])["check"]["counter"] == "integers"
+        assert checked(check)["counter"] == "integers"
 
 
 @pytest.mark.parametrize(
@@ -105,14 +123,18 @@ def test_a_function_that_changes_is_checked_again(signed: Deployment, given: dic
     changed = deploy(config(*THREE, **given))
 
     for check, again in zip(signed.checks(), changed.checks(), strict=True):
-        assert not set(checked(check).values()) & set(checked(again).values())
+        assert checked(check)["digest"] != checked(again)["digest"]
 
 
-@pytest.mark.parametrize("given", [{}, {"logRetentionDays": 30}, {"window": 1000}, {"alarmEmails": ["a@shop.example"]}])
+@pytest.mark.parametrize(
+    "given", [{}, {"logRetentionDays": 30}, {"window": 1000}, {"waves": []}, {"leaving": ["us-west-2"]}]
+)
 def test_what_changes_no_function_checks_nothing(signed: Deployment, given: dict[str, Any]) -> None:
-    changed = deploy(config(*THREE, **given))
+    changed = deploy(config(*reversed(THREE), "sa-east-1", **given))
 
-    assert [c.inputs["input"] for c in changed.checks()] == [c.inputs["input"] for c in signed.checks()]
+    for region in THREE:
+        assert check_of(changed, region).inputs["input"] == check_of(signed, region).inputs["input"]
+        assert check_of(changed, region).urn == check_of(signed, region).urn
 
 
 def test_a_preview_knows_whether_a_check_runs(signed: Deployment) -> None:

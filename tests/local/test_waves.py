@@ -43,7 +43,10 @@ def test_a_bad_build_stops_at_the_first_region_and_the_next_deployment_mends_it(
         failed = machine.up(*TWO)
 
         assert failed.returncode != 0
-        assert "us-east-1: GET /-/health: expected 200, but got" in failed.stderr, failed.stderr
+        assert (
+            "us-east-1: the minting function doesn't work after its update. GET /-/health: expected 200, but got"
+            in failed.stderr
+        ), failed.stderr
         assert told in failed.stderr, failed.stderr
         assert "docs/operations.md#a-wave-that-fails" in failed.stderr
         assert mint(urls["us-east-1"])[0] >= 500, "the first region has the bad build"

@@ -20,7 +20,7 @@ from mint.table import Item as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
 
-ASKED = Check("integers", ("a", "b"))
+ASKED = Check("a", "integers")
 OPEN = register("a", "b")
 ITEMS = items_of(OPEN)
 HEALTHY = Answer("200", 200, {"status": "ok"})
@@ -60,20 +60,16 @@ class Tables:
                 raise AssertionError(operation)
 
 
-class Functions:
-    """Answers of the minting functions; the last one of a list stays."""
+class Function:
+    """Answers of the minting function; the last one of a list stays."""
 
-    def __init__(self, health: Answer | list[Answer] = HEALTHY, **mints: Answer | list[Answer]) -> None:
-        self.asked: list[tuple[str, str, str]] = []
-        given: dict[str, Answer | list[Answer]] = {"a": minted(501), "b": minted(502), **mints}
-        self._health = _each(health)
-        self._mints = {region: _each(answers) for region, answers in given.items()}
+    def __init__(self, mint: Answer | list[Answer], health: Answer | list[Answer] = HEALTHY) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._answers = {"/-check": _each(mint), "/-/health": _each(health)}
 
-    def ask(self, region: str, method: str, path: str) -> Answer:
-        self.asked.append((region, method, path))
-        if path == "/-/health":
-            return next(self._health) if region == "a" else HEALTHY
-        return next(self._mints[region])
+    def ask(self, method: str, path: str) -> Answer:
+        self.asked.append((method, path))
+        return next(self._answers[path])
 
 
 def _each(answers: Answer | list[Answer]) -> Iterator[Answer]:
@@ -83,25 +79,23 @@ def _each(answers: Answer | list[Answer]) -> Iterator[Answer]:
         yield listed[-1]
 
 
-def refusal(functions: Functions, tables: Tables | None = None, sleep: Callable[[float], None] = lambda _: None) -> str:
+def refusal(function: Function, tables: Tables | None = None, sleep: Callable[[float], None] = lambda _: None) -> str:
     with pytest.raises(Refused) as refused:
-        check(ASKED, (tables or Tables()).carry_out, functions.ask, sleep)
+        check(ASKED, (tables or Tables()).carry_out, function.ask, sleep)
     return str(refused.value)
 
 
-def passes(functions: Functions, tables: Tables | None = None) -> None:
-    found = check(ASKED, (tables or Tables()).carry_out, functions.ask, lambda _: None)
+def passes(function: Function, tables: Tables | None = None) -> None:
+    found = check(ASKED, (tables or Tables()).carry_out, function.ask, lambda _: None)
 
-    assert found == {"checked": ["a", "b"]}
+    assert found == {"checked": "a"}
 
 
-def test_every_region_is_asked_for_its_health_and_for_one_integer() -> None:
-    functions = Functions()
-    passes(functions)
+def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
+    function = Function(minted(501))
+    passes(function)
 
-    assert sorted(functions.asked) == sorted(
-        (region, method, path) for region in ("a", "b") for method, path in (("GET", "/-/health"), ("POST", "/-check"))
-    )
+    assert function.asked == [("GET", "/-/health"), ("POST", "/-check")]
 
 
 @pytest.mark.parametrize(
@@ -122,10 +116,10 @@ def test_every_region_is_asked_for_its_health_and_for_one_integer() -> None:
     ids=lambda answer: answer.text[:40],
 )
 def test_where_the_counter_is_open_a_region_must_mint_one_of_its_own_integers(wrong: Answer) -> None:
-    told = refusal(Functions(a=wrong))
+    told = refusal(Function(wrong))
 
-    assert f"\n  a: POST /-check: expected 200 and an integer of a, but got {wrong.text}\n" in told
-    assert "\n  b:" not in told
+    assert told.startswith("a: the minting function doesn't work after its update. ")
+    assert f" POST /-check: expected 200 and an integer of a, but got {wrong.text}. " in told
     assert "`paused`" in told
     assert "`waves`" in told
 
@@ -133,82 +127,76 @@ def test_where_the_counter_is_open_a_region_must_mint_one_of_its_own_integers(wr
 def test_an_integer_that_was_issued_before_is_wrong() -> None:
     tables = Tables(a=replace(ITEMS["a"], issued=501))
 
-    assert "a: POST /-check" in refusal(Functions(a=minted(501)), tables)
-    passes(Functions(a=minted(503)), tables)
+    assert "POST /-check" in refusal(Function(minted(501)), tables)
+    passes(Function(minted(503)), tables)
 
 
 @pytest.mark.parametrize(
     "wrong", [Answer("500", 500), empty("integers"), Answer("an error of the function")], ids=lambda a: a.text[:20]
 )
 def test_where_the_default_counter_is_open_health_must_be_good(wrong: Answer) -> None:
-    assert "\n  a: GET /-/health: expected 200, but got" in refusal(Functions(health=wrong))
-
-
-def test_all_regions_that_do_not_work_are_named() -> None:
-    told = refusal(Functions(a=Answer("500", 500), b=minted(501)))
-
-    assert "doesn't work after its update in a, b." in told
+    assert " GET /-/health: expected 200, but got" in refusal(Function(minted(501), wrong))
 
 
 @pytest.mark.parametrize("registered", [None, OPEN], ids=["first deployment", "the table was lost"])
 def test_a_region_without_the_counters_only_has_to_say_so(registered: Register | None) -> None:
     tables = Tables(registered, a=None)
-    passes(Functions(empty("integers"), a=responded(missing("-check"))), tables)
-    passes(Functions(HEALTHY, a=responded(missing("-check"))), tables)
+    passes(Function(responded(missing("-check")), empty("integers")), tables)
+    passes(Function(responded(missing("-check"))), tables)
 
-    assert "to hear that there is no counter '-check'" in refusal(Functions(HEALTHY, a=minted(501)), tables)
-    assert "to hear that there is no counter 'integers'" in refusal(Functions(Answer("503", 503)), tables)
-    assert "a: GET /-/health" in refusal(Functions(Answer("500", 500)), tables)
+    assert "to hear that there is no counter '-check'" in refusal(Function(minted(501)), tables)
+    assert "to hear that there is no counter 'integers'" in refusal(Function(minted(501), Answer("503", 503)), tables)
+    assert "GET /-/health" in refusal(Function(minted(501), Answer("500", 500)), tables)
 
 
 def test_a_region_that_can_not_be_read_must_mint_if_it_was_given_something() -> None:
     tables = Tables(OPEN, a=Absent.AWAY)
-    passes(Functions(a=minted(503)), tables)
+    passes(Function(minted(503)), tables)
 
-    assert "expected 200" in refusal(Functions(a=minted(502)), tables)
-    assert "expected 200" in refusal(Functions(a=responded(missing("-check"))), tables)
+    assert "expected 200" in refusal(Function(minted(502)), tables)
+    assert "expected 200" in refusal(Function(responded(missing("-check"))), tables)
     joining = replace(OPEN, ids=(None, "b 1"))
-    passes(Functions(empty("integers"), a=responded(missing("-check"))), Tables(joining, a=Absent.AWAY))
+    passes(Function(responded(missing("-check")), empty("integers")), Tables(joining, a=Absent.AWAY))
 
 
 def test_a_counter_that_has_no_integer_left_is_refused_rightly() -> None:
     used_up = replace(ITEMS["a"], issued=ITEMS["a"].ceiling)
-    passes(Functions(Answer("503", 503), a=Answer("503", 503)), Tables(a=used_up))
+    passes(Function(Answer("503", 503), Answer("503", 503)), Tables(a=used_up))
 
-    assert "503, since no integer is left" in refusal(Functions(Answer("500", 500)), Tables(a=used_up))
+    assert "503, since no integer is left" in refusal(Function(minted(501), Answer("500", 500)), Tables(a=used_up))
 
 
 def test_a_region_that_has_yet_to_follow_mints_in_its_past_layout() -> None:
     following = register("b", "a", epoch=4, base=9001, past=(*OPEN.layouts,))
-    passes(Functions(), Tables(following))
+    passes(Function(minted(501)), Tables(following))
 
-    assert "a: POST /-check" in refusal(Functions(a=minted(502)), Tables(following))
+    assert "POST /-check" in refusal(Function(minted(502)), Tables(following))
 
 
 def test_a_register_of_another_layouts_table_proves_nothing() -> None:
     turned = register("b", "a")
 
-    assert "a: POST /-check" in refusal(Functions(), Tables(turned))
-    passes(Functions(), Tables(turned, home="layouts 2"))
+    assert "POST /-check" in refusal(Function(minted(501)), Tables(turned))
+    passes(Function(minted(501)), Tables(turned, home="layouts 2"))
 
 
 def test_a_wrong_answer_must_be_given_several_times() -> None:
     """The layout may just have changed."""
-    passes(Functions(a=[minted(502)] * (ATTEMPTS - 1) + [minted(503)]))
+    passes(Function([minted(502)] * (ATTEMPTS - 1) + [minted(503)]))
     slept: list[float] = []
-    functions = Functions(a=minted(502))
-    refusal(functions, sleep=slept.append)
+    function = Function(minted(502))
+    refusal(function, sleep=slept.append)
 
-    assert functions.asked.count(("a", "POST", "/-check")) == ATTEMPTS
+    assert function.asked.count(("POST", "/-check")) == ATTEMPTS
     assert slept == [PAUSE] * (ATTEMPTS - 1)
 
 
 def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
     transient = Answer("429 Too Many Requests", passing=True)
-    passes(Functions(health=[transient] * 10 + [HEALTHY], a=[transient] * 10 + [minted(501)]))
+    passes(Function([transient] * 10 + [minted(501)], [transient] * 10 + [HEALTHY]))
     slept: list[float] = []
 
-    assert "but got 429" in refusal(Functions(a=transient), sleep=slept.append)
+    assert "but got 429" in refusal(Function(transient), sleep=slept.append)
     assert sum(slept) == PATIENCE
 
 
