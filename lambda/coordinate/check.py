@@ -71,22 +71,28 @@ class Standing:
         return owner is not None and owner.region == self.region
 
 
-def check(asked: Check, carry_out: CarryOut, ask: Ask, sleep: Callable[[float], None] = time.sleep) -> dict[str, str]:
+def check(
+    asked: Check,
+    carry_out: CarryOut,
+    ask: Ask,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, str]:
     """Check a region, and return which.
 
     Raises:
         Refused: the region doesn't work, or the home region can't be reached.
     """
-    attempt, waited = 1, 0.0
+    attempt, began = 1, clock()
     while True:
         wrong = _ask_both(asked.region, asked.counter, carry_out, ask)
         if wrong is None:
             return {"checked": asked.region}
         request, answer = wrong
-        if attempt >= ATTEMPTS and not (answer.passing and waited < PATIENCE):
+        if attempt >= ATTEMPTS and not (answer.passing and clock() - began < PATIENCE):
             raise unwell(asked.region, f"{request}, but got {answer.text}")
         sleep(PAUSE)
-        attempt, waited = attempt + 1, waited + PAUSE
+        attempt += 1
 
 
 def _ask_both(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:

@@ -62,5 +62,6 @@ def test_a_bad_build_stops_at_the_first_region_and_the_next_deployment_mends_it(
         status, document = mint(urls[region])
         assert status == 200
         minted.append(document["integer"])
+        assert mint(urls[region], "-check")[0] == 404, "no caller reaches the counter of the check"
     assert len(set(minted)) == len(minted)
     assert list(machine.outputs()["counters"]) == ["integers"], "the counter of the check isn't shown"

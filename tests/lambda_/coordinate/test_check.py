@@ -1,7 +1,7 @@
 """What a region must answer after its minting function was updated, and what is made of other answers."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -79,9 +79,10 @@ def _each(answers: Answer | list[Answer]) -> Iterator[Answer]:
         yield listed[-1]
 
 
-def refusal(function: Function, tables: Tables | None = None, sleep: Callable[[float], None] = lambda _: None) -> str:
+def refusal(function: Function, tables: Tables | None = None, slept: list[float] | None = None) -> str:
+    pauses: list[float] = [] if slept is None else slept
     with pytest.raises(Refused) as refused:
-        check(ASKED, (tables or Tables()).carry_out, function.ask, sleep)
+        check(ASKED, (tables or Tables()).carry_out, function.ask, pauses.append, lambda: sum(pauses))
     return str(refused.value)
 
 
@@ -185,7 +186,7 @@ def test_a_wrong_answer_must_be_given_several_times() -> None:
     passes(Function([minted(502)] * (ATTEMPTS - 1) + [minted(503)]))
     slept: list[float] = []
     function = Function(minted(502))
-    refusal(function, sleep=slept.append)
+    refusal(function, slept=slept)
 
     assert function.asked.count(("POST", "/-check")) == ATTEMPTS
     assert slept == [PAUSE] * (ATTEMPTS - 1)
@@ -196,7 +197,7 @@ def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
     passes(Function([transient] * 10 + [minted(501)], [transient] * 10 + [HEALTHY]))
     slept: list[float] = []
 
-    assert "but got 429" in refusal(Function(transient), sleep=slept.append)
+    assert "but got 429" in refusal(Function(transient), slept=slept)
     assert sum(slept) == PATIENCE
 
 
