@@ -76,11 +76,12 @@ class PythonFunction(pulumi.ComponentResource):
                 parent=self, ignore_changes=["name", "description"] if args.role_description is not None else None
             ),
         )
+        document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,
             name="own",
-            policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs),
+            policy=document,
             opts=pulumi.ResourceOptions(parent=self, depends_on=args.after),
         )
         self.function = aws.lambda_.Function(
@@ -111,7 +112,8 @@ class PythonFunction(pulumi.ComponentResource):
             *(RUNTIME, args.handler, digest(args.code)),
             *(args.memory_size, args.timeout, args.log_level, args.reserved_concurrency),
         ]
-        self.digest = pulumi.Output.all(settings, args.environment, self.policy.policy).apply(_digest)
+        # Of what is asked for, not of what AWS returns: that may be the same in other words after a refresh.
+        self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)
         self.register_outputs({"name": self.name, "arn": self.arn})
 
 

@@ -95,7 +95,7 @@ def test_an_event_that_asks_for_nothing_or_too_much_is_shown_what_to_send(event:
         ({"create": ["-check"]}, "create: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
         ({"check": {"counter": "a"}}, "check.region: None is not a region."),
-        ({"check": {"region": "a", "regoin": "b"}}, "check.regoin: there is no such key; did you mean region?"),
+        ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),
         (
             {"check": {"region": "a", "counter": "-check"}},
             "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
