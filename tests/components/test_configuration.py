@@ -74,6 +74,7 @@ def _comparable(resource: Registration) -> tuple[str, str, bool, str]:
     if resource.type == INVOCATION:
         event = json.loads(inputs["input"])
         inputs["input"] = event.get("wish", event)  # beside a wish is the time
+    inputs["after"] = sorted(resource.dependencies)
     return resource.type, resource.name, resource.protect, json.dumps(inputs, sort_keys=True)
 
 
