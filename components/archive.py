@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import cast
 
 import pulumi
 
@@ -54,6 +55,11 @@ def _project_version() -> str:
     if PROJECT.exists():
         return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]
     return installed_version("global-integers")
+
+
+def version_in(code: pulumi.AssetArchive) -> str:
+    """Return the version of an archive's files. It is known in a preview."""
+    return cast("pulumi.StringAsset", code.assets[VERSION]).text
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:

@@ -1,5 +1,6 @@
 """The whole deployment as one component."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -65,10 +66,6 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         names = ResourceNames(settings.prefix)
 
-        regional = {
-            region: self._regional_counter(name, region, names, settings)
-            for region in (*settings.regions, *settings.leaving)
-        }
         coordinator = Coordinator(
             f"{name}-coordinator",
             CoordinatorArgs(
@@ -81,13 +78,14 @@ class GlobalIntegers(pulumi.ComponentResource):
                 window=settings.window,
                 headroom=settings.headroom,
                 watch_minutes=settings.watch_minutes,
-                regional={region: regional[region] for region in settings.regions},
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
                 keys=tuple(settings.kms_keys.values()),
             ),
             opts=self._child("coordinator"),
         )
+        regional = self._in_waves(name, names, settings, coordinator)
+        coordinator.settle({region: regional[region] for region in settings.regions})
         Observability(
             f"{name}-alarms",
             ObservabilityArgs(
@@ -145,7 +143,23 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
         )
 
-    def _regional_counter(self, name: str, region: str, names: ResourceNames, settings: Settings) -> RegionalCounter:
+    def _in_waves(
+        self, name: str, names: ResourceNames, settings: Settings, coordinator: Coordinator
+    ) -> dict[str, RegionalCounter]:
+        """Return what every region has. A wave's minting functions change once those before it were found to work."""
+        after: Sequence[pulumi.Resource] = [coordinator.function]
+        found: dict[str, RegionalCounter] = {}
+        for wave in settings.waves:
+            found |= {region: self._regional_counter(name, region, names, settings, after) for region in wave}
+            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
+            # A check for each region, so that it runs when the function has changed, and not when the wave has.
+            checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
+            after = checks or after
+        return {region: found[region] for region in (*settings.regions, *settings.leaving)}
+
+    def _regional_counter(
+        self, name: str, region: str, names: ResourceNames, settings: Settings, after: Sequence[pulumi.Resource]
+    ) -> RegionalCounter:
         leaving = region in settings.leaving
         return RegionalCounter(
             f"{name}-{region}",
@@ -166,6 +180,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 successors=settings.regions if leaving else (),
                 callers=settings.callers,
                 keys=_key(settings, region),
+                after=after,
             ),
             opts=self._child(region),
         )

@@ -47,16 +47,20 @@ class RegionalCounterArgs:
     """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
     keys: Sequence[str] = ()
     """The ARN of the key that encrypts the tables, if they have one."""
+    after: Sequence[pulumi.Resource] = ()
+    """What must be there before the minting function changes: the check of the wave before."""
 
 
 class RegionalCounter(pulumi.ComponentResource):
     """A region's tables, minting function and URL.
 
-    Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
+    Outputs: `url`, where the region mints; `table`, which the coordinator lays out; `digest`, which changes with the
+    minting function.
     """
 
     url: pulumi.Output[str]
     table: aws.dynamodb.Table
+    digest: pulumi.Output[str]
 
     def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
@@ -96,9 +100,11 @@ class RegionalCounter(pulumi.ComponentResource):
                 log_retention_days=args.log_retention_days,
                 log_level="WARN",
                 reserved_concurrency=args.reserved_concurrency,
+                after=args.after,
             ),
             opts=child,
         )
+        self.digest = mint.digest
         function_url = aws.lambda_.FunctionUrl(
             f"{name}-url",
             region=region,

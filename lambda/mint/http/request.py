@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from integers.names import CHECK_COUNTER
+
 from .parameters import (
     MAX_BLOCK,
     MAX_LIMIT,
@@ -135,7 +137,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             counter = default
         case [name]:
             _check_method(method, (*MINT, "PUT"))
-            counter = counter_name(name)
+            counter = name if _is_check(event, method, name) else counter_name(name)
         case _:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
@@ -149,6 +151,14 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
 
 def _is_https(headers: Mapping[str, str]) -> bool:
     return headers.get("x-forwarded-proto") == "https"
+
+
+def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
+    """Return whether the coordinator checks this region.
+
+    Only who may invoke the function itself sends an event without a domain name: Function URLs and API Gateway add it.
+    """
+    return name == CHECK_COUNTER and method == "POST" and "domainName" not in _mapping(event.get("requestContext"))
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:
