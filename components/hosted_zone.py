@@ -1,0 +1,27 @@
+"""The hosted zone of Route 53 that holds the stack's address. The stack doesn't make it: others use it too."""
+
+import pulumi
+import pulumi_aws as aws
+
+from .address_checks import ZONE_ID, within
+from .settings import SettingsError
+
+
+def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[str]:
+    """Return the id of a public zone, by its name or id.
+
+    Raises:
+        SettingsError: in the output. There is no such zone, it is private, or it doesn't hold the domain.
+    """
+    by = {"zone_id": zone} if ZONE_ID.fullmatch(zone) else {"name": zone}
+    found = aws.route53.get_zone_output(**by, opts=pulumi.InvokeOutputOptions(parent=parent))
+
+    def check(found: aws.route53.GetZoneResult) -> str:
+        name = found.name.removesuffix(".")
+        if found.private_zone:
+            raise SettingsError(f"hostedZone: {zone!r} is a private zone; the address needs a public one")
+        if not within(domain, name):
+            raise SettingsError(f"hostedZone: {zone!r} is the zone {name}, which is no parent of domain, {domain!r}")
+        return found.zone_id
+
+    return found.apply(check)
