@@ -13,8 +13,11 @@ def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[st
     Raises:
         SettingsError: in the output. There is no such zone, it is private, or it doesn't hold the domain.
     """
-    by = {"zone_id": zone} if ZONE_ID.fullmatch(zone) else {"name": zone}
-    found = aws.route53.get_zone_output(**by, opts=pulumi.InvokeOutputOptions(parent=parent))
+    opts = pulumi.InvokeOutputOptions(parent=parent)
+    if ZONE_ID.fullmatch(zone):
+        found = aws.route53.get_zone_output(zone_id=zone, opts=opts)
+    else:
+        found = aws.route53.get_zone_output(name=zone, opts=opts)
 
     def check(found: aws.route53.GetZoneResult) -> str:
         name = found.name.removesuffix(".")

@@ -35,7 +35,10 @@ NOT_FOUND = frozenset(
         "DashboardNotFoundError",
         "NoSuchEntity",
         "NoSuchEntityException",
+        "NoSuchHealthCheck",
+        "NoSuchHostedZone",
         "NotFound",
+        "NotFoundException",
         "ResourceNotFound",
         "ResourceNotFoundException",
     }

@@ -27,5 +27,7 @@ class _Nothing:
         return "", resource.inputs
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Refuse a provider function."""
+        """Find every hosted zone, since `up` makes it. Refuse other functions."""
+        if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
+            return {"id": "", "zoneId": "", "name": "", "privateZone": False, **arguments}
         raise LocalError(f"{token}: the program asks AWS before it has made anything")

@@ -46,10 +46,17 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
-    def client(self, service: Literal["budgets", "cloudwatch", "events", "sns"], region: str) -> Any: ...
     def client(
         self,
-        service: Literal["budgets", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sns"],
+        service: Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "events", "route53", "sns"],
+        region: str,
+    ) -> Any: ...
+    def client(
+        self,
+        service: Literal[
+            *("acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "dynamodb"),
+            *("events", "iam", "lambda", "logs", "route53", "sns"),
+        ],
         region: str,
     ) -> Any:
         """Return the client of a service in a region."""
