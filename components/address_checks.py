@@ -31,7 +31,7 @@ class AddressChecks:
             self._checks.wrong(
                 "domain",
                 domain,
-                f"has {len(domain)} characters; at most {MAX_DOMAIN} are possible, ACM's limit for a certificate's name",
+                f"has {len(domain)} characters; at most {MAX_DOMAIN} are possible: ACM's limit for a certificate",
             )
         return domain
 
