@@ -122,11 +122,11 @@ class Address(pulumi.ComponentResource):
                 domain_name=domain.domain_name,
                 api_id=front.api_id,
                 stage=front.stage,
-                opts=pulumi.ResourceOptions(parent=self, depends_on=[domain]),
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[domain, api.permission]),
             )
             shared = label != "own"
             if region in args.regions or not shared:
-                ready = [mapping, api.permission, *([args.settled] if shared else [])]
+                ready = [mapping, args.settled] if shared else [mapping]
                 found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
         return found
 

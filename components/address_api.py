@@ -46,19 +46,20 @@ class AddressApi(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AddressApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:AddressApi", name, None, opts)
+        kind = "rest" if args.signed else "http"
         if args.signed:
             self.api_id, self.stage, execution_arn = self._rest_api(name, args)
         else:
             self.api_id, self.stage, execution_arn = self._http_api(name, args)
         self.permission = aws.lambda_.Permission(
-            f"{name}-permission",
+            f"{name}-{kind}-permission",
             region=args.region,
             function=args.function.name,
-            statement_id="global-integers-address",
+            statement_id=f"global-integers-address-{kind}",
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
-            # Another API replaces the statement, whose id can't be there twice.
+            # A new API of the same kind replaces the statement, whose id can't be there twice.
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.statements), delete_before_replace=True),
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})

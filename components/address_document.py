@@ -22,7 +22,7 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
         function_arn: the function's ARN. Its partition and region are the API's.
     """
     _, partition, _, region, *_ = function_arn.split(":")
-    operation = {
+    operation: dict[str, Any] = {
         "responses": {"default": {"description": "The function's response."}},
         "x-amazon-apigateway-integration": {
             "type": "aws_proxy",
@@ -30,7 +30,7 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
             "uri": f"arn:{partition}:apigateway:{region}:lambda:path/2015-03-31/functions/{function_arn}/invocations",
         },
     }
-    signed = {**operation, "security": [{"sigv4": []}]}
+    signed: dict[str, Any] = {**operation, "security": [{"sigv4": []}]}
     proxy = {"name": "proxy", "in": "path", "required": True, "schema": {"type": "string"}}
     return {
         "openapi": "3.0.1",

@@ -59,35 +59,39 @@ def make(
     zone_id: pulumi.Input[str],
     checks: Mapping[str, aws.route53.HealthCheck],
     parent: pulumi.Resource,
-) -> list[pulumi.Resource]:
+) -> list[aws.route53.Record]:
     """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names, which cost nothing."""
-    made: list[pulumi.Resource] = []
-    for host in hosts:
-        target = host.domain.domain_name_configuration
-        shared: dict[str, Any] = {
+    return [_make(host, type_, zone_id, checks, parent) for host in hosts for type_ in ("A", "AAAA")]
+
+
+def _make(
+    host: Name,
+    type_: str,
+    zone_id: pulumi.Input[str],
+    checks: Mapping[str, aws.route53.HealthCheck],
+    parent: pulumi.Resource,
+) -> aws.route53.Record:
+    shared: dict[str, Any] = {}
+    if host.shared:
+        shared = {
             "set_identifier": host.region,
             "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=host.region)],
             "health_check_id": checks[host.region].id,
         }
-        made += [
-            aws.route53.Record(
-                f"{host.name}-{type_.lower()}",
-                zone_id=zone_id,
-                name=host.host,
-                type=type_,
-                aliases=[
-                    aws.route53.RecordAliasArgs(
-                        name=target.target_domain_name,
-                        zone_id=target.hosted_zone_id,
-                        evaluate_target_health=host.shared,
-                    )
-                ],
-                **(shared if host.shared else {}),
-                opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
+    target = host.domain.domain_name_configuration
+    return aws.route53.Record(
+        f"{host.name}-{type_.lower()}",
+        zone_id=zone_id,
+        name=host.host,
+        type=type_,
+        aliases=[
+            aws.route53.RecordAliasArgs(
+                name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=host.shared
             )
-            for type_ in ("A", "AAAA")
-        ]
-    return made
+        ],
+        **shared,
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
+    )
 
 
 def listed(hosts: Sequence[Name], validation: pulumi.Output[dict[str, str]]) -> pulumi.Output[list[dict[str, str]]]:
