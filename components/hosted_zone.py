@@ -27,4 +27,9 @@ def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[st
             raise SettingsError(f"hostedZone: {zone!r} is the zone {name}, which is no parent of domain, {domain!r}")
         return found.zone_id
 
-    return found.apply(check)
+    def refuse(error: Exception) -> str:
+        if isinstance(error, SettingsError):
+            raise error
+        raise SettingsError(f"hostedZone: {zone!r} can't be found in this account: {error}")
+
+    return found.apply(check).recover(refuse)

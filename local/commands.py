@@ -30,9 +30,9 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     if server.recorded() is None:  # wrong settings start nothing
         check(name, stack, config)
     started = _server(port)
-    zone = config.get(f"{name}:hostedZone")
-    if zone:
-        make_zone(Aws(started.endpoint), zone.removesuffix("."))
+    zone = config.get(f"{name}:hostedZone", "").removesuffix(".")
+    if zone.islower():  # an id is in upper case
+        make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
 
     def report(event: str, kind: str, name: str) -> None:
