@@ -290,7 +290,7 @@ def test_without_a_zone_nothing_is_made_in_route_53_and_the_records_are_an_outpu
 
 def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(pulumi.log, "info", lambda text, resource: said.append(text))
+    monkeypatch.setattr(pulumi.log, "info", lambda text, **_: said.append(text))
 
     address(*THREE)
     address(*THREE, hostedZone="example.com")
