@@ -133,10 +133,10 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
+        own_names = address.urls if address is not None else {}
         urls = {
-            region: _after_settling(coordinator, url)
+            region: _after_settling(coordinator, counter.url if counter.url is not None else own_names[region])
             for region, counter in regional.items()
-            if (url := counter.url if address is None or counter.url is not None else address.urls[region]) is not None
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
@@ -145,7 +145,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, gateway in gateways.items()
             if region in settings.regions
         }
-        if address:
+        if address is not None:
             self.address = _after_settling(coordinator, address.url)
             self.records = address.records
             if address.gateway_url is not None:
