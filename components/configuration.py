@@ -21,8 +21,8 @@ LISTS = frozenset(
     }
 )
 OBJECTS = frozenset({"floors", "alarms", "alarm_topics", "callers", "tags", "kms_keys", "log_kms_keys"})
-BOOLEANS = frozenset({"open_counters", "api_gateway", "protect"})
-STRINGS = frozenset({"authorization", "iam_path", "permissions_boundary"})
+BOOLEANS = frozenset({"open_counters", "api_gateway", "function_urls", "protect"})
+STRINGS = frozenset({"authorization", "domain", "hosted_zone", "iam_path", "permissions_boundary"})
 NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
 """`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
 

@@ -120,7 +120,7 @@ class Coordinator(pulumi.ComponentResource):
         """
         return self._invocation(
             f"check-{region}",
-            regional.digest.apply(
+            regional.mint.digest.apply(
                 lambda digest: canonical({"check": {"region": region, "counter": counter, "digest": digest}})
             ),
             [regional],

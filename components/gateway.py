@@ -41,10 +41,12 @@ class GatewayArgs:
 class Gateway(pulumi.ComponentResource):
     """A REST API, its role and its stage. It is deployed again whenever it changes.
 
-    Outputs: `url`, which ends with `/`.
+    Outputs: `url`, which ends with `/`; `api_id` and `stage`, which further names are mapped to.
     """
 
     url: pulumi.Output[str]
+    api_id: pulumi.Output[str]
+    stage: pulumi.Output[str]
 
     def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
@@ -103,6 +105,7 @@ class Gateway(pulumi.ComponentResource):
             ),
             opts=child,
         )
+        self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})
 

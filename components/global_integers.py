@@ -1,12 +1,13 @@
 """The whole deployment as one component."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 import pulumi
 
 from integers.lattice import places
 
+from .address import Address, AddressArgs
 from .budget import BudgetArgs, budget
 from .company import CompanyRules
 from .coordinator import Coordinator, CoordinatorArgs
@@ -30,6 +31,12 @@ class GlobalIntegers(pulumi.ComponentResource):
     """Region → its Function URL, which ends with `/`. Known once the layout is opened, so every URL can mint."""
     gateway_urls: dict[str, pulumi.Output[str]]
     """Region → its API Gateway URL, which ends with `/`."""
+    address: Optional[pulumi.Output[str]] = None
+    """With `domain`: the URL of all regions together, which ends with `/`."""
+    gateway_address: Optional[pulumi.Output[str]] = None
+    """With `domain`: the URL of all API Gateways together."""
+    records: Optional[pulumi.Output[list[dict[str, str]]]] = None
+    """With `domain` and without `hosted_zone`: the records to make by hand."""
     leaving: dict[str, pulumi.Output[str]]
     """Region that is leaving → its Function URL, which says where to go."""
     counters: pulumi.Output[dict[str, Any]]
@@ -117,11 +124,17 @@ class GlobalIntegers(pulumi.ComponentResource):
             if settings.api_gateway
         }
 
+        address = self._address(name, names, settings, regional, gateways, coordinator) if settings.domain else None
+
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
-        urls = {region: _after_settling(coordinator, counter.url) for region, counter in regional.items()}
+        own_names = address.urls if address is not None else {}
+        urls = {
+            region: _after_settling(coordinator, counter.url if counter.url is not None else own_names[region])
+            for region, counter in regional.items()
+        }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
         self.gateway_urls = {
@@ -129,6 +142,11 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, gateway in gateways.items()
             if region in settings.regions
         }
+        if address is not None:
+            self.address = _after_settling(coordinator, address.url)
+            self.records = address.records
+            if address.gateway_url is not None:
+                self.gateway_address = _after_settling(coordinator, address.gateway_url)
         self.counters = coordinator.settled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
@@ -140,6 +158,9 @@ class GlobalIntegers(pulumi.ComponentResource):
                 "leaving": self.leaving,
                 "counters": self.counters,
                 "coordinator": self.coordinator,
+                "address": self.address,
+                "gatewayAddress": self.gateway_address,
+                "records": self.records,
             }
         )
 
@@ -181,6 +202,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 callers=settings.callers,
                 keys=_key(settings, region),
                 after=after,
+                function_url=settings.function_urls,
             ),
             opts=self._child(region),
         )
@@ -202,6 +224,32 @@ class GlobalIntegers(pulumi.ComponentResource):
                 keys=_key(settings, region),
             ),
             opts=self._child(f"{region}-gateway"),
+        )
+
+    def _address(
+        self,
+        name: str,
+        names: ResourceNames,
+        settings: Settings,
+        counters: Mapping[str, RegionalCounter],
+        gateways: Mapping[str, Gateway],
+        coordinator: Coordinator,
+    ) -> Address:
+        return Address(
+            f"{name}-address",
+            AddressArgs(
+                names=names,
+                domain=settings.domain,
+                hosted_zone=settings.hosted_zone,
+                regions=settings.regions,
+                counters=counters,
+                gateways=gateways,
+                signed=settings.authorization == "AWS_IAM",
+                cors_origins=settings.cors_origins,
+                open_counters=settings.open_counters,
+                settled=coordinator,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
         )
 
     def _child(self, old_name: str) -> pulumi.ResourceOptions:

@@ -53,6 +53,12 @@ class GlobalIntegersArgs:
     """Requests per second that each region's API Gateway allows."""
     api_gateway_burst: Optional[int] = None
     """Requests that each region's API Gateway allows in one burst, above its rate."""
+    domain: Optional[str] = None
+    """A host name for the whole stack, like `integers.example.com`: the nearest region that is well answers there."""
+    hosted_zone: Optional[str] = None
+    """The name or id of the public zone of Route 53 that holds `domain`. By default, its records are made by hand."""
+    function_urls: Optional[bool] = None
+    """Whether the regions have Function URLs, too; false is possible with `domain` only."""
     alarms: Optional[dict[str, int]] = None
     """Alarm → its threshold. What isn't named has its default; 0 switches an alarm off, `*: 0` all others."""
     alarm_emails: Optional[list[str]] = None

@@ -9,14 +9,11 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
+from .cors import cors
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .resource_names import ResourceNames
 from .table import TableArgs, table
-
-HEADERS = ("accept", "content-type", "idempotency-key")
-SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
-"""What a signature adds to a request (IAM guide, "Create a signed AWS API request")."""
 
 
 @dataclass
@@ -47,6 +44,8 @@ class RegionalCounterArgs:
     """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
     keys: Sequence[str] = ()
     """The ARN of the key that encrypts the tables, if they have one."""
+    function_url: bool = True
+    """Whether it has a Function URL."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the minting function changes: the check of the wave before."""
 
@@ -54,13 +53,16 @@ class RegionalCounterArgs:
 class RegionalCounter(pulumi.ComponentResource):
     """A region's tables, minting function and URL.
 
-    Outputs: `url`, where the region mints; `table`, which the coordinator lays out; `digest`, which changes with the
-    minting function.
+    Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
     """
 
-    url: pulumi.Output[str]
+    url: pulumi.Output[str] | None
+    """None if it has no Function URL."""
     table: aws.dynamodb.Table
-    digest: pulumi.Output[str]
+    mint: PythonFunction
+    statements: list[pulumi.Resource]
+    """What the function's policy holds so far. A further statement is added after them: of two at a time, Lambda may
+    drop one."""
 
     def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
@@ -74,7 +76,7 @@ class RegionalCounter(pulumi.ComponentResource):
             self,
         )
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
-        mint = PythonFunction(
+        self.mint = PythonFunction(
             f"{name}-mint",
             PythonFunctionArgs(
                 name=names.mint_function,
@@ -104,23 +106,27 @@ class RegionalCounter(pulumi.ComponentResource):
             ),
             opts=child,
         )
-        self.digest = mint.digest
-        function_url = aws.lambda_.FunctionUrl(
-            f"{name}-url",
-            region=region,
-            function_name=mint.name,
-            authorization_type=args.authorization,
-            cors=_cors(args) if args.cors_origins else None,
-            opts=child,
-        )
-        self.url = function_url.function_url
-        if args.authorization == "NONE":
-            self._open_to_everyone(name, region, mint, function_url)
+        self.url, self.statements = None, []
+        if args.function_url:
+            self._add_url(name, args)
         self.register_outputs({"url": self.url, "table": self.table.name})
 
-    def _open_to_everyone(
-        self, name: str, region: str, mint: PythonFunction, function_url: aws.lambda_.FunctionUrl
-    ) -> None:
+    def _add_url(self, name: str, args: RegionalCounterArgs) -> None:
+        signed = args.authorization == "AWS_IAM"
+        allowed = cors(args.cors_origins, open_counters=args.open_counters, signed=signed)
+        function_url = aws.lambda_.FunctionUrl(
+            f"{name}-url",
+            region=args.region,
+            function_name=self.mint.name,
+            authorization_type=args.authorization,
+            cors=aws.lambda_.FunctionUrlCorsArgs(**allowed) if args.cors_origins else None,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.url = function_url.function_url
+        if not signed:
+            self.statements += self._open_to_everyone(name, args.region, function_url)
+
+    def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> list[pulumi.Resource]:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
 
         Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
@@ -131,37 +137,24 @@ class RegionalCounter(pulumi.ComponentResource):
         url = aws.lambda_.Permission(
             f"{name}-public-url",
             region=region,
-            function=mint.name,
+            function=self.mint.name,
             statement_id="global-integers-public-url",
             action="lambda:InvokeFunctionUrl",
             principal="*",
             function_url_auth_type="NONE",
             opts=pulumi.ResourceOptions(parent=self, depends_on=[function_url]),
         )
-        aws.lambda_.Permission(
+        invoke = aws.lambda_.Permission(
             f"{name}-public-invoke",
             region=region,
-            function=mint.name,
+            function=self.mint.name,
             statement_id="global-integers-public-invoke",
             action="lambda:InvokeFunction",
             principal="*",
             invoked_via_function_url=True,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[url]),
         )
-
-
-def _cors(args: RegionalCounterArgs) -> aws.lambda_.FunctionUrlCorsArgs:
-    """Return what pages of these origins may do: all that the API offers, and read the whole response.
-
-    A browser asks first whether it may send these headers, also those of a signature.
-    """
-    return aws.lambda_.FunctionUrlCorsArgs(
-        allow_origins=list(args.cors_origins),
-        allow_methods=["GET", "POST", "PUT"] if args.open_counters else ["GET", "POST"],
-        allow_headers=[*HEADERS, *(SIGNED_HEADERS if args.authorization == "AWS_IAM" else ())],
-        expose_headers=["idempotency-replayed", "retry-after"],
-        max_age=3600,
-    )
+        return [url, invoke]
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:

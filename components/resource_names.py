@@ -58,6 +58,15 @@ class ResourceNames:
         return f"{self.prefix}-gateway"
 
     @property
+    def address_api(self) -> str:
+        """The API of a region's part of the address."""
+        return f"{self.prefix}-address"
+
+    def health_check(self, region: str) -> str:
+        """Return the name of a region's health check, which is a tag. Health checks are global."""
+        return f"{self.address_api}-{region}"
+
+    @property
     def alarms_topic(self) -> str:
         """The topic of the alarms in a region."""
         return f"{self.prefix}-alarms"

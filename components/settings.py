@@ -6,6 +6,7 @@ from typing import Any
 
 import pulumi
 
+from .address_checks import AddressChecks
 from .checks import Checks
 from .company_checks import CompanyChecks
 from .global_integers_args import GlobalIntegersArgs
@@ -54,6 +55,11 @@ class Settings:
     api_gateway: bool
     api_gateway_rate: int
     api_gateway_burst: int
+    domain: str
+    """The host name that all regions share. Empty: none."""
+    hosted_zone: str
+    """The name or id of the zone of Route 53 that holds it. Empty: its records are made by hand."""
+    function_urls: bool
     alarms: Mapping[str, int]
     """Alarm → its threshold; 0: there is no such alarm. All alarms are in it."""
     alarm_emails: tuple[str, ...]
@@ -105,11 +111,16 @@ def settings_of(
     home = checks.home()
     regions = checks.regions(home)
     leaving = checks.leaving(home, regions)
-    checks.function_urls(regions=regions, leaving=leaving)
+    address = AddressChecks(checks)
+    domain = address.domain()
+    function_urls = address.function_urls(domain)
+    checks.function_urls(**({"regions": regions, "leaving": leaving} if function_urls else {}))
     alarm_emails = checks.alarm_emails()
     watch_minutes = checks.integer("watch_minutes", 1, 60, default=5)
     authorization = checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM")
     api_gateway = checks.boolean("api_gateway", default=False)
+    cors_origins = checks.origins()
+    address.origins(cors_origins, signed=authorization == "AWS_IAM", function_urls=function_urls)
     company = CompanyChecks(checks)
     kms_keys = company.keys("kms_keys", (*regions, *leaving, home))
     budget = checks.integer("budget", 0, 1_000_000, default=0)
@@ -130,11 +141,14 @@ def settings_of(
         ),
         idempotency_hours=checks.integer("idempotency_hours", 1, 8760, default=24),
         lease=checks.integer("lease", 1, 100_000, default=1),
-        cors_origins=checks.origins(),
+        cors_origins=cors_origins,
         open_counters=checks.boolean("open_counters", default=False),
         api_gateway=api_gateway,
         api_gateway_rate=checks.integer("api_gateway_rate", 1, 100_000, default=1000),
         api_gateway_burst=checks.integer("api_gateway_burst", 1, 100_000, default=500),
+        domain=domain,
+        hosted_zone=address.hosted_zone(domain),
+        function_urls=function_urls,
         alarms=thresholds(checks.alarms(), watch_minutes),
         alarm_emails=alarm_emails,
         alarm_topics=checks.alarm_topics(home, regions),

@@ -17,6 +17,7 @@ from .paths import LocalError, command, state_folder
 from .preview import check
 from .process import Service
 from .resources import Aws
+from .resources.route53 import make_zone
 from .state import State
 
 GATEWAY_OF_VERSION_1 = Service("door", "local.door")
@@ -29,6 +30,9 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     if server.recorded() is None:  # wrong settings start nothing
         check(name, stack, config)
     started = _server(port)
+    zone = config.get(f"{name}:hostedZone", "").removesuffix(".")
+    if zone.islower():  # an id is in upper case
+        make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
 
     def report(event: str, kind: str, name: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
@@ -36,7 +36,10 @@ NOT_FOUND = frozenset(
         "DashboardNotFoundError",
         "NoSuchEntity",
         "NoSuchEntityException",
+        "NoSuchHealthCheck",
+        "NoSuchHostedZone",
         "NotFound",
+        "NotFoundException",
         "ResourceNotFound",
         "ResourceNotFoundException",
     }
@@ -131,8 +134,7 @@ class Engine:
         if outputs is None:
             self._state.remove(made.key)
             return None
-        changed = {name: outputs[name] for name in made.inputs if name in outputs}
-        return replace(made, inputs={**made.inputs, **changed}, outputs=dict(outputs))
+        return replace(made, inputs=_as_now(made.inputs, outputs), outputs=dict(outputs))
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
@@ -177,6 +179,16 @@ class Engine:
         except (ClientError, BotoCoreError) as error:
             if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+def _as_now(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs as they are now, where the outputs say so. What the service adds within an input doesn't count."""
+    now: dict[str, Any] = {}
+    for name, value in inputs.items():
+        found = outputs.get(name, value)
+        both = isinstance(value, dict) and isinstance(found, dict)
+        now[name] = _as_now(cast("dict[str, Any]", value), cast("dict[str, Any]", found)) if both else found
+    return now
 
 
 @contextmanager

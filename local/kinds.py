@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .apigateway.resources import Deployment, MethodSettings, RestApi, Stage
+from .resources import apigatewayv2, route53
+from .resources.acm import Certificate, CertificateValidation
 from .resources.budgets import Budget
 from .resources.cloudwatch import CompositeAlarm, Dashboard, MetricAlarm
 from .resources.dynamodb import Table, table_item
@@ -20,10 +22,18 @@ from .resources.logs import LogGroup
 from .resources.sns import Subscription, Topic
 
 KINDS: dict[str, Kind] = {
+    "aws:acm/certificate:Certificate": Certificate(),
+    "aws:acm/certificateValidation:CertificateValidation": CertificateValidation(),
     "aws:apigateway/deployment:Deployment": Deployment(),
     "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
     "aws:apigateway/restApi:RestApi": RestApi(),
     "aws:apigateway/stage:Stage": Stage(),
+    "aws:apigatewayv2/api:Api": apigatewayv2.Api(),
+    "aws:apigatewayv2/apiMapping:ApiMapping": apigatewayv2.ApiMapping(),
+    "aws:apigatewayv2/domainName:DomainName": apigatewayv2.DomainName(),
+    "aws:apigatewayv2/integration:Integration": apigatewayv2.Integration(),
+    "aws:apigatewayv2/route:Route": apigatewayv2.Route(),
+    "aws:apigatewayv2/stage:Stage": apigatewayv2.Stage(),
     "aws:budgets/budget:Budget": Budget(),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": CompositeAlarm(),
     "aws:cloudwatch/dashboard:Dashboard": Dashboard(),
@@ -39,10 +49,13 @@ KINDS: dict[str, Kind] = {
     "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(),
     "aws:lambda/invocation:Invocation": Invocation(),
     "aws:lambda/permission:Permission": Permission(),
+    "aws:route53/healthCheck:HealthCheck": route53.HealthCheck(),
+    "aws:route53/record:Record": route53.Record(),
     "aws:sns/topic:Topic": Topic(),
     "aws:sns/topicSubscription:TopicSubscription": Subscription(),
 }
 
 FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {
     "aws:dynamodb/getTableItem:getTableItem": table_item,
+    "aws:route53/getZone:getZone": route53.zone,
 }

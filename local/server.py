@@ -144,7 +144,7 @@ def _environment(port: int) -> dict[str, str]:
         "GATEWAY_PORT": str(port),
         "MINISTACK_HOST": "127.0.0.1",
         "AUTH": "true",
-        "SERVICES": "budgets,cloudwatch,dynamodb,events,iam,lambda,logs,sns,sqs,sts",
+        "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",

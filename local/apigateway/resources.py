@@ -1,4 +1,7 @@
-"""REST APIs. `server.py` serves them in a process of its own, which runs as long as there is an API."""
+"""REST APIs. `server.py` serves them in a process of its own, which runs as long as there is an API.
+
+Those that hand every request to a function are served by the local AWS server (`proxied.py`).
+"""
 
 import http.client
 import os
@@ -13,6 +16,7 @@ from ..ports import any_free_port, is_free
 from ..process import Service
 from ..resources.kind import Aws, Result
 from ..state import Made
+from . import proxied
 
 GATEWAY = Service("gateway", "local.apigateway.server")
 
@@ -26,6 +30,8 @@ class RestApi:
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Write the document, and start the process if it does not run."""
+        if proxied.hands_over(inputs["body"]):
+            return proxied.apply(aws, inputs, before)
         port = running(aws.endpoint)
         api = f"{inputs['region']}-{inputs['name']}"
         document = _folder() / f"{api}.json"
@@ -36,24 +42,34 @@ class RestApi:
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or None if it is no longer served."""
+        if proxied.on_server(made.id):
+            aws.client("apigateway", made.inputs["region"]).get_rest_api(restApiId=made.id)
+            return made.outputs
         recorded = GATEWAY.recorded()
         served = recorded and GATEWAY.alive(recorded[0]) and (_folder() / f"{made.id}.json").exists()
         return made.outputs if served else None
 
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete the document. The process ends with the last one."""
+        if proxied.on_server(made.id):
+            aws.client("apigateway", made.inputs["region"]).delete_rest_api(restApiId=made.id)
+            return
         (_folder() / f"{made.id}.json").unlink(missing_ok=True)
         if not list(_folder().glob("*.json")):
             GATEWAY.stop()
 
 
 class Deployment:
-    """A deployment of an API. Here every change is served at once, so there is nothing to deploy."""
+    """A deployment of an API. The process serves every change at once, so there it has nothing to do."""
 
     identity: tuple[str, ...] = ("region", "restApi")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Return a name that changes with the document, as an id does."""
+        if proxied.on_server(inputs["restApi"]):
+            client = aws.client("apigateway", inputs["region"])
+            made = client.create_deployment(restApiId=inputs["restApi"])
+            return Result(made["id"], {}, replaces=before is not None)
         return Result(f"{inputs['restApi']}-{inputs['triggers']['body'][:8]}", {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
@@ -61,8 +77,10 @@ class Deployment:
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Do nothing."""
-        return
+        """Delete the deployment, if there is something."""
+        if proxied.on_server(made.inputs["restApi"]):
+            client = aws.client("apigateway", made.inputs["region"])
+            client.delete_deployment(restApiId=made.inputs["restApi"], deploymentId=made.id)
 
 
 class Stage:
@@ -71,7 +89,12 @@ class Stage:
     identity: tuple[str, ...] = ("region", "restApi", "stageName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Return the stage's URL."""
+        """Create the stage, if there is something to, and return its URL."""
+        if proxied.on_server(inputs["restApi"]):
+            client = aws.client("apigateway", inputs["region"])
+            client.create_stage(
+                restApiId=inputs["restApi"], stageName=inputs["stageName"], deploymentId=inputs["deployment"]
+            )
         return Result(f"{inputs['restApi']}-{inputs['stageName']}", {"invokeUrl": self._url(aws, inputs)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
@@ -79,10 +102,14 @@ class Stage:
         return {"invokeUrl": self._url(aws, made.inputs)}
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Do nothing."""
-        return
+        """Delete the stage, if there is something."""
+        if proxied.on_server(made.inputs["restApi"]):
+            client = aws.client("apigateway", made.inputs["region"])
+            client.delete_stage(restApiId=made.inputs["restApi"], stageName=made.inputs["stageName"])
 
     def _url(self, aws: Aws, inputs: Mapping[str, Any]) -> str:
+        if proxied.on_server(inputs["restApi"]):
+            return f"{aws.endpoint}/_aws/execute-api/{inputs['restApi']}/{inputs['stageName']}"
         return f"http://127.0.0.1:{running(aws.endpoint)}/{inputs['restApi']}/{inputs['stageName']}"
 
 

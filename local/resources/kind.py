@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # the stubs are for the checks, not for running
 
 ACCOUNT = "000000000000"
 
+Untyped = Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "events", "route53", "sns"]
+"""The services whose clients have no stubs here."""
+
 
 class Aws:
     """Clients of the local server, one per service and region, with none of the user's settings.
@@ -46,12 +49,8 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
-    def client(self, service: Literal["budgets", "cloudwatch", "events", "sns"], region: str) -> Any: ...
-    def client(
-        self,
-        service: Literal["budgets", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sns"],
-        region: str,
-    ) -> Any:
+    def client(self, service: Untyped, region: str) -> Any: ...
+    def client(self, service: Untyped | Literal["dynamodb", "iam", "lambda", "logs"], region: str) -> Any:
         """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:

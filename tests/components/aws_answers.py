@@ -28,6 +28,17 @@ COMPOSITE = "aws:cloudwatch/compositeAlarm:CompositeAlarm"
 DASHBOARD = "aws:cloudwatch/dashboard:Dashboard"
 TOPIC = "aws:sns/topic:Topic"
 SUBSCRIPTION = "aws:sns/topicSubscription:TopicSubscription"
+CERTIFICATE = "aws:acm/certificate:Certificate"
+ISSUED = "aws:acm/certificateValidation:CertificateValidation"
+HTTP_API = "aws:apigatewayv2/api:Api"
+INTEGRATION = "aws:apigatewayv2/integration:Integration"
+ROUTE = "aws:apigatewayv2/route:Route"
+HTTP_STAGE = "aws:apigatewayv2/stage:Stage"
+DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
+MAPPING = "aws:apigatewayv2/apiMapping:ApiMapping"
+RECORD = "aws:route53/record:Record"
+HEALTH_CHECK = "aws:route53/healthCheck:HealthCheck"
+GET_ZONE = "aws:route53/getZone:getZone"
 
 LABEL = "2026-11-21T00:00:00.000"
 """Of a table's stream: when it was made."""
@@ -51,12 +62,36 @@ def answers(resource_type: str, inputs: dict[str, Any]) -> dict[str, Any]:
             return {"arn": arn("events", region, f"rule/{inputs['name']}")}
         case "aws:sns/topic:Topic":
             return {"arn": arn("sns", region, inputs["name"])}
+        case "aws:apigateway/restApi:RestApi" | "aws:apigatewayv2/api:Api":
+            return {"executionArn": arn("execute-api", region, f"abc{region}")}
+        case "aws:apigatewayv2/domainName:DomainName":
+            target = f"d-{inputs['domainName'].partition('.')[0]}.execute-api.{region}.amazonaws.com"
+            added = {"targetDomainName": target, "hostedZoneId": f"Z-{region}"}
+            return {"domainNameConfiguration": {**inputs["domainNameConfiguration"], **added}}
+        case "aws:acm/certificate:Certificate":
+            return {"arn": arn("acm", region, "certificate/1f2e"), **_validation(inputs)}
+        case "aws:route53/record:Record":
+            return {"fqdn": inputs["name"]}
         case "aws:apigateway/stage:Stage":
             return {"invokeUrl": f"https://abc{region}.execute-api.{region}.amazonaws.com/{inputs['stageName']}"}
         case "aws:lambda/invocation:Invocation":
             return {"result": json.dumps({"counters": {}})}
         case _:
             return {}
+
+
+def _validation(inputs: dict[str, Any]) -> dict[str, Any]:
+    """What proves that a domain is one's own: the same for all names of a certificate, in every region."""
+    record = {
+        "resourceRecordName": f"_1f2e.{inputs['domainName']}.",
+        "resourceRecordType": "CNAME",
+        "resourceRecordValue": "_3d4c.acm-validations.aws.",
+    }
+    hosts = [inputs["domainName"], *inputs["subjectAlternativeNames"]]
+    return {
+        "status": "PENDING_VALIDATION",
+        "domainValidationOptions": [{"domainName": host, **record} for host in hosts],
+    }
 
 
 def arn(service: str, region: str, resource: str) -> str:

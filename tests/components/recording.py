@@ -7,7 +7,7 @@ from typing import Any
 
 from local.program import Registration
 
-from .aws_answers import INVOCATION, answers
+from .aws_answers import GET_ZONE, INVOCATION, answers
 
 
 @dataclass
@@ -51,6 +51,7 @@ class Aws:
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         kept: what the state has as the description of the coordinator's role.
+        zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Aws:
         record: Mapping[str, Any] | str | None = None,
         labels: Mapping[str, str | None] | None = None,
         kept: str | None = None,
+        zones: Mapping[str, str] | None = None,
     ) -> None:
         self.preview = preview
         self.resources: list[Registration] = []
@@ -71,8 +73,11 @@ class Aws:
         self._record = record
         self._labels = labels or {}
         self._kept = kept
+        self._zones = zones or {"Z123": "example.com"}
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        if token == GET_ZONE:
+            return self._zone(arguments)
         if token != "aws:dynamodb/getTableItem:getTableItem":  # noqa: S105 (a function's name)
             raise AssertionError(f"the program asks AWS: {token}")
         self.calls.append(dict(arguments))
@@ -82,6 +87,13 @@ class Aws:
         if isinstance(self._record, str):
             raise ValueError(f"reading DynamoDB Table Item ({table}|/deployment): {self._record}")
         return {**arguments, "id": table, "item": json.dumps(self._record)}
+
+    def _zone(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The zone of this id or name, as the provider returns it."""
+        for zone_id, name in self._zones.items():
+            if arguments.get("zoneId") == zone_id or arguments.get("name") == name.removesuffix("."):
+                return {"id": zone_id, "zoneId": zone_id, "name": name, "privateZone": name.endswith(".")}
+        raise ValueError("no matching Route 53 Hosted Zone found")
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources.append(resource)

@@ -28,6 +28,8 @@ def ruled() -> Deployment:
             apiGateway=True,
             budget=5,
             budgetEmails=["ops@shop.example"],
+            domain="integers.example.com",
+            hostedZone="example.com",
             tags=TAGS,
             iamPath="/teams/shop/",
             permissionsBoundary=BOUNDARY,
@@ -46,8 +48,8 @@ def takes_tags(resource: Registration) -> bool:
 def test_every_resource_that_takes_tags_has_them(ruled: Deployment) -> None:
     tagged = [resource for resource in of_aws(ruled) if takes_tags(resource)]
 
-    assert len({resource.type for resource in tagged}) >= 8
-    assert [resource.name for resource in tagged if resource.inputs.get("tags") != TAGS] == []
+    assert len({resource.type for resource in tagged}) >= 11
+    assert [r.name for r in tagged if not r.inputs.get("tags", {}).items() >= TAGS.items()] == []
     assert [r.name for r in of_aws(ruled) if "tags" in r.inputs and r not in tagged] == []
 
 

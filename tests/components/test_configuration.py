@@ -45,6 +45,9 @@ OTHER: dict[str, object] = {
     "apiGateway": True,
     "apiGatewayRate": 50,
     "apiGatewayBurst": 20,
+    "domain": "integers.example.com",
+    "hostedZone": "example.com",
+    "functionUrls": False,
     "alarms": {"latency": 500},
     "alarmEmails": ["operator@shop.example"],
     "alarmTopics": {"eu-west-1": "arn:aws:sns:eu-west-1:123456789012:operators"},
@@ -55,6 +58,8 @@ OTHER: dict[str, object] = {
 BESIDE: dict[str, dict[str, object]] = {
     "apiGatewayRate": {"apiGateway": True},
     "apiGatewayBurst": {"apiGateway": True},
+    "hostedZone": {"domain": "integers.example.com"},
+    "functionUrls": {"domain": "integers.example.com"},
     "budget": {"budgetEmails": ["all@shop.example"]},
     "budgetEmails": {"budget": 10, "budgetEmails": ["all@shop.example"]},
 }
@@ -130,8 +135,9 @@ def test_the_dev_stack_is_three_public_regions_without_protection() -> None:
 def test_the_local_stack_reaches_no_service_of_aws() -> None:
     stack = cast("dict[str, Any]", yaml.safe_load((ROOT / "Pulumi.local.yaml").read_text())["config"])
     (endpoints,) = stack["aws:endpoints"]
+    address = {"domain": "integers.example.com", "hostedZone": "example.com", "authorization": "NONE"}
     all_kinds = config(
-        *THREE, apiGateway=True, alarmEmails=["a@b.example"], budget=5, budgetEmails=["ops@shop.example"]
+        *THREE, apiGateway=True, alarmEmails=["a@b.example"], budget=5, budgetEmails=["ops@shop.example"], **address
     )
     types = {r.type.split(":")[1] for r in deploy(all_kinds).resources if r.custom}
     of_cloudwatch = {

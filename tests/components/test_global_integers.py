@@ -126,7 +126,9 @@ def test_pulumis_analyzer_finds_every_input_and_output_with_a_description() -> N
     assert {name for name, entry in component.inputs.items() if not entry.optional} == {"home", "regions"}
     assert component.inputs_mapping["logRetentionDays"] == "log_retention_days"
     outputs = {"regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "coordinator"}
-    assert set(component.outputs) == outputs
+    with_domain = {"address", "gatewayAddress", "records"}
+    assert set(component.outputs) == outputs | with_domain
+    assert {name for name, entry in component.outputs.items() if entry.optional} == with_domain
     for entry in (*component.inputs.values(), *component.outputs.values()):
         assert entry.description
     assert found["type_definitions"] == {}

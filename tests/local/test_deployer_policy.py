@@ -10,12 +10,18 @@ import pytest
 from local.engine import deploy
 from local.paths import ROOT, LocalError
 from local.resources import Aws
+from local.resources.route53 import make_zone, zone
+from tests.components.aws_answers import RECORD
+from tests.components.running import config as mocked_config
+from tests.components.running import deploy as mocked
 from tests.local.machine import Machine, mint
 
 POLICY: dict[str, Any] = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
 PROJECT = "global-integers"
 STACK = "production"
 REGIONS = ["us-east-1", "eu-west-1"]
+ZONE = "example.com"
+ADDRESS = {"domain": f"integers.{ZONE}", "hostedZone": ZONE}
 ROLES = "arn:aws:iam::123456789012:role/global-integers-production-*"
 BUDGETS = {
     "budgets:ModifyBudget": ("budgets:CreateBudget", "budgets:DeleteBudget"),
@@ -39,11 +45,14 @@ def deployer(machine: Machine) -> Callable[[dict[str, Any]], Aws]:
     """`deployer(policy)`: the server's clients with the key of a new user that has this policy."""
     endpoint = f"http://127.0.0.1:{machine.port}"
     iam = Aws(endpoint).client("iam", "us-east-1")
+    make_zone(Aws(endpoint), ZONE)
+    zone_id = zone(Aws(endpoint), {"name": ZONE})["zoneId"]
 
     def make(policy: dict[str, Any]) -> Aws:
         name = f"deployer-{len(iam.list_users()['Users'])}"
         iam.create_user(UserName=name)
         document = json.dumps(as_this_server_reads(policy)).replace("123456789012", "000000000000")
+        document = document.replace("Z0123456789", zone_id)
         iam.put_user_policy(UserName=name, PolicyName="deploy", PolicyDocument=document)
         key = iam.create_access_key(UserName=name)["AccessKey"]
         return Aws(endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
@@ -55,13 +64,13 @@ def as_this_server_reads(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy that allows some of its actions on everything, since this server looks for no name there.
 
     AWS checks CreateFunction on the name in the request's body, tags by the ARN that is tagged, the rules of the
-    default event bus without the bus, alarms, dashboards and topics by their names, and budgets by their names and by
-    two actions that aren't calls.
+    default event bus without the bus, alarms, dashboards and topics by their names, certificates and health checks by
+    their ARNs, and budgets by their names and by two actions that aren't calls.
     """
     actions = {action for statement in policy["Statement"] for action in actions_of(statement)}
     tagging = ("dynamodb:TagResource", "dynamodb:UntagResource")
-    nameless = {a for a in actions if a.startswith(("events:", "budgets:", "cloudwatch:", "sns:"))} | (
-        {"lambda:CreateFunction", *tagging} & actions
+    nameless = {a for a in actions if a.startswith(("acm:", "events:", "budgets:", "cloudwatch:", "sns:"))} | (
+        {"lambda:CreateFunction", *tagging} & actions | {action for action in actions if "HealthCheck" in action}
     )
     nameless |= {called for action, names in BUDGETS.items() if action in actions for called in names}
     on_everything = {"Effect": "Allow", "Action": sorted(nameless), "Resource": "*"}
@@ -112,9 +121,11 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "budget": 50,
         "budgetEmails": ["ops@shop.example"],
         "watchMinutes": 60,
+        **ADDRESS,
     }
 
     up(aws)
+    up(aws, **ADDRESS, apiGateway=True)
     urls = up(aws, **changed)["urls"]
 
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
@@ -131,6 +142,11 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "lambda:CreateFunction",
         "lambda:InvokeFunction",
         "events:PutTargets",
+        "acm:RequestCertificate",
+        "apigateway:POST",
+        "route53:ChangeResourceRecordSets",
+        "route53:CreateHealthCheck",
+        "route53:ListHostedZones",
     ],
 )
 def test_without_one_of_its_actions_it_does_not(
@@ -138,7 +154,7 @@ def test_without_one_of_its_actions_it_does_not(
 ) -> None:
     """So the server does check what the policy says."""
     with pytest.raises(LocalError, match=f"not authorized to perform: {action} "):
-        up(deployer(without(action)))
+        up(deployer(without(action)), **ADDRESS)
 
     down(deployer(POLICY))
 
@@ -158,13 +174,29 @@ def test_roles_are_given_only_to_functions_and_apis_and_only_those_of_the_stack(
     assert services == ["apigateway.amazonaws.com", "lambda.amazonaws.com"]
 
 
-def test_nothing_is_allowed_on_everything_but_a_search() -> None:
-    everywhere = [statement["Action"] for statement in POLICY["Statement"] if statement["Resource"] == "*"]
+def test_nothing_is_allowed_on_everything_but_a_search_and_a_new_health_check() -> None:
+    everywhere = [action for s in POLICY["Statement"] if s["Resource"] == "*" for action in actions_of(s)]
 
-    assert everywhere == ["logs:DescribeLogGroups", "cloudwatch:DescribeAlarms"]
+    assert everywhere == [
+        "logs:DescribeLogGroups",
+        "cloudwatch:DescribeAlarms",
+        *("route53:CreateHealthCheck", "route53:ListHostedZones", "route53:ListHostedZonesByName"),
+    ]
     assert not [action for s in POLICY["Statement"] for action in s["Action"] if action.endswith("*")]
 
 
 def test_it_is_short_enough_for_a_managed_policy() -> None:
     """IAM counts 6,144 characters, without whitespace (IAM guide, "IAM and AWS STS quotas")."""
     assert len("".join(json.dumps(POLICY).split())) <= 6144
+
+
+def test_only_the_names_of_the_address_may_be_changed_in_its_zone() -> None:
+    """This server doesn't check the condition."""
+    (statement,) = (s for s in POLICY["Statement"] if "route53:ChangeResourceRecordSets" in actions_of(s))
+    (names,) = statement["Condition"]["ForAllValues:StringLike"].values()
+    deployment = mocked(mocked_config(*REGIONS, **ADDRESS, apiGateway=True))
+    made = {record.inputs["name"] for record in deployment.of(RECORD)}
+
+    assert names == [ADDRESS["domain"], f"*.{ADDRESS['domain']}"]
+    assert len(made) == 3 + len(REGIONS)
+    assert [name for name in made if name != names[0] and not name.endswith(names[1].removeprefix("*"))] == []

@@ -1,0 +1,134 @@
+"""The API of one region's part of the address: it calls the minting function."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from .address_document import document
+from .cors import cors
+from .python_function import PythonFunction
+
+STAGE = "v1"
+"""Of the REST API. It is in no URL, since the names of the address map to it."""
+
+
+@dataclass
+class AddressApiArgs:
+    """The API of one region."""
+
+    name: str
+    region: str
+    function: PythonFunction
+    statements: Sequence[pulumi.Resource]
+    """What the function's policy holds so far."""
+    signed: bool
+    """Whether callers sign (`AWS_IAM`)."""
+    cors_origins: Sequence[str]
+    open_counters: bool
+
+
+class AddressApi(pulumi.ComponentResource):
+    """An HTTP API where everyone may call, a REST API where callers sign (`address_document.py` says why).
+
+    Its own endpoint is off: it is called by the names of the address only.
+
+    Outputs: `api_id` and `stage`, which names are mapped to, and `permission`, without which API Gateway can't call.
+    """
+
+    api_id: pulumi.Output[str]
+    stage: pulumi.Output[str]
+    permission: aws.lambda_.Permission
+
+    def __init__(self, name: str, args: AddressApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:AddressApi", name, None, opts)
+        kind = "rest" if args.signed else "http"
+        if args.signed:
+            self.api_id, self.stage, execution_arn = self._rest_api(name, args)
+        else:
+            self.api_id, self.stage, execution_arn = self._http_api(name, args)
+        self.permission = aws.lambda_.Permission(
+            f"{name}-{kind}-permission",
+            region=args.region,
+            function=args.function.name,
+            statement_id=f"global-integers-address-{kind}",
+            action="lambda:InvokeFunction",
+            principal="apigateway.amazonaws.com",
+            source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
+            # A new API of the same kind replaces the statement, whose id can't be there twice.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.statements), delete_before_replace=True),
+        )
+        self.register_outputs({"apiId": self.api_id, "stage": self.stage})
+
+    def _http_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+        """Add an HTTP API that hands every request over in payload format 2.0, as a Function URL does."""
+        child = pulumi.ResourceOptions(parent=self)
+        allowed: dict[str, Any] = cors(args.cors_origins, open_counters=args.open_counters, signed=False)
+        api = aws.apigatewayv2.Api(
+            f"{name}-http",
+            name=args.name,
+            region=args.region,
+            protocol_type="HTTP",
+            disable_execute_api_endpoint=True,
+            cors_configuration=aws.apigatewayv2.ApiCorsConfigurationArgs(**allowed) if args.cors_origins else None,
+            opts=child,
+        )
+        integration = aws.apigatewayv2.Integration(
+            f"{name}-integration",
+            region=args.region,
+            api_id=api.id,
+            integration_type="AWS_PROXY",
+            integration_uri=args.function.arn,
+            payload_format_version="2.0",
+            opts=child,
+        )
+        route = aws.apigatewayv2.Route(
+            f"{name}-route",
+            region=args.region,
+            api_id=api.id,
+            route_key="$default",
+            target=integration.id.apply(lambda id_: f"integrations/{id_}"),
+            opts=child,
+        )
+        stage = aws.apigatewayv2.Stage(
+            f"{name}-stage",
+            region=args.region,
+            api_id=api.id,
+            name="$default",
+            auto_deploy=True,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[route]),
+        )
+        return api.id, stage.name, api.execution_arn
+
+    def _rest_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+        """Add a REST API that hands every request over in payload format 1.0. A change of it is deployed at once."""
+        body = args.function.arn.apply(lambda arn: json.dumps(document(args.name, arn), sort_keys=True))
+        api = aws.apigateway.RestApi(
+            f"{name}-rest",
+            name=args.name,
+            region=args.region,
+            body=body,
+            disable_execute_api_endpoint=True,
+            endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        deployment = aws.apigateway.Deployment(
+            f"{name}-deployment",
+            region=args.region,
+            rest_api=api.id,
+            triggers={"body": body.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        stage = aws.apigateway.Stage(
+            f"{name}-stage",
+            region=args.region,
+            rest_api=api.id,
+            deployment=deployment.id,
+            stage_name=STAGE,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        return api.id, stage.stage_name, api.execution_arn

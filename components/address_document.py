@@ -1,0 +1,54 @@
+"""The REST API in front of a minting function, as an OpenAPI document with API Gateway's extensions. No Pulumi.
+
+Callers of the address don't know which region will answer. So they sign with Signature Version 4A, whose signatures
+are valid in every region. REST APIs take it (API Gateway guide, "Control access for invoking an API"). HTTP APIs take
+Version 4 only (guide, "Control access to HTTP APIs with IAM authorization"). A REST API costs more for each request,
+hands over payload format 1.0, waits 29 seconds for a function instead of 30, and answers no preflight of browsers.
+"""
+
+from typing import Any
+
+ANY = "x-amazon-apigateway-any-method"
+
+HEALTH = "/-/health"
+
+
+def document(name: str, function_arn: str) -> dict[str, Any]:
+    """Return the document: every path and method calls the function, and needs a signature.
+
+    Only `GET /-/health` needs none, since a health check of Route 53 can't sign.
+
+    Args:
+        name: the API's name.
+        function_arn: the function's ARN. Its partition and region are the API's.
+    """
+    _, partition, _, region, *_ = function_arn.split(":")
+    operation: dict[str, Any] = {
+        "responses": {"default": {"description": "The function's response."}},
+        "x-amazon-apigateway-integration": {
+            "type": "aws_proxy",
+            "httpMethod": "POST",
+            "uri": f"arn:{partition}:apigateway:{region}:lambda:path/2015-03-31/functions/{function_arn}/invocations",
+        },
+    }
+    signed: dict[str, Any] = {**operation, "security": [{"sigv4": []}]}
+    proxy = {"name": "proxy", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {
+        "openapi": "3.0.1",
+        "info": {"title": name, "version": "1"},
+        "paths": {
+            "/": {ANY: signed},
+            "/{proxy+}": {ANY: {**signed, "parameters": [proxy]}},
+            HEALTH: {"get": operation, ANY: signed},
+        },
+        "components": {
+            "securitySchemes": {
+                "sigv4": {
+                    "type": "apiKey",
+                    "name": "Authorization",
+                    "in": "header",
+                    "x-amazon-apigateway-authtype": "awsSigv4",
+                }
+            }
+        },
+    }

@@ -1,0 +1,70 @@
+"""The certificates of the address: one in every region, all validated by the same record."""
+
+from collections.abc import Sequence
+
+import pulumi
+import pulumi_aws as aws
+
+
+def certificate(name: str, domain: str, region: str, parent: pulumi.Resource) -> aws.acm.Certificate:
+    """Return a region's certificate for the domain and the names below it."""
+    return aws.acm.Certificate(
+        name,
+        region=region,
+        domain_name=domain,
+        subject_alternative_names=[f"*.{domain}"],
+        validation_method="DNS",
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[str, str]]:
+    """Return the record that proves the ownership, as `name`, `type` and `value`.
+
+    It depends on the domain and the account only: it is the same in every region, and for the domain as for the names
+    below it (ACM guide, "AWS Certificate Manager DNS validation").
+    """
+
+    def first(options: Sequence[aws.acm.outputs.CertificateDomainValidationOption]) -> dict[str, str]:
+        option = options[0]
+        return {
+            "name": str(option.resource_record_name).removesuffix("."),
+            "type": str(option.resource_record_type),
+            "value": str(option.resource_record_value),
+        }
+
+    return certificate.domain_validation_options.apply(first)
+
+
+def make_validation_record(
+    name: str, record: pulumi.Output[dict[str, str]], zone_id: pulumi.Input[str], parent: pulumi.Resource
+) -> aws.route53.Record:
+    """Make that record. It must stay: ACM renews the certificates by it.
+
+    Another certificate for the same domain may have been validated with it before. Then it is taken over as it is.
+    """
+    return aws.route53.Record(
+        name,
+        zone_id=zone_id,
+        name=record["name"],
+        type=record["type"],
+        records=[record["value"]],
+        ttl=300,
+        allow_overwrite=True,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.Certificate) -> None:
+    """Say which record must be made by hand, as long as the certificate is not known to be issued."""
+
+    def say(both: Sequence[object]) -> None:
+        wanted, status = both
+        if status != "ISSUED" and isinstance(wanted, dict):
+            pulumi.log.info(
+                "Make this record in DNS now, and keep it: the certificates wait for it, up to 75 minutes, then `up` "
+                f"fails and can be run again.\n  {wanted['name']}  {wanted['type']}  {wanted['value']}",
+                resource=certificate,
+            )
+
+    pulumi.Output.all(record, certificate.status).apply(say)
