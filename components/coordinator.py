@@ -118,11 +118,10 @@ class Coordinator(pulumi.ComponentResource):
         Returns:
             The check, which fails unless the function works.
         """
+        asked = {"region": region, "counter": counter, "version": regional.mint.version}
         return self._invocation(
             f"check-{region}",
-            regional.mint.digest.apply(
-                lambda digest: canonical({"check": {"region": region, "counter": counter, "digest": digest}})
-            ),
+            regional.mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
             [regional],
         )
 

@@ -48,11 +48,13 @@ class PythonFunctionArgs:
 class PythonFunction(pulumi.ComponentResource):
     """A function that can be called once it exists, since its role's policy then exists too.
 
-    Outputs: `name` and `arn` of the function; `digest`, which changes with its code, its settings and its policy.
+    Outputs: `name` and `arn` of the function; `version` of its code; `digest`, which changes with its
+    code, its settings and its policy.
     """
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
+    version: str
     digest: pulumi.Output[str]
     function: aws.lambda_.Function
     role: aws.iam.Role
@@ -108,8 +110,9 @@ class PythonFunction(pulumi.ComponentResource):
         )
         self.name = self.function.name
         self.arn = self.function.arn
+        self.version = version_in(args.code)
         settings = [
-            *(RUNTIME, args.handler, version_in(args.code)),
+            *(RUNTIME, args.handler, self.version),
             *(args.memory_size, args.timeout, args.log_level, args.reserved_concurrency),
         ]
         # Of what is asked for, not of what AWS returns: that may be the same in other words after a refresh.

@@ -1,6 +1,6 @@
 """Checks that a region's minting function works, right after it was updated.
 
-It is asked for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
+It is asked for the version of its code, for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
 table, so a region in which nothing is laid out yet only has to say so: layouts follow when all functions are there.
 
 Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
@@ -85,7 +85,7 @@ def check(
     """
     attempt, began = 1, clock()
     while True:
-        wrong = _ask_both(asked.region, asked.counter, carry_out, ask)
+        wrong = _ask_all(asked, carry_out, ask)
         if wrong is None:
             return {"checked": asked.region}
         request, answer = wrong
@@ -95,9 +95,13 @@ def check(
         attempt += 1
 
 
-def _ask_both(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
-    """Return what was asked for and expected, with the wrong answer to it; None if both answers are right."""
-    standing = _standing(counter, region, carry_out)
+def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
+    """Return what was asked for and expected, with the wrong answer to it; None if all answers are right."""
+    region = asked.region
+    answer = ask("GET", "/-/status")
+    if answer.status != 200 or answer.document.get("version") != asked.version:  # as with `up --target`
+        return f"GET /-/status: expected version {asked.version}", answer
+    standing = _standing(asked.counter, region, carry_out)
     answer = ask("GET", "/-/health")
     if answer.status != 200 and not standing.refuses(answer):
         return f"GET /-/health: expected {_expected(standing)}", answer

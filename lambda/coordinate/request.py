@@ -14,7 +14,7 @@ from .encoding import wish_of
 from .model import Refused
 
 KEYS = ("asked", "check", "create", "follows", "watch", "wish")
-CHECK_KEYS = ("counter", "digest", "region")
+CHECK_KEYS = ("counter", "digest", "region", "version")
 WISH_KEYS = (
     "counters", "first", "floors", "headroom", "home", "leaving", "regions", "tables", "watchMinutes", "window",
 )  # fmt: skip
@@ -39,14 +39,16 @@ class Check:
     region: str
     counter: str
     """The default counter, which the function's health is about."""
+    version: str
+    """Of the code that must run now."""
 
 
 def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
     """Read an event of a deployment, of the schedule, or of an operator who creates counters.
 
-    A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "digest": "..."}}` after an update and
-    `{"wish": {...}, "follows": 3, "asked": 1795000000}` at its end, the schedule `{"watch": true}`, an operator
-    `{"create": ["invoices", ...]}`.
+    A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "version": "...", "digest": "..."}}`
+    after an update and `{"wish": {...}, "follows": 3, "asked": 1795000000}` at its end, the schedule
+    `{"watch": true}`, an operator `{"create": ["invoices", ...]}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
@@ -81,7 +83,7 @@ def _check(asked: Any) -> Check:
         raise Refused(f"check.region: {region!r} is not a region.")
     if not isinstance(counter, str) or not COUNTER_NAME.fullmatch(counter):
         raise Refused(f"check.counter: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
-    return Check(region, counter)
+    return Check(region, counter, str(asked.get("version")))
 
 
 def _deployment(event: Mapping[str, Any]) -> Deployment:

@@ -20,10 +20,11 @@ from mint.table import Item as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
 
-ASKED = Check("a", "integers")
+ASKED = Check("a", "integers", "1+f")
 OPEN = register("a", "b")
 ITEMS = items_of(OPEN)
 HEALTHY = Answer("200", 200, {"status": "ok"})
+STATUS = Answer("200", 200, {"version": "1+f"})
 
 
 def responded(problem: Problem) -> Answer:
@@ -63,9 +64,11 @@ class Tables:
 class Function:
     """Answers of the minting function; the last one of a list stays."""
 
-    def __init__(self, mint: Answer | list[Answer], health: Answer | list[Answer] = HEALTHY) -> None:
+    def __init__(
+        self, mint: Answer | list[Answer], health: Answer | list[Answer] = HEALTHY, status: Answer = STATUS
+    ) -> None:
         self.asked: list[tuple[str, str]] = []
-        self._answers = {"/-check": _each(mint), "/-/health": _each(health)}
+        self._answers = {"/-check": _each(mint), "/-/health": _each(health), "/-/status": _each(status)}
 
     def ask(self, method: str, path: str) -> Answer:
         self.asked.append((method, path))
@@ -96,7 +99,17 @@ def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
     function = Function(minted(501))
     passes(function)
 
-    assert function.asked == [("GET", "/-/health"), ("POST", "/-check")]
+    assert function.asked == [("GET", "/-/status"), ("GET", "/-/health"), ("POST", "/-check")]
+
+
+@pytest.mark.parametrize(
+    "status", [Answer("200 1+e", 200, {"version": "1+e"}), Answer("200", 200), Answer("500", 500)], ids=lambda a: a.text
+)
+def test_the_new_code_must_be_what_runs(status: Answer) -> None:
+    """`pulumi up --target` may leave the function out."""
+    told = refusal(Function(minted(501), status=status))
+
+    assert f"GET /-/status: expected version 1+f, but got {status.text}" in told
 
 
 @pytest.mark.parametrize(

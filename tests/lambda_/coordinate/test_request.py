@@ -36,9 +36,9 @@ def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
 
 
 def test_a_check_names_a_region_and_the_default_counter() -> None:
-    event = {"check": {"region": "us-east-1", "counter": "integers", "digest": "ab12"}}
+    event = {"check": {"region": "us-east-1", "counter": "integers", "version": "1+f", "digest": "ab12"}}
 
-    assert request_of(event) == Check("us-east-1", "integers")
+    assert request_of(event) == Check("us-east-1", "integers", "1+f")
     assert refusal({**event, "watch": True}).startswith("the event has watch and check; ")
 
 
