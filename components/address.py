@@ -59,7 +59,7 @@ class Address(pulumi.ComponentResource):
         first = certificates[args.regions[0]]
         record = validation_record(first)
         zone = zone_id(args.hosted_zone, args.domain, self) if args.hosted_zone else None
-        validation = make_validation_record(f"{name}-validation", record, zone, self) if zone else None
+        validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
         if validation is None:
             ask_for_record(record, first)
         hosts = [
@@ -67,7 +67,7 @@ class Address(pulumi.ComponentResource):
             for region in args.counters
             for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
         ]
-        if zone:
+        if zone is not None:
             checks = address_records.health_checks(name, args.names, args.domain, args.regions, self)
             ready = address_records.make(hosts, zone, checks, self)
             self.records = None
@@ -143,7 +143,7 @@ def _issued(
         f"{name}-{region}-issued",
         region=region,
         certificate_arn=certificate.arn,
-        validation_record_fqdns=[validation.fqdn] if validation else None,
+        validation_record_fqdns=[validation.fqdn] if validation is not None else None,
         opts=pulumi.ResourceOptions(parent=parent),
     ).certificate_arn
 

@@ -2,7 +2,8 @@
 
 Callers of the address don't know which region will answer. So they sign with Signature Version 4A, whose signatures
 are valid in every region. REST APIs take it (API Gateway guide, "Control access for invoking an API"). HTTP APIs take
-Version 4 only (guide, "Control access to HTTP APIs with IAM authorization").
+Version 4 only (guide, "Control access to HTTP APIs with IAM authorization"). A REST API costs more for each request,
+hands over payload format 1.0, waits 29 seconds for a function instead of 30, and answers no preflight of browsers.
 """
 
 from typing import Any

@@ -27,7 +27,15 @@ class _Nothing:
         return "", resource.inputs
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Find every hosted zone, since `up` makes it. Refuse other functions."""
+        """Find the hosted zone of any name, since `up` makes it. Refuse other functions.
+
+        Raises:
+            LocalError: the zone is given by its id, or it is another function.
+        """
         if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
-            return {"id": "", "zoneId": "", "name": "", "privateZone": False, **arguments}
+            if "name" not in arguments:
+                raise LocalError(
+                    f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
+                )
+            return {"id": "", "zoneId": "", "privateZone": False, **arguments}
         raise LocalError(f"{token}: the program asks AWS before it has made anything")

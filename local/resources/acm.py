@@ -1,4 +1,4 @@
-"""Certificates of ACM. The local server issues them at once and looks for no record in DNS."""
+"""Certificates of ACM. The local server issues them at once and looks for no record in DNS. Tags aren't set."""
 
 from collections.abc import Mapping
 from typing import Any

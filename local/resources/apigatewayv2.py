@@ -1,7 +1,7 @@
 """HTTP APIs, and the names of HTTP and REST APIs. The local server calls the functions and answers by these names.
 
 It knows a name by the request's `Host` header, but no regions by it: where several regions have the same name, it
-answers from any of them. It keeps `ipAddressType` of a name, and doesn't switch off an API's own endpoint.
+answers from any of them. It doesn't switch off an API's own endpoint. Tags aren't set.
 """
 
 from collections.abc import Mapping

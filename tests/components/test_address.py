@@ -52,8 +52,8 @@ def zoned(request: pytest.FixtureRequest, regions: tuple[str, ...]) -> Deploymen
     return address(*regions, hostedZone="example.com", authorization=request.param, functionUrls=False)
 
 
-def address(*regions: str, aws: Aws | None = None, **given: object) -> Deployment:
-    return deploy(config(*regions, domain=DOMAIN, **given), aws=aws)
+def address(*regions: str, **given: Any) -> Deployment:
+    return deploy(config(*regions, domain=DOMAIN, **given))
 
 
 def without_type(records: list[Registration]) -> dict[tuple[str, str | None], list[str]]:
@@ -69,7 +69,7 @@ def without_type(records: list[Registration]) -> dict[tuple[str, str | None], li
 def test_without_a_domain_there_is_nothing_of_it(signed: Deployment, public: Deployment) -> None:
     for deployment in (signed, public):
         assert [resource.name for kind in OURS for resource in deployment.of(kind)] == []
-        assert [resource.name for resource in deployment.resources if "ddress" in resource.type] == []
+        assert [resource.name for resource in deployment.resources if "Address" in resource.type] == []
         assert not {"address", "gatewayAddress", "records"} & set(deployment.outputs)
 
 
@@ -290,7 +290,11 @@ def test_without_a_zone_nothing_is_made_in_route_53_and_the_records_are_an_outpu
 
 def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(pulumi.log, "info", lambda text, **_: said.append(text))
+
+    def info(text: str, **_: object) -> None:
+        said.append(text)
+
+    monkeypatch.setattr(pulumi.log, "info", info)
 
     address(*THREE)
     address(*THREE, hostedZone="example.com")
@@ -301,8 +305,9 @@ def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("function_urls", [True, False])
 def test_a_region_that_leaves_keeps_its_own_name_and_is_no_longer_in_the_shared_ones(function_urls: bool) -> None:
-    given: dict[str, object] = {"leaving": ["us-west-2"], "functionUrls": function_urls, "apiGateway": True}
-    deployment = address(*THREE, hostedZone="example.com", **given)
+    deployment = address(
+        *THREE, hostedZone="example.com", leaving=["us-west-2"], functionUrls=function_urls, apiGateway=True
+    )
     records = [r.inputs for r in deployment.of(RECORD) if "us-west-2" in json.dumps(r.inputs)]
 
     assert {(record["name"], record.get("setIdentifier")) for record in records} == {(f"us-west-2.{DOMAIN}", None)}

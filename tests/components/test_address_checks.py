@@ -73,7 +73,7 @@ def test_a_right_value_is_accepted(given: dict[str, Any]) -> None:
 
 def test_a_region_without_function_urls_may_mint_behind_the_address() -> None:
     region = min(WITHOUT_FUNCTION_URLS)
-    given = {"domain": DOMAIN, "functionUrls": False}
+    given: dict[str, Any] = {"domain": DOMAIN, "functionUrls": False}
 
     assert deploy(config(THREE[0], region, leaving=["ca-west-1"], **given)).outputs["regions"] == [THREE[0], region]
     assert "has no Lambda Function URLs" in lines(config(THREE[0], region, domain=DOMAIN))[0]
