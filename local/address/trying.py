@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..configuration import stacks
 from ..paths import command
 from ..state import State
 from . import zone
@@ -22,7 +23,7 @@ def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, A
     if "address" in outputs and "records" not in outputs:
         outputs[LOCAL] = running(endpoint)
         State(stack).finish(outputs)
-    elif not zone.domain():
+    elif all(LOCAL not in State(other).outputs for other in stacks()):
         ADDRESS.stop()
     return outputs
 
@@ -35,6 +36,10 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         again = command(f"up -c domain={_host(outputs['address'])} -c hostedZone={_host(outputs['address'])}")
         return f"address: the records are made by hand, so nothing answers for it here. To try it: {again}\n"
     host, url, last = _host(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
+    if any(api.signed for api in zone.apis("").values()):
+        signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
+    else:
+        signed = ""
     return (
         f"address: a small process here stands for {outputs['address']}, without TLS\n"
         f"  the nearest region:    curl {url}    (Host: {host})\n"
