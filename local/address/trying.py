@@ -45,6 +45,7 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         f"  the nearest region:    curl {url}    (Host: {host})\n"
         f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
         f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
+        f"{signed}"
     )
 
 

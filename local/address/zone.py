@@ -33,15 +33,15 @@ def records(aws: Aws) -> list[Record]:
     client = aws.client("route53", ANYWHERE)
     for zone in client.get_paginator("list_hosted_zones").paginate().search("HostedZones[].Id"):
         pages = client.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone)
-        for record in pages.search("ResourceRecordSets[?Type=='A' && AliasTarget]"):
-            found.append(
-                Record(
-                    host=record["Name"].removesuffix("."),
-                    target=record["AliasTarget"]["DNSName"].removesuffix("."),
-                    region=record.get("Region", ""),
-                    check=record.get("HealthCheckId", ""),
-                )
+        found += [
+            Record(
+                host=record["Name"].removesuffix("."),
+                target=record["AliasTarget"]["DNSName"].removesuffix("."),
+                region=record.get("Region", ""),
+                check=record.get("HealthCheckId", ""),
             )
+            for record in pages.search("ResourceRecordSets[?Type=='A' && AliasTarget]")
+        ]
     return found
 
 
