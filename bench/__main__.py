@@ -8,87 +8,26 @@ Medians over interleaved rounds, each subject in a process of its own.
 
 import argparse
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from json import loads
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-from bench import callers
+from bench import callers, https
 from bench.counting import Relay
 from bench.figures import FILE, SUBJECTS, table, write
+from bench.processes import COUNTERS, RECEIPTS, RECORDS, REGION, Bench, Run, stub
 from bench.program import costs
 from bench.program import table as program_table
-from components.archive import archived
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
 from local.ports import any_free_port
 from local.resources import Aws
 from local.server import SERVICE, start
 
-OTHERS = ROOT / ".venv-bench" / "bin" / "python"
-"""The Python of `dynamodb-autoincrement`, which needs other versions of the same packages."""
-
-ENVIRONMENT = {"block": {"COUNT": "100"}, "lease": {"LEASE": "100"}}
-REGION = "us-east-1"
-COUNTERS, RECORDS, RECEIPTS = "bench-counters", "bench-records", "bench-receipts"
 WRITERS = 8
-Run = dict[str, Any]
-
-
-class Bench:
-    """The subjects, in a folder with exactly what a function's archive holds, so without compiled byte code."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name, source in archived("mint", "aws").items():
-            self._copy(source, name)
-        for source in (*ROOT.glob("bench/subject*.py"), *ROOT.glob("bench/subjects/*.*")):
-            self._copy(source, source.relative_to(ROOT).as_posix())
-
-    def _copy(self, source: Path, name: str) -> None:
-        target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
-
-    def run(self, subject: str, endpoint: str, requests: int, seconds: float = 60) -> Run:
-        """Run one subject, for so many requests or seconds, whichever ends first. Return its figures."""
-        module = subject if subject in ("tutorial", "autoincrement") else "ours"
-        python = str(OTHERS) if subject == "autoincrement" else sys.executable
-        environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PYTHONPATH": str(self.folder),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "COUNTERS_TABLE": COUNTERS,
-            "RECORDS_TABLE": RECORDS,
-            "RECEIPTS_TABLE": RECEIPTS,
-            "DEFAULT_COUNTER": subject,
-            "IDEMPOTENCY_HOURS": "24",
-            **ENVIRONMENT.get(subject, {}),
-        }
-        done = subprocess.run(
-            [python, "-m", "bench.subject", module, str(requests), str(seconds)],
-            env=environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SystemExit(f"{subject} failed:\n{done.stderr}")
-        return loads(done.stdout)
 
 
 def alone(bench: Bench, rounds: int, requests: int) -> dict[str, dict[str, float]]:
@@ -121,20 +60,6 @@ def together(bench: Bench, endpoint: str, rounds: int, seconds: float) -> dict[s
         integers = [n for run in (*made, one, *all_runs) for n in run["integers"]]
         assert len(integers) == len(set(integers)), f"{subject} minted an integer twice"
     return figures
-
-
-@contextmanager
-def stub() -> Generator[str]:
-    """Run the stub, and give its endpoint."""
-    port = any_free_port()
-    command = [sys.executable, "-m", "bench.stub", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
 
 
 @contextmanager
@@ -180,14 +105,16 @@ def main() -> None:
         with ministack(Path(name) / "local") if not options.endpoint else given(options.endpoint) as endpoint:
             prepare(endpoint)
             more = together(bench, endpoint, max(1, options.rounds // 3), options.seconds)
+        secure = https.measure(bench, Path(name), options.rounds, options.requests)
     figures = {subject: {**figures[subject], **more[subject]} for subject in SUBJECTS}
     print(table(figures))
+    print(f"\nwith https\n{https.table(secure)}")
     program = costs()
     print(f"\nthe program under mocks\n{program_table(program)}")
     clients = callers.measure(max(1, options.rounds // 3), options.seconds)
     print(f"\nthe client, beside other sources of ids\n{callers.table(clients)}")
     if options.keep:
-        write(figures, program, clients)
+        write(subjects=figures, https=secure, program=program, callers=clients)
 
 
 @contextmanager

@@ -54,10 +54,10 @@ def table(figures: Figures) -> str:
 
 
 def read() -> dict[str, Figures]:
-    """Return the figures that were kept last: `subjects`, `program` by number of regions, and `callers`."""
+    """Return the figures that were kept last: `subjects`, `https`, `program` by number of regions, and `callers`."""
     return json.loads(FILE.read_text())
 
 
-def write(subjects: Figures, program: Figures, callers: Figures) -> None:
-    """Keep the figures."""
-    FILE.write_text(json.dumps({"subjects": subjects, "program": program, "callers": callers}, indent=2) + "\n")
+def write(**parts: Figures) -> None:
+    """Keep figures. Those of other parts stay as they are."""
+    FILE.write_text(json.dumps(read() | parts, indent=2) + "\n")

@@ -1,10 +1,13 @@
 """A server that responds at once, so that only the caller's own cost is measured: `python -m bench.stub <port>`.
 
+With a second argument, a file of a key and its certificates, it has TLS.
+
 It has as much of DynamoDB's protocol as the subjects use, for one counter each, in memory.
 """
 
 import asyncio
 import json
+import ssl
 import sys
 import zlib
 from collections import defaultdict
@@ -61,12 +64,15 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def main(port: int) -> None:
+async def main(port: int, certificate: str | None = None) -> None:
     """Serve on 127.0.0.1."""
-    server = await asyncio.start_server(serve, "127.0.0.1", port)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
+    if context and certificate:
+        context.load_cert_chain(certificate)
+    server = await asyncio.start_server(serve, "127.0.0.1", port, ssl=context)
     print("ready", flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))

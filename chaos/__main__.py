@@ -65,7 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         events = Events(stack, operator, book, random, say)
         operator.deploy(regions=list(REGIONS[:3]), lease=1)
         say(f"deployed: {', '.join(operator.wish['regions'])}")
-        clients = [Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop) for n in range(CLIENTS)]
+        clients = [
+            Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop, pace=options.pace)
+            for n in range(CLIENTS)
+        ]
         share = COORDINATORS if "coordinator" in options.faults else 0
         killer = Thread(target=kill_functions, args=(stack, Random(seed), stop, share), daemon=True)
         with minting(clients, stop):
@@ -131,6 +134,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
     parser.add_argument("--seed", type=int, help="seed of all random choices (default: another one each time)")
     parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least this many (default: %(default)s)")
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds between a client's requests (default: 0)")
     for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
         text = f"only these, separated by commas (default: {','.join(names)})"
         parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)

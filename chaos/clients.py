@@ -54,6 +54,8 @@ class Client:
     stop: Event
     only: str = ""
     """A region; empty for all of them."""
+    pace: float = 0.0
+    """Seconds between two requests."""
     _failed: dict[Door, float] = field(default_factory=dict[Door, float])
     """When a request to a door failed last."""
     _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
@@ -69,6 +71,7 @@ class Client:
             seen |= dict.fromkeys(doors)
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
             self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else doors))
+            time.sleep(self.pace)
         for connection in self._connections.values():
             connection.close()
 

@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run. Return 0 if the other regions' clients saw no failure and no integer was handed out twice, else 1."""
     parser = argparse.ArgumentParser(prog="python -m chaos.cut_off", description=__doc__)
     parser.add_argument("--quiet", type=float, default=QUIET, help="seconds between two steps (default: %(default)s)")
-    quiet = parser.parse_args(arguments).quiet
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds between a client's requests (default: 0)")
+    options = parser.parse_args(arguments)
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(Faults(Random(0), cuts=0, throttles=0, delays=0), dynamodb)
     stop, whole, problems = Event(), Book(), list[str]()
@@ -47,14 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         operator.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
         clients = [
-            Client(Book(), COUNTERS, partial(_doors, stack, kind), Random(n), stop, only=region)
+            Client(Book(), COUNTERS, partial(_doors, stack, kind), Random(n), stop, region, options.pace)
             for n, region in enumerate(BEFORE)
             for kind in ("function", "gateway")
         ]
         with minting(clients, stop):
             try:
-                time.sleep(quiet)
-                _happen(operator, quiet)
+                time.sleep(options.quiet)
+                _happen(operator, options.quiet)
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
     for client in clients:

@@ -1,6 +1,11 @@
-"""A function's archive: source files and nothing else, byte for byte the same every time."""
+"""A function's archive: source files and their version, byte for byte the same every time."""
 
+import tomllib
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import cast
 
 import pulumi
 
@@ -13,15 +18,48 @@ FUNCTIONS = HERE / "lambda" if (HERE / "lambda").exists() else ROOT / "lambda"
 SHARED = ROOT / "integers"
 """What the functions share with the program."""
 
+PROJECT = ROOT / "pyproject.toml"
+"""It has the project's version in a checkout. Where the project is installed, there is none."""
+
+VERSION = "version.txt"
+"""The file of the archive that says which version of the code it is."""
+
 
 def archive(function: str, *shared: str) -> pulumi.AssetArchive:
-    """Return the archive of a function, with the files that `archived` names.
+    """Return the archive of a function: the files that `archived` names, and their version as `version.txt`.
 
     Pulumi hashes the contents and zips them with fixed times, so the archive changes when a file does
     and never otherwise.
     """
     files = archived(function, *shared)
-    return pulumi.AssetArchive({name: pulumi.FileAsset(str(path)) for name, path in files.items()})
+    sources = {name: pulumi.FileAsset(str(path)) for name, path in files.items()}
+    return pulumi.AssetArchive({**sources, VERSION: pulumi.StringAsset(f"{version(files)}\n")})
+
+
+def version(files: Mapping[str, Path]) -> str:
+    """Return the version of these files, like `1.0.0+3f2a9c81d0b7`: the project's, and a hash of the files.
+
+    The hash has the first 12 digits of SHA-256 over every file's name and content. So it tells two archives apart
+    whose project versions are equal.
+
+    Args:
+        files: the files by their names in the archive.
+    """
+    content = sha256()
+    for name, path in sorted(files.items()):
+        content.update(f"{name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return f"{_project_version()}+{content.hexdigest()[:12]}"
+
+
+def _project_version() -> str:
+    if PROJECT.exists():
+        return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]
+    return installed_version("global-integers")
+
+
+def version_in(code: pulumi.AssetArchive) -> str:
+    """Return the version of an archive's files. It is known in a preview."""
+    return cast("pulumi.StringAsset", code.assets[VERSION]).text
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:

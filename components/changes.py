@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from integers.names import CHECK_COUNTER
+
 from .record import Record
 
 MOST = 10
@@ -36,7 +38,9 @@ def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
     yield from _listed("joining", _without(wish["regions"], before["regions"]))
     yield from _listed("leaving", _without(before["regions"], wish["regions"]))
     yield from _listed("deleted", _without(before["leaving"], regions))
-    yield from _listed("new counters", _without(wish["counters"], [*before["counters"], *_reported(record)]))
+    yield from _listed(
+        "new counters", _without(wish["counters"], [*before["counters"], *_reported(record), CHECK_COUNTER])
+    )
     kept = [counter for counter in before["counters"] if counter in _reported(record)]
     yield from _listed("no longer in the settings, but still minting", _without(kept, wish["counters"]))
     floors = {counter: n for counter, n in wish["floors"].items() if before["floors"].get(counter) != n}

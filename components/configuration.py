@@ -16,7 +16,7 @@ from .value_checks import unknown_setting
 
 LISTS = frozenset(
     {
-        *("regions", "leaving", "paused", "allow_url_regions", "counters", "cors_origins"),
+        *("regions", "leaving", "paused", "allow_url_regions", "counters", "cors_origins", "waves"),
         *("alarm_emails", "budget_emails"),
     }
 )

@@ -8,10 +8,13 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
+from integers.names import CHECK_COUNTER
+
 from .archive import archive
 from .deployment import DeploymentArgs, first_home, request
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
+from .record import canonical
 from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
 from .schedule import Schedule, ScheduleArgs
@@ -33,11 +36,6 @@ class CoordinatorArgs:
     window: int
     headroom: int
     watch_minutes: int
-    regional: Mapping[str, RegionalCounter]
-    """What each region of the layout has. All of it exists before the coordinator runs.
-
-    A region that is leaving isn't waited for: it may be one that never comes back.
-    """
     log_retention_days: int
     protect: bool
     keys: Sequence[str] = ()
@@ -49,38 +47,44 @@ JOURNAL_DAYS = 365
 
 
 class Coordinator(pulumi.ComponentResource):
-    """The layouts table, its mirror, the coordinator, its schedule, and its run at deployments that change something.
+    """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
+
+    It is there before any minting function changes. It checks each of them, and at the end it settles.
 
     Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
 
     settled: pulumi.Output[dict[str, Any]]
     function_name: pulumi.Output[str]
+    function: aws.lambda_.Function
 
     def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         names = args.names
+        self._name = name
+        self._args = args
         layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
         mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
-        home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
+        self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
                 name=names.coordinate_function,
                 role_name=names.coordinate_function,
-                role_description=home,
+                role_description=self._home,
                 region=args.home,
                 handler="coordinate.handler.handler",
-                code=archive("coordinate"),
+                code=archive("coordinate", "aws"),
                 environment={
                     "LAYOUTS_TABLE": layouts.name,
                     "MIRROR_TABLE": mirror.name,
                     "COUNTERS_TABLE": names.counters_table,
+                    "MINT_FUNCTION": names.mint_function,
                     "STACK": names.prefix,
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
                     lambda arns: [
-                        *_statements(*cast("list[str]", arns), counters_table=names.counters_table),
+                        *_statements(names, *cast("list[str]", arns)),
                         *use_keys(args.keys),
                     ]
                 ),
@@ -97,34 +101,73 @@ class Coordinator(pulumi.ComponentResource):
             ScheduleArgs(names.watch_rule, args.home, function.function, args.watch_minutes),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        invocation = aws.lambda_.Invocation(
-            f"{name}-settle",
-            region=args.home,
-            function_name=function.name,
-            # A changed request is another invocation, which replaces this one. So one that fails leaves nothing in
-            # Pulumi's state; a failed update would (terraform-provider-aws#43447).
-            lifecycle_scope="CREATE_ONLY",
-            input=request(
+        self.function = function.function
+        self._function = function
+        self._layouts = layouts
+        self._mirror = mirror
+        self.function_name = function.name
+
+    def check(self, region: str, counter: str, regional: RegionalCounter) -> pulumi.Resource:
+        """Check that a region's minting function works. It is done again whenever the function changes.
+
+        Args:
+            region: which.
+            counter: the default counter.
+            regional: what the region has.
+
+        Returns:
+            The check, which fails unless the function works.
+        """
+        return self._invocation(
+            f"check-{region}",
+            regional.mint.digest.apply(
+                lambda digest: canonical({"check": {"region": region, "counter": counter, "digest": digest}})
+            ),
+            [regional],
+        )
+
+    def settle(self, regional: Mapping[str, RegionalCounter]) -> None:
+        """Give every counter its layout.
+
+        Args:
+            regional: what each region of the layout has. All of it exists before the coordinator runs. A region that
+                is leaving isn't waited for: it may be one that never comes back.
+        """
+        args, role = self._args, self._function.role
+        invocation = self._invocation(
+            "settle",
+            request(
                 DeploymentArgs(
                     home_region=args.home,
-                    layouts=layouts,
+                    layouts=self._layouts,
                     wish=_wish(args),
-                    home=home,
-                    first=function.role.description.apply(lambda text: first_home(text, args.home)),
-                    tables={region: counter.table for region, counter in args.regional.items()},
+                    home=self._home,
+                    first=role.description.apply(lambda text: first_home(text, args.home)),
+                    tables={region: each.table for region, each in regional.items()},
                     protect=args.protect,
                 ),
                 self,
             ),
-            opts=pulumi.ResourceOptions(
-                parent=self,
-                depends_on=[*args.regional.values(), layouts, mirror, function.policy],
-                ignore_changes=STAYS,
-            ),
+            [*regional.values()],
         )
         self.settled = invocation.result.apply(json.loads)
-        self.function_name = function.name
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
+
+    def _invocation(
+        self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
+    ) -> aws.lambda_.Invocation:
+        """Return a run of the coordinator after these resources, and after what it needs itself."""
+        own = [self._layouts, self._mirror, self._function.policy]
+        return aws.lambda_.Invocation(
+            f"{self._name}-{name}",
+            region=self._args.home,
+            function_name=self.function_name,
+            # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
+            # Pulumi's state; a failed update would (terraform-provider-aws#43447).
+            lifecycle_scope="CREATE_ONLY",
+            input=event,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
+        )
 
 
 def _wish(args: CoordinatorArgs) -> dict[str, Any]:
@@ -132,7 +175,7 @@ def _wish(args: CoordinatorArgs) -> dict[str, Any]:
     return {
         "regions": list(args.regions),
         "leaving": list(args.leaving),
-        "counters": list(args.counters),
+        "counters": [*args.counters, CHECK_COUNTER],
         "floors": dict(args.floors),
         "window": args.window,
         "headroom": args.headroom,
@@ -140,14 +183,15 @@ def _wish(args: CoordinatorArgs) -> dict[str, Any]:
     }
 
 
-def _statements(layouts_arn: str, mirror_arn: str, *, counters_table: str) -> list[dict[str, Any]]:
-    """Return statements that allow only the coordinator's calls, on its tables only.
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
+    """Return statements that allow only the coordinator's calls, on its tables only, and to check the functions.
 
     The counters table is named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.
     """
     partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
-    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{counters_table}"
+    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{names.counters_table}"
+    functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
     registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
     copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
     items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
@@ -155,4 +199,5 @@ def _statements(layouts_arn: str, mirror_arn: str, *, counters_table: str) -> li
         allow([f"dynamodb:{action}" for action in registers], layouts_arn),
         allow([f"dynamodb:{action}" for action in copies], mirror_arn),
         allow([f"dynamodb:{action}" for action in items], in_any_region),
+        allow(["lambda:InvokeFunction"], functions),
     ]

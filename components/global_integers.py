@@ -1,6 +1,6 @@
 """The whole deployment as one component."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 import pulumi
@@ -73,10 +73,6 @@ class GlobalIntegers(pulumi.ComponentResource):
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         names = ResourceNames(settings.prefix)
 
-        regional = {
-            region: self._regional_counter(name, region, names, settings)
-            for region in (*settings.regions, *settings.leaving)
-        }
         coordinator = Coordinator(
             f"{name}-coordinator",
             CoordinatorArgs(
@@ -89,13 +85,14 @@ class GlobalIntegers(pulumi.ComponentResource):
                 window=settings.window,
                 headroom=settings.headroom,
                 watch_minutes=settings.watch_minutes,
-                regional={region: regional[region] for region in settings.regions},
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
                 keys=tuple(settings.kms_keys.values()),
             ),
             opts=self._child("coordinator"),
         )
+        regional = self._in_waves(name, names, settings, coordinator)
+        coordinator.settle({region: regional[region] for region in settings.regions})
         Observability(
             f"{name}-alarms",
             ObservabilityArgs(
@@ -133,10 +130,10 @@ class GlobalIntegers(pulumi.ComponentResource):
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
+        own_names = address.urls if address is not None else {}
         urls = {
-            region: _after_settling(coordinator, url)
+            region: _after_settling(coordinator, counter.url if counter.url is not None else own_names[region])
             for region, counter in regional.items()
-            if (url := counter.url if address is None or counter.url is not None else address.urls[region]) is not None
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
@@ -145,7 +142,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, gateway in gateways.items()
             if region in settings.regions
         }
-        if address:
+        if address is not None:
             self.address = _after_settling(coordinator, address.url)
             self.records = address.records
             if address.gateway_url is not None:
@@ -167,7 +164,23 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
         )
 
-    def _regional_counter(self, name: str, region: str, names: ResourceNames, settings: Settings) -> RegionalCounter:
+    def _in_waves(
+        self, name: str, names: ResourceNames, settings: Settings, coordinator: Coordinator
+    ) -> dict[str, RegionalCounter]:
+        """Return what every region has. A wave's minting functions change once those before it were found to work."""
+        after: Sequence[pulumi.Resource] = [coordinator.function]
+        found: dict[str, RegionalCounter] = {}
+        for wave in settings.waves:
+            found |= {region: self._regional_counter(name, region, names, settings, after) for region in wave}
+            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
+            # A check for each region, so that it runs when the function has changed, and not when the wave has.
+            checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
+            after = checks or after
+        return {region: found[region] for region in (*settings.regions, *settings.leaving)}
+
+    def _regional_counter(
+        self, name: str, region: str, names: ResourceNames, settings: Settings, after: Sequence[pulumi.Resource]
+    ) -> RegionalCounter:
         leaving = region in settings.leaving
         return RegionalCounter(
             f"{name}-{region}",
@@ -188,6 +201,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 successors=settings.regions if leaving else (),
                 callers=settings.callers,
                 keys=_key(settings, region),
+                after=after,
                 function_url=settings.function_urls,
             ),
             opts=self._child(region),

@@ -69,6 +69,8 @@ class GlobalIntegersArgs:
     """Whether the tables have deletion protection, and Pulumi's `protect`."""
     paused: Optional[list[str]] = None
     """Regions that mint nothing until they are taken from this list. Their tables and URLs stay as they are."""
+    waves: Optional[list[list[str]]] = None
+    """Regions whose minting functions are updated together, wave after wave; each wave is checked."""
     callers: Optional[dict[str, list[str]]] = None
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use; `*` is every one."""
     tags: Optional[dict[str, str]] = None

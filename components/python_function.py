@@ -1,5 +1,7 @@
 """A Lambda function in Python with its log group, role and policy."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
+from .archive import version_in
 from .policy import allow, policy, trusting
 from .staying import STAYS
 
@@ -22,7 +25,7 @@ class PythonFunctionArgs:
     role_name: str
     region: str
     handler: str
-    code: pulumi.Archive
+    code: pulumi.AssetArchive
     environment: Mapping[str, pulumi.Input[str]]
     statements: pulumi.Input[Sequence[Mapping[str, Any]]]
     """IAM statements of the role, besides the right to write the function's own logs."""
@@ -38,24 +41,25 @@ class PythonFunctionArgs:
 
     Its name is kept too, since Pulumi doesn't apply `ignore_changes` to the inputs of a replacement.
     """
+    after: Sequence[pulumi.Resource] = ()
+    """What must be there before the function and its policy change."""
 
 
 class PythonFunction(pulumi.ComponentResource):
     """A function that can be called once it exists, since its role's policy then exists too.
 
-    Outputs: `name` and `arn` of the function.
+    Outputs: `name` and `arn` of the function; `digest`, which changes with its code, its settings and its policy.
     """
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
+    digest: pulumi.Output[str]
     function: aws.lambda_.Function
     role: aws.iam.Role
     policy: aws.iam.RolePolicy
 
     def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
-
         logs = aws.cloudwatch.LogGroup(
             f"{name}-logs",
             name=f"/aws/lambda/{args.name}",
@@ -72,12 +76,13 @@ class PythonFunction(pulumi.ComponentResource):
                 parent=self, ignore_changes=["name", "description"] if args.role_description is not None else None
             ),
         )
+        document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,
             name="own",
-            policy=pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs),
-            opts=child,
+            policy=document,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=args.after),
         )
         self.function = aws.lambda_.Function(
             f"{name}-function",
@@ -99,11 +104,21 @@ class PythonFunction(pulumi.ComponentResource):
                 application_log_level=args.log_level,
                 system_log_level="WARN",
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy], ignore_changes=STAYS),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *args.after], ignore_changes=STAYS),
         )
         self.name = self.function.name
         self.arn = self.function.arn
+        settings = [
+            *(RUNTIME, args.handler, version_in(args.code)),
+            *(args.memory_size, args.timeout, args.log_level, args.reserved_concurrency),
+        ]
+        # Of what is asked for, not of what AWS returns: that may be the same in other words after a refresh.
+        self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)
         self.register_outputs({"name": self.name, "arn": self.arn})
+
+
+def _digest(resolved: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
 
 
 def _policy_with_logs(resolved: list[Any]) -> str:

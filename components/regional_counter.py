@@ -46,6 +46,8 @@ class RegionalCounterArgs:
     """The ARN of the key that encrypts the tables, if they have one."""
     function_url: bool = True
     """Whether it has a Function URL."""
+    after: Sequence[pulumi.Resource] = ()
+    """What must be there before the minting function changes: the check of the wave before."""
 
 
 class RegionalCounter(pulumi.ComponentResource):
@@ -100,6 +102,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 log_retention_days=args.log_retention_days,
                 log_level="WARN",
                 reserved_concurrency=args.reserved_concurrency,
+                after=args.after,
             ),
             opts=child,
         )

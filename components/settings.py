@@ -12,6 +12,7 @@ from .company_checks import CompanyChecks
 from .global_integers_args import GlobalIntegersArgs
 from .resource_names import ResourceNames
 from .thresholds import thresholds
+from .waves import waves
 
 LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -66,6 +67,8 @@ class Settings:
     """Region → the ARN of a topic there."""
     protect: bool
     paused: tuple[str, ...]
+    waves: tuple[tuple[str, ...], ...]
+    """Every region of `regions` and `leaving`, in the order in which their functions are updated."""
     callers: Mapping[str, Sequence[str]]
     """Pattern of ARNs → counters; `*` is every counter. Empty: whoever IAM lets in may use all of them."""
     tags: Mapping[str, str]
@@ -151,6 +154,7 @@ def settings_of(
         alarm_topics=checks.alarm_topics(home, regions),
         protect=checks.boolean("protect", default=True),
         paused=company.paused((*regions, *leaving)),
+        waves=waves(checks, regions, leaving),
         callers=company.callers(signed=authorization == "AWS_IAM", gateway=api_gateway),
         tags=company.tags(),
         iam_path=company.iam_path(),

@@ -98,6 +98,14 @@ class ValueChecks:
                 self.wrong(name, key, "is not a string; put it in quotes")
         return {key: entry for key, entry in entries.items() if isinstance(key, str)}
 
+    def value(self, name: str) -> object:
+        """Return a value as it was given; None if it wasn't."""
+        return self._values.get(name)
+
+    def example(self, name: str, value: object) -> str:
+        """Return how the reader would set a setting to a value."""
+        return self._example(name, value)
+
     def key(self, name: str) -> str:
         """Return what the reader calls a setting."""
         return self._key(name)

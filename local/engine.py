@@ -16,6 +16,7 @@ from .kinds import FUNCTIONS, KINDS
 from .paths import LocalError
 from .program import Registration, main, run_program
 from .progress import reported
+from .resources.invocation import subject
 from .resources.kind import Aws, Kind, Result
 from .state import Made, State
 
@@ -92,6 +93,8 @@ class Engine:
             )
         inputs = as_json(resource.inputs)
         key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
+        if resource.type == INVOCATION:
+            key += subject(inputs)
         self._see(key, resource)
         before = self._state.resources.get(key)
         with _errors_of(resource.name, resource.type):

@@ -15,7 +15,7 @@ def as_json(value: Any) -> Any:
     """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs.
 
     Raises:
-        LocalError: an archive holds something else than files.
+        LocalError: an archive holds something else than files and texts.
     """
     match value:
         case pulumi.AssetArchive():
@@ -34,7 +34,15 @@ def _zipped(archive: pulumi.AssetArchive) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, asset in sorted(archive.assets.items()):
-            if not isinstance(asset, pulumi.FileAsset):
-                raise LocalError(f"{name}: only files can be in a function's archive here (local/inputs.py)")
-            zipped.writestr(zipfile.ZipInfo(name), Path(asset.path).read_bytes())
+            zipped.writestr(zipfile.ZipInfo(name), _content(name, asset))
     return target.getvalue()
+
+
+def _content(name: str, asset: object) -> bytes:
+    match asset:
+        case pulumi.FileAsset():
+            return Path(asset.path).read_bytes()
+        case pulumi.StringAsset():
+            return asset.text.encode()
+        case _:
+            raise LocalError(f"{name}: only files and texts can be in a function's archive here (local/inputs.py)")

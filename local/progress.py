@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
+from integers.names import CHECK_COUNTER
+
 from .resources.kind import Aws
 
 PERIOD = 0.05
@@ -55,7 +57,8 @@ def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
     found: list[dict[str, Any]] = []
     for page in aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table):
         found += page["Items"]
-    return {register["counter"]["S"]: _phase(register) for register in found if "epoch" in register}
+    registers = {register["counter"]["S"]: register for register in found if "epoch" in register}
+    return {counter: _phase(register) for counter, register in registers.items() if counter != CHECK_COUNTER}
 
 
 def _phase(register: dict[str, Any]) -> str:

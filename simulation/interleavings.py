@@ -120,7 +120,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
         if not any(turn.run.batch for turn in state.turns):
             check_end(state.world(record, case))
             ends += 1
-        for successor in _successors(state, record, case):
+        for successor in reversed(tuple(_successors(state, record, case))):  # the first one is visited next
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)

@@ -7,7 +7,6 @@ It doesn't use `http.client`, which parses headers with the `email` package. Tha
 import select
 import socket
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .endpoint import Endpoint
@@ -63,17 +62,12 @@ class Connection:
         """
         return self._socket is not None and not self._watch.poll(0)
 
-    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Response:
+    def exchange(self, request: bytes, timeout: float) -> Response:
         """Send a request and read the whole response within `timeout` seconds.
 
         Raises:
             NoResponse: the response is lost, late, incomplete or not HTTP.
-            ValueError: a header is not one line of ASCII.
         """
-        lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()]]
-        head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
-        if not head.isascii() or head.count("\n") != len(lines) + 2:
-            raise ValueError("a header is not one line of ASCII; is an AWS_… variable set to something else?")
         open_socket, self._socket = self._socket, None  # put back only after a complete exchange
         if open_socket is None:
             raise Unsent(f"{self._authority}: the connection is closed")
@@ -88,7 +82,7 @@ class Connection:
 
         try:
             open_socket.settimeout(timeout)
-            open_socket.sendall(head.encode() + body)
+            open_socket.sendall(request)
             response = read(Incoming(receive))
             if not response.last:
                 self._socket = open_socket

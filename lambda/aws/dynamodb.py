@@ -17,7 +17,7 @@ class DynamoDB:
         """Prepare calls to DynamoDB in `region`, by default the function's own."""
         self._service = Service("dynamodb", region)
 
-    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def call(self, operation: str, request: Mapping[str, Any] | bytes) -> dict[str, Any]:
         """Call an operation and return its reply in DynamoDB's own JSON, for example `{"N": "7"}`.
 
         A call whose response was lost is retried although it may have been carried out. A mint then mints another
@@ -25,7 +25,7 @@ class DynamoDB:
 
         Args:
             operation: for example `UpdateItem`.
-            request: its request in DynamoDB's own JSON.
+            request: its request in DynamoDB's own JSON, encoded or not.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -35,7 +35,8 @@ class DynamoDB:
             "Content-Type": "application/x-amz-json-1.0",
             "X-Amz-Target": f"DynamoDB_20120810.{operation}",
         }
-        return self._service.post("/", headers, json.dumps(request).encode(), timeout=TIMEOUT).document or {}
+        body = request if isinstance(request, bytes) else json.dumps(request).encode()
+        return self._service.post("/", headers, body, timeout=TIMEOUT).document or {}
 
     def close(self) -> None:
         """Close the connections."""

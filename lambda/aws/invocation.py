@@ -8,6 +8,9 @@ from .failure import NoResponse, ServiceError
 from .service import Service
 from .signature import encoded
 
+NOT_READY = "ResourceConflictException"
+"""The code of a function that is being created or brought back, and which wasn't invoked (Lambda API, "Invoke")."""
+
 
 class InvocationFailed(Exception):
     """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType."""
@@ -57,7 +60,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
             idempotent=idempotent,
         )
     except ServiceError as error:
-        if error.transient:
+        if error.transient or error.code == NOT_READY:
             raise NotReached(str(error)) from error
         raise NotAllowed(str(error), unaccepted=error.unaccepted) from error
     except NoResponse as error:

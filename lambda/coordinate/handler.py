@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from aws import deadline
+
 from .accept import Deployment, accept, finish
+from .asking import ask
+from .check import check
 from .journal import journal, warn_of_unknown
 from .metrics import Metrics, RunOf, kind_of
 from .model import Record, Refused
@@ -14,7 +18,7 @@ from .observed import Observed
 from .protocol import Outcome, settle
 from .refusals import no_region, nothing_deployed
 from .report import note, nowhere, reply
-from .request import Create, Watch, request_of
+from .request import Check, Create, Watch, request_of
 from .run import drive, settle_all
 from .store import Store
 from .survey import survey
@@ -36,13 +40,15 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
         regions that have yet to follow; and `registered`, how many counters there are. The schedule's run returns
-        `skipped` if another run is at work.
+        `skipped` if another run is at work. A check returns the region that was `checked`.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
     if event.get("tf", {}).get("action") == "delete":  # the end of an invocation of version 1
         return {}
+    if "check" in event:
+        return _check(event, context)
     observed = Observed()
     failed = True
     try:
@@ -55,6 +61,30 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return reply
 
 
+def _check(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Check what a deployment has updated. It writes no metrics: whoever deploys sees what is wrong."""
+    deadline.begin(context)
+    try:
+        request = request_of(event)
+        if not isinstance(request, Check):
+            raise TypeError("an event with a check asks for nothing else")
+        _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
+        function = f"arn:{partition}:lambda:{request.region}:{account}:function:{os.environ['MINT_FUNCTION']}"
+        return check(request, _store().carry_out, lambda method, path: ask(function, method, path))
+    except Refused as refusal:
+        raise CoordinatorError(str(refusal)) from None
+
+
+def _store() -> Store:
+    environment = os.environ
+    return Store(
+        environment["AWS_REGION"],
+        environment["LAYOUTS_TABLE"],
+        environment["MIRROR_TABLE"],
+        environment["COUNTERS_TABLE"],
+    )
+
+
 def _carry_out(event: Mapping[str, Any], context: Any, observed: Observed) -> dict[str, Any]:
     request = request_of(event)
     run = Run(context, observed)
@@ -63,8 +93,10 @@ def _carry_out(event: Mapping[str, Any], context: Any, observed: Observed) -> di
             return run.create(counters)
         case Watch():
             return run.watch()
-        case _:
+        case Deployment():
             return run.deploy(request)
+        case Check():
+            raise TypeError("a check is no run")  # `handler` has taken it
 
 
 class Run:
@@ -74,13 +106,7 @@ class Run:
         self._context = context
         self._observed = observed
         self._token = secrets.token_hex(8)
-        environment = os.environ
-        self._store = Store(
-            environment["AWS_REGION"],
-            environment["LAYOUTS_TABLE"],
-            environment["MIRROR_TABLE"],
-            environment["COUNTERS_TABLE"],
-        )
+        self._store = _store()
         self._carry_out = observed.observing(journal(self._store.carry_out))
         self._lease = self._store.lease(self._token)
 

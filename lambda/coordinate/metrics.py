@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from integers.names import CHECK_COUNTER
+
 from .observed import Observed
 from .rates import LEAST_SECONDS, Pace, Positions, paces, positions
 from .report import pending_regions
@@ -75,7 +77,7 @@ def documents(run: RunOf, observed: Observed, before: Positions | None) -> list[
         pending, lost = pending_regions(observed.outcomes.values()), observed.lost_tables()
         named |= {"pending": pending, "lost": lost}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
-        values["Counters"] = len({*observed.registers, *observed.outcomes})
+        values["Counters"] = len({*observed.registers, *observed.outcomes} - {CHECK_COUNTER})
         regions = paces(observed.registers, observed.items, observed.outcomes, before, observed.scanned)
     if regions:
         values["IntegersPerSecond"] = sum(pace.per_second for pace in regions.values())

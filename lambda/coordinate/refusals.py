@@ -103,3 +103,13 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
         f"{counter}: none of {', '.join(regions)} answers, so no region of this layout could mint the counter. Deploy "
         "again when one does; the schedule goes on trying. Nothing was deleted."
     )
+
+
+def unwell(region: str, problem: str) -> Refused:
+    """Return the refusal to go on with a deployment after which a region doesn't work."""
+    return Refused(
+        f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "
+        "The deployment stops here: regions of later waves run on with the code that they have. Correct the code or "
+        "the settings and run `pulumi up` again, or run it with the former commit. If the region itself is down, put "
+        "it into `paused`, or into the last wave with the setting `waves`. See docs/operations.md#a-wave-that-fails."
+    )

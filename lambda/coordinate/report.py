@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from integers.lattice import places
+from integers.names import CHECK_COUNTER
 
 from .model import Record, Register
 from .protocol import Outcome
@@ -16,19 +17,20 @@ def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def reply(outcomes: Mapping[str, Outcome], counters: Iterable[str]) -> dict[str, Any]:
-    """Return how the counters that were asked for stand, and how many there are in all."""
-    reported = {counter: outcomes[counter] for counter in counters}
+    """Return how the counters that were asked for stand, and how many there are in all; not the one of the check."""
+    reported = {counter: outcomes[counter] for counter in counters if counter != CHECK_COUNTER}
     return {
         "counters": {counter: _layout(outcome) for counter, outcome in reported.items()},
         "created": [counter for counter, outcome in reported.items() if outcome.created],
         "pending": pending_regions(outcomes.values()),
-        "registered": len(outcomes),
+        "registered": len(outcomes.keys() - {CHECK_COUNTER}),
     }
 
 
 def note(outcomes: Mapping[str, Outcome], record: Record) -> str:
     """Return what the record keeps for the next preview, as JSON."""
-    named = {counter: outcomes[counter].register for counter in record.wish.counters if counter in outcomes}
+    shown = [counter for counter in record.wish.counters if counter in outcomes and counter != CHECK_COUNTER]
+    named = {counter: outcomes[counter].register for counter in shown}
     counters = {counter: {"epoch": register.epoch, "base": register.base} for counter, register in named.items()}
     return json.dumps({"counters": counters, "pending": pending_regions(outcomes.values())}, sort_keys=True)
 

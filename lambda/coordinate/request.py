@@ -7,13 +7,14 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
-from integers.names import COUNTER_NAME
+from integers.names import CHECK_COUNTER, COUNTER_NAME
 
 from .accept import Deployment
 from .encoding import wish_of
 from .model import Refused
 
-KEYS = ("asked", "create", "follows", "watch", "wish")
+KEYS = ("asked", "check", "create", "follows", "watch", "wish")
+CHECK_KEYS = ("counter", "digest", "region")
 WISH_KEYS = (
     "counters", "first", "floors", "headroom", "home", "leaving", "regions", "tables", "watchMinutes", "window",
 )  # fmt: skip
@@ -31,17 +32,27 @@ class Watch:
     """The schedule's run: carry out what was accepted, and repair what has changed since."""
 
 
-def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch:
+@dataclass(frozen=True)
+class Check:
+    """A region whose minting function must work, since it was just updated."""
+
+    region: str
+    counter: str
+    """The default counter, which the function's health is about."""
+
+
+def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
     """Read an event of a deployment, of the schedule, or of an operator who creates counters.
 
-    A deployment sends `{"wish": {...}, "follows": 3, "asked": 1795000000}`, the schedule `{"watch": true}`, an
-    operator `{"create": ["invoices", ...]}`.
+    A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "digest": "..."}}` after an update and
+    `{"wish": {...}, "follows": 3, "asked": 1795000000}` at its end, the schedule `{"watch": true}`, an operator
+    `{"create": ["invoices", ...]}`.
 
     Raises:
         Refused: the event is none of these, a key is misspelt, or a value is wrong.
     """
     _check_keys(event, KEYS, "")
-    asked = [key for key in ("wish", "watch", "create") if key in event]
+    asked = [key for key in ("wish", "watch", "create", "check") if key in event]
     if len(asked) != 1:
         raise Refused(
             f"the event has {' and '.join(asked) or 'neither wish nor watch nor create'}; it must have one of them. "
@@ -50,11 +61,27 @@ def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch:
         )
     if "create" in event:
         return Create(_counters(event, "create"))
+    if "check" in event:
+        return _check(event["check"])
     if "watch" in event:
         if event["watch"] is not True:
             raise Refused(f"watch: {event['watch']!r} is not true.")
         return Watch()
     return _deployment(event)
+
+
+def _check(asked: Any) -> Check:
+    """Read what is to be checked. The digest only makes it another event when the function has changed."""
+    if not isinstance(asked, dict):
+        raise Refused(f"check: {asked!r} is not an object.")
+    asked = cast("dict[str, Any]", asked)
+    _check_keys(asked, CHECK_KEYS, "check.")
+    region, counter = asked.get("region"), asked.get("counter")
+    if not isinstance(region, str) or not region:
+        raise Refused(f"check.region: {region!r} is not a region.")
+    if not isinstance(counter, str) or not COUNTER_NAME.fullmatch(counter):
+        raise Refused(f"check.counter: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
+    return Check(region, counter)
 
 
 def _deployment(event: Mapping[str, Any]) -> Deployment:
@@ -72,7 +99,7 @@ def _deployment(event: Mapping[str, Any]) -> Deployment:
         raise Refused(f"regions: {list(regions)} is not a list of 1 to {MAX_REGIONS} different regions.")
     if set(regions) & set(leaving):
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
-    _counters(wish, "counters")
+    _counters(wish, "counters", also=CHECK_COUNTER)
     _check_floors(wish["floors"])
     for key, most in (("window", 10**12), ("headroom", 10**6), ("watchMinutes", 60)):
         _integer(wish, key, least=1, most=most)
@@ -87,10 +114,10 @@ def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> 
             raise Refused(f"{where}{key}: there is no such key; did you mean {near[0]}?")
 
 
-def _counters(event: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _counters(event: Mapping[str, Any], key: str, also: str = "") -> tuple[str, ...]:
     counters = _names(event, key)
     for counter in counters:
-        if not COUNTER_NAME.fullmatch(counter):
+        if counter != also and not COUNTER_NAME.fullmatch(counter):
             raise Refused(f"{key}: {counter!r} is not a counter's name; it must match {COUNTER_NAME.pattern}.")
     return tuple(dict.fromkeys(counters))
 

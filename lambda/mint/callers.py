@@ -1,9 +1,10 @@
 """Who may use which counter, by the identity that signed the request. Imported only with the setting `callers`.
 
-Lambda has checked the signature and says who it was (Lambda guide, "Invoking Lambda function URLs", member
-`requestContext.authorizer.iam`). A role that was assumed is named by its session, without the role's path:
-`arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it also counts as `arn:aws:iam::123456789012:role/shop`, and
-a pattern of a role counts without its path. This loses nothing: an account has no two roles of the same name.
+Lambda or API Gateway has checked the signature and says who it was (Lambda guide, "Invoking Lambda function URLs",
+member `requestContext.authorizer.iam`; http/rest.py puts the identity of a REST API's event there). A role that was
+assumed is named by its session, without the role's path: `arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it
+also counts as `arn:aws:iam::123456789012:role/shop`, and a pattern of a role counts without its path. This loses
+nothing: an account has no two roles of the same name.
 """
 
 import json

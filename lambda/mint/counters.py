@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
+from integers.names import CHECK_COUNTER
 from integers.records import counter_of
 
 from .http.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
@@ -102,7 +103,8 @@ def _names(table: CounterTable, limit: int, after: str | None) -> tuple[list[str
             Limit=limit - len(names),
             **start,
         )
-        names += filter(None, (counter_of(item["counter"]["S"]) for item in page["Items"]))
+        found = (counter_of(item["counter"]["S"]) for item in page["Items"])
+        names += [name for name in found if name and name != CHECK_COUNTER]
         after = page.get("LastEvaluatedKey", {}).get("counter", {}).get("S")
         if after is None or len(names) == limit:
             return names, after

@@ -1,4 +1,4 @@
-"""The entry point: take a Function URL's event and return a response. It never raises an error."""
+"""The entry point: take an event of a Function URL or API Gateway, return a response. It never raises an error."""
 
 import os
 from collections.abc import Mapping
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from aws import deadline
 from aws.failure import ServiceError
+
+from integers.names import CHECK_COUNTER
 
 from . import runtime
 from .http.reply import (
@@ -31,17 +33,30 @@ if TYPE_CHECKING:
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
-    """Return the response to one request (payload format 2.0). An error response hands out no integer."""
+    """Return the response to one request. An error response hands out no integer.
+
+    Args:
+        event: of a Function URL or an HTTP API (payload format 2.0), or of a REST API (1.0).
+        context: Lambda's, which knows the deadline.
+    """
+    if "httpMethod" in event:  # only payload format 1.0 has it
+        from .http.rest import as_function_url
+
+        return {**_answer(as_function_url(event), context), "isBase64Encoded": False}
+    return _answer(event, context)
+
+
+def _answer(event: Mapping[str, Any], context: Any) -> Response:
     try:
         deadline.begin(context)
         response = _respond(event)
     except Problem as problem:
-        response = problem_response(problem)
+        response = problem_response(problem, _region())
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
         _log().exception("unexpected error in request %s", request_id)
         response = problem_response(
-            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
+            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}"), _region()
         )
     return without_body(response) if method_of(event) == "HEAD" else response
 
@@ -50,7 +65,8 @@ def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
     callers = runtime.callers()
-    allowed = None if callers is None or isinstance(request, Health) else callers.allowed(event)
+    free = isinstance(request, Health) or (isinstance(request, Mint) and request.counter == CHECK_COUNTER)
+    allowed = None if callers is None or free else callers.allowed(event)
     if allowed and not isinstance(request, Health | ListCounters):
         allowed.check(request.counter)
     try:
@@ -93,15 +109,15 @@ def _without_minting(
             from .health import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
-        case Status(counter):
-            from .status import status_document
+        case Status(counter, html, https):
+            from .status import status
 
-            return json_response(status_document(table, region, counter))
-        case Page(counter):
+            return status(table, region, counter, html=html, https=https)
+        case Page(counter, https):
             from .http.page import page
 
             layouts, item = table.layouts(counter), table.find(counter)
-            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ)
+            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ, https=https)
         case OwnerOf(counter, integer):
             from .owner import owner_document
 
@@ -115,6 +131,10 @@ def _without_minting(
 
             names = allowed.names if allowed else None
             return list_page(table, limit, after) if names is None else list_named(table, names, limit, after)
+
+
+def _region() -> str:
+    return os.environ.get("AWS_REGION", "unknown")
 
 
 def _log() -> "Logger":

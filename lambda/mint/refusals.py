@@ -4,6 +4,7 @@ import os
 from http import HTTPStatus
 
 from integers.lattice import MAX_INTEGER
+from integers.names import no_counter
 
 from .http.reply import RETRY_AFTER, RETRY_LATER, Problem
 from .table import Item
@@ -19,7 +20,7 @@ def missing(counter: str, status: HTTPStatus = HTTPStatus.NOT_FOUND) -> Problem:
     """Return the problem of a counter that has no item: 410 in a region that leaves, otherwise `status`."""
     if regions := regions_instead(None):
         return _gone(counter, regions)
-    return Problem(status, f"there is no counter {counter!r} in this region")
+    return Problem(status, no_counter(counter))
 
 
 def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:

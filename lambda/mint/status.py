@@ -1,11 +1,29 @@
 """Describe the state of a counter in this region, for operators and their tools. Nothing is minted."""
 
+from pathlib import Path
 from typing import Any
 
-from .http.reply import Problem
+from .http.reply import Problem, Response, json_response
 from .refusals import ceiling_reached, missing, restored
 from .seen import WentBackwards
 from .table import CounterTable, Item, UnknownCounter
+
+VERSION = Path(__file__).parents[1] / "version.txt"
+"""A file of the function's archive, so that it is that of the code that runs (components/archive.py)."""
+
+
+def status(table: CounterTable, region: str, counter: str, *, html: bool, https: bool = False) -> Response:
+    """Return the counter's state in this region, as a page or as JSON.
+
+    Raises:
+        Unavailable: the table is unavailable.
+    """
+    document = status_document(table, region, counter)
+    if html:
+        from .http.status_page import status_page
+
+        return status_page(document, https=https)
+    return json_response(document, headers={"Vary": "Accept"})
 
 
 def status_document(table: CounterTable, region: str, counter: str) -> dict[str, Any]:
@@ -30,6 +48,7 @@ def status_document(table: CounterTable, region: str, counter: str) -> dict[str,
         "fenced": item.fenced if item else None,
         "pending": bool(layouts) and region in layouts[-1].regions and (item is None or item.epoch < layouts[-1].epoch),
         "regions": list(layouts[-1].regions) if layouts else [],
+        "version": VERSION.read_text(encoding="utf-8").strip() if VERSION.exists() else None,
     }
     return document
 

@@ -1,6 +1,8 @@
 """The region's counters table. One write mints."""
 
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws.dynamodb import DynamoDB
@@ -81,7 +83,7 @@ class CounterTable:
             WentBackwards: the table was restored to an earlier state.
             Unavailable: the table is unavailable.
         """
-        item = self._update(counter, 1, "SET issued = issued + stride", "issued < ceiling", {})
+        item = self._update(counter, 1, _mint_request(self._name, counter))
         return Block(item.issued, item.stride, 1)
 
     def mint_block(self, counter: str, count: int) -> Block:
@@ -98,9 +100,9 @@ class CounterTable:
         stride, ceiling = self._places.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
         for _ in range(ATTEMPTS):
             try:
-                item = self._update(
+                request = _update_request(
+                    self._name,
                     counter,
-                    count,
                     "SET issued = issued + :step",
                     "stride = :stride AND ceiling = :ceiling AND issued <= :last",
                     {
@@ -110,6 +112,7 @@ class CounterTable:
                         ":last": ceiling - count * stride,
                     },
                 )
+                item = self._update(counter, count, request)
             except CeilingReached as reached:
                 present = reached.item.stride, reached.item.ceiling
                 if present == (stride, ceiling):
@@ -166,19 +169,9 @@ class CounterTable:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
         return call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
 
-    def _update(self, counter: str, count: int, update: str, condition: str, values: Mapping[str, int]) -> Item:
+    def _update(self, counter: str, count: int, request: bytes) -> Item:
         if self.seen.refused(counter):
             self.item(counter)  # read first: a write would waste integers as long as the counter is refused
-        request: dict[str, Any] = {
-            "TableName": self._name,
-            "Key": {"counter": {"S": counter}},
-            "UpdateExpression": update,
-            "ConditionExpression": condition,
-            "ReturnValues": "ALL_NEW",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-        if values:
-            request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
         last = self.seen.last(counter)
         try:
             attributes: Mapping[str, Any] = call_table(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
@@ -199,6 +192,26 @@ class CounterTable:
         self._places[counter] = (item.stride, item.ceiling)
         if len(self._places) > MAX_COUNTERS:
             self._places.clear()
+
+
+@lru_cache(maxsize=MAX_COUNTERS)
+def _mint_request(table: str, counter: str) -> bytes:
+    """Return the write that mints one integer. It is the same for every integer of a counter."""
+    return _update_request(table, counter, "SET issued = issued + stride", "issued < ceiling", {})
+
+
+def _update_request(table: str, counter: str, update: str, condition: str, values: Mapping[str, int]) -> bytes:
+    request: dict[str, Any] = {
+        "TableName": table,
+        "Key": {"counter": {"S": counter}},
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    if values:
+        request["ExpressionAttributeValues"] = {name: {"N": str(value)} for name, value in values.items()}
+    return json.dumps(request).encode()
 
 
 def _item_of(attributes: Mapping[str, Any]) -> Item:

@@ -38,6 +38,12 @@ class Invocation:
             _invoke(aws, made.inputs, json.loads(made.inputs["input"]) | _tf("delete", made.inputs))
 
 
+def subject(inputs: Mapping[str, Any]) -> str:
+    """Return what tells a call from others of the same function, for its key: the region of a check, or nothing."""
+    check = json.loads(inputs["input"]).get("check", {})
+    return f" check {check['region']}" if check else ""
+
+
 def _scope(inputs: Mapping[str, Any]) -> str:
     return inputs.get("lifecycleScope", "CREATE_ONLY")
 

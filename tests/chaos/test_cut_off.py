@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "chaos.cut_off", "--quiet", "1"],
+        [sys.executable, "-m", "chaos.cut_off", "--quiet", "1", "--pace", "0.1"],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from global_integers import AsyncIntegers, Event, Leased, Refused, Unavailable, UnknownCounter
 
-from tests.client.ways import Fault, Way
+from tests.client.ways import PATIENT, Fault, Way
 
 pytestmark = pytest.mark.server
 
@@ -97,7 +97,7 @@ def test_a_busy_process_needs_few_requests(direct: dict[str, str]) -> None:
     events: list[Event] = []
 
     async def mint() -> list[int]:
-        async with AsyncIntegers(direct, lease=1000, observer=events.append) as integers:
+        async with AsyncIntegers(direct, lease=1000, observer=events.append, prefer="us-east-1", **PATIENT) as integers:
             return [await integers.next() for _ in range(20_000)]
 
     minted = run(mint())

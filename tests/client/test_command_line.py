@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from components.archive import archived, version
 from local.paths import ROOT
 from tests.client.ways import Way
 from tests.local.machine import Machine
@@ -43,6 +44,15 @@ def test_mint_prints_integers(direct: dict[str, str]) -> None:
     assert command("mint", "--key", key, urls=direct).stdout == command("mint", "--key", key, urls=direct).stdout
 
 
+def test_an_address_is_enough(direct: dict[str, str]) -> None:
+    address = direct["eu-west-1"]
+
+    assert int(command("--urls", address, "mint", "orders").stdout) % 3 == 2
+    assert json.loads(command("status", "--json", urls=address).stdout)[0]["ok"]
+    done = command("check", urls=address)
+    assert (done.returncode, "has no names for its regions" in done.stderr) == (2, True)
+
+
 def test_owner_create_and_status(direct: dict[str, str]) -> None:
     first = command("mint", "orders", urls=direct).stdout.strip()
 
@@ -53,6 +63,7 @@ def test_owner_create_and_status(direct: dict[str, str]) -> None:
     status = command("status", urls=direct)
     assert status.returncode == 0
     assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "well"] for region in direct]
+    assert {line.split()[-1] for line in status.stdout.splitlines()[2:]} == {version(archived("mint", "aws"))}
     assert "\x1b" not in status.stdout
     rows = json.loads(command("status", "orders", "--json", urls=direct).stdout)
     assert {row["counter"] for row in rows} == {"orders"}

@@ -28,7 +28,7 @@ from global_integers import (
 )
 from global_integers.rendezvous import order_of
 
-from tests.client.ways import Fault, Way
+from tests.client.ways import PATIENT, Fault, Way
 
 pytestmark = pytest.mark.server
 
@@ -150,19 +150,16 @@ def test_under_load_a_region_goes_away_and_comes_back(ways: Ways, urls: dict[str
 
 
 def test_a_region_that_hangs_costs_one_attempt(ways: Ways, urls: dict[str, str]) -> None:
-    with measured(Integers(urls, attempt_timeout=0.7)) as integers:
+    with measured(Integers(urls, attempt_timeout=2)) as integers:
         nearest_of(ways).fault = "hang"
         began = time.monotonic()
         integers.next()
         first = time.monotonic() - began
-        began = time.monotonic()
         for _ in range(10):
             integers.next()
-        others = time.monotonic() - began
 
-    assert 0.7 <= first < 3
+    assert 2 <= first < 6
     assert nearest_of(ways).mints == 1, "only one call has waited for it"
-    assert others < 10
 
 
 def test_all_away_is_one_clear_error_within_the_deadline(ways: Ways, urls: dict[str, str]) -> None:
@@ -208,12 +205,14 @@ def test_a_key_returns_its_integer_again_from_any_process(ways: Ways, urls: dict
 def test_a_key_whose_answer_was_lost_gets_the_same_integer(ways: Ways, urls: dict[str, str]) -> None:
     key = f"lost-{os.getpid()}"
     way = ways[order_of(key, urls)[0]]
-    with Integers(urls, timeout=5) as integers:
+
+    def repair(event: Event) -> None:
+        if isinstance(event, Requested) and event.failure:
+            way.fault = "none"
+
+    with Integers(urls, observer=repair, **PATIENT) as integers:
         way.fault = "cut after"
-        timer = threading.Timer(0.5, setattr, (way, "fault", "none"))
-        timer.start()
         minted = integers.next(key=key)
-        timer.join()
 
         assert way.mints > 1
         assert integers.next(key=key) == minted
@@ -230,7 +229,7 @@ def test_a_key_fails_over_only_if_that_is_allowed(ways: Ways, urls: dict[str, st
 
 def test_a_busy_process_needs_few_requests(ways: Ways, urls: dict[str, str]) -> None:
     leased: list[Event] = []
-    with measured(Integers(urls, lease=1000, observer=leased.append)) as integers:
+    with Integers(urls, lease=1000, observer=leased.append, prefer="us-east-1", **PATIENT) as integers:
         before = nearest_of(ways).mints
         minted = [integers.next() for _ in range(20_000)]
         requests = nearest_of(ways).mints - before
@@ -254,7 +253,8 @@ def test_an_idle_process_leases_single_integers(ways: Ways, urls: dict[str, str]
 def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     asleep, now = 0.0, time.time
     clock = lambda: now() + asleep  # noqa: E731
-    monkeypatch.setattr("global_integers.counter.time", clock)
+    for module in ("any_counter", "counter"):
+        monkeypatch.setattr(f"global_integers.{module}.time", clock)
     leased: list[Event] = []
     with Integers(direct, lease=100, observer=leased.append) as integers:
         for _ in range(50):

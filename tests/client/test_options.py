@@ -75,3 +75,21 @@ def test_the_environment_is_named_if_it_is_missing_or_wrong(monkeypatch: pytest.
         Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", json.dumps(URLS))
     assert Integers.from_env(lease=5).options.lease == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://integers.example.com/",
+        '{"address": "https://integers.example.com/", "regions": ["eu-west-1"]}',
+        '{"address": "https://integers.example.com/", "urls": {}}',
+    ],
+)
+def test_an_address_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert urls_from(text) == "https://integers.example.com/"
+    monkeypatch.setenv("GLOBAL_INTEGERS_URLS", text)
+    assert Integers.from_env(prefer="eu-west-1").options.prefer == "eu-west-1"
+
+
+def test_urls_come_before_the_address() -> None:
+    assert urls_from(json.dumps({"address": "https://integers.example.com/", "urls": URLS})) == URLS

@@ -14,6 +14,9 @@ Fault = Literal[
     "none", "cut", "cut after", "hang", "503", "429", "404", "410", "403", "rubbish", "redirect", "large", "late"
 ]
 
+PATIENT: dict[str, Any] = {"timeout": 30.0, "attempt_timeout": 10.0}
+"""Options of a client in a test in which no region hangs, however busy the machine is."""
+
 LATE = 0.3
 """Seconds by which a late response is delayed."""
 

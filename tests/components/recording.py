@@ -7,7 +7,7 @@ from typing import Any
 
 from local.program import Registration
 
-from .aws_answers import GET_ZONE, answers
+from .aws_answers import GET_ZONE, INVOCATION, answers
 
 
 @dataclass
@@ -26,6 +26,19 @@ class Deployment:
         assert len(found) == 1, f"{len(found)} of {resource_type} with {inputs}: {[r.name for r in found]}"
         return found[0]
 
+    def settlings(self) -> list[Registration]:
+        """Return the invocation that settles the layout, if it was registered; checks of waves are others."""
+        return [resource for resource in self.of(INVOCATION) if resource.name.endswith("-settle")]
+
+    def settle(self) -> Registration:
+        """Return the invocation that settles the layout."""
+        (settle,) = self.settlings()
+        return settle
+
+    def checks(self) -> list[Registration]:
+        """Return the checks of the regions, in the order of their waves."""
+        return [resource for resource in self.of(INVOCATION) if "-check-" in resource.name]
+
 
 class Aws:
     """Makes nothing; answers what AWS would. In a preview nothing is known but what was registered.
@@ -33,7 +46,7 @@ class Aws:
     Args:
         preview: whether it is a preview.
         standing: whether everything has been made before, so that a preview knows what AWS added to it.
-        failing: the type whose resources can't be made.
+        failing: the type whose resources can't be made, or the name of one.
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
@@ -84,7 +97,7 @@ class Aws:
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources.append(resource)
-        if resource.type == self._failing:
+        if self._failing in (resource.type, resource.name):
             raise ValueError(f"{resource.name} can't be made")
         if not resource.custom or not self._known:
             return "", resource.inputs

@@ -44,7 +44,7 @@ def deploy_badly(
     program: Callable[[], None] = main,
     aws: Aws | None = None,
 ) -> tuple[Exception, Deployment]:
-    """Run the program, which must fail: of itself, or since resources of the type `failing` can't be created."""
+    """Run the program, which must fail: of itself, or since resources of the type or name `failing` can't be."""
     deployment, error = _run(aws or Aws(failing=failing), config, stack, program)
     if error is None:
         raise AssertionError("the program did not fail")

@@ -1,12 +1,14 @@
-"""A function's archive: its own `.py` files, the same every time."""
+"""A function's archive: its own `.py` files and their version, the same every time."""
 
+import tomllib
 from pathlib import Path
 from typing import cast
 
 import pulumi
 import pytest
 
-from components.archive import archive
+from components.archive import VERSION, archive, version
+from local.paths import ROOT
 
 
 @pytest.fixture
@@ -36,9 +38,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def contents(made: pulumi.AssetArchive) -> dict[str, str]:
-    """The files of an archive by their names in it."""
+    """The source files of an archive by their names in it."""
     assets = cast("dict[str, pulumi.FileAsset]", made.assets)
-    return {name: Path(asset.path).read_text() for name, asset in assets.items()}
+    return {name: Path(asset.path).read_text() for name, asset in assets.items() if name != VERSION}
+
+
+def said(made: pulumi.AssetArchive) -> str:
+    """The version that an archive says it is."""
+    return cast("dict[str, pulumi.StringAsset]", made.assets)[VERSION].text
 
 
 @pytest.mark.usefixtures("repository")
@@ -76,6 +83,35 @@ def test_it_changes_when_one_of_its_files_does(repository: Path) -> None:
     (repository / "lambda/greet/handler.py").write_text("# changed\n")
 
     assert contents(archive("greet")) == before | {"greet/handler.py": "# changed\n"}
+
+
+def test_its_version_is_the_projects_and_tells_every_change_of_a_file(repository: Path) -> None:
+    before = said(archive("greet"))
+    assert said(archive("greet")) == before
+    assert said(archive("greet", "shared")) != before
+
+    source = repository / "lambda/greet/handler.py"
+    source.write_text("# changed\n")
+    changed = said(archive("greet"))
+    source.rename(source.with_name("renamed.py"))
+    renamed = said(archive("greet"))
+
+    assert len({before, changed, renamed}) == 3
+    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert {text.partition("+")[0] for text in (before, changed, renamed)} == {number}
+
+
+def test_the_version_of_given_files_is_the_same_on_every_machine(tmp_path: Path) -> None:
+    names = {"greet/b.py": "b", "greet/a.py": "a"}
+    for number, order in enumerate((names, dict(reversed(names.items())))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files = {name: folder / text for name, text in order.items()}
+        for name, text in order.items():
+            files[name].write_text(text)
+
+        # sha256 of "greet/a.py <sha256 of a>\ngreet/b.py <sha256 of b>\n", by sha256sum
+        assert version(files).partition("+")[2] == "08e4977c8772"
 
 
 @pytest.mark.usefixtures("repository")

@@ -87,3 +87,7 @@ def test_only_some_of_many_counters_are_named() -> None:
 
 def test_a_stack_without_a_record_says_so() -> None:
     assert words(None).startswith("there is no record of an earlier deployment; ")
+
+
+def test_the_counter_of_the_check_is_no_news() -> None:
+    assert words(RECORD, counters=["integers", "-check"]) == ""

@@ -29,6 +29,7 @@ OTHER: dict[str, object] = {
     "logRetentionDays": 30,
     "reservedConcurrency": 5,
     "paused": ["eu-west-1"],
+    "waves": [["eu-west-1"], ["rest"]],
     "callers": {"arn:aws:iam::123456789012:role/shop": ["orders"]},
     "tags": {"team": "shop"},
     "iamPath": "/shop/",
@@ -76,7 +77,9 @@ def made(**given: object) -> list[tuple[str, str, bool, str]]:
 def _comparable(resource: Registration) -> tuple[str, str, bool, str]:
     inputs = {key: value for key, value in resource.inputs.items() if key != "code"}
     if resource.type == INVOCATION:
-        inputs["input"] = json.loads(inputs["input"])["wish"]  # beside it is the time
+        event = json.loads(inputs["input"])
+        inputs["input"] = event.get("wish", event)  # beside a wish is the time
+    inputs["after"] = sorted(resource.dependencies)
     return resource.type, resource.name, resource.protect, json.dumps(inputs, sort_keys=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from components.deployment import first_home
 from components.settings import SettingsError
-from tests.components.aws_answers import INVOCATION, LABEL
+from tests.components.aws_answers import LABEL
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
@@ -19,7 +19,7 @@ SETTINGS = config(*THREE, counters=["orders", "invoices", "a"], floors={"orders"
 
 
 def sent(deployment: Deployment) -> dict[str, Any]:
-    return json.loads(deployment.one(INVOCATION).inputs["input"])
+    return json.loads(deployment.settle().inputs["input"])
 
 
 def recorded(wish: dict[str, Any], *, settled: bool = True) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> No
     assert wish == {
         "regions": list(THREE),
         "leaving": [],
-        "counters": ["orders", "invoices", "a"],
+        "counters": ["orders", "invoices", "a", "-check"],
         "floors": {"orders": 5_000_000, "*": 7},
         "window": 100_000_000,
         "headroom": 10_000,
@@ -57,7 +57,7 @@ def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> No
 
 
 def test_the_event_is_canonical_json(signed: Deployment) -> None:
-    text = signed.one(INVOCATION).inputs["input"]
+    text = signed.settle().inputs["input"]
 
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
@@ -130,7 +130,7 @@ def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
     assert isinstance(error, pulumi.RunError)
     assert str(error).startswith("the record of the last deployment can't be read: ")
     assert answer in str(error)
-    assert deployment.of(INVOCATION) == []
+    assert deployment.settlings() == []
 
 
 def said(caplog: pytest.LogCaptureFixture, settings: dict[str, str], aws: Aws) -> list[str]:
@@ -181,7 +181,7 @@ def test_another_home_region_is_refused(preview: bool) -> None:
 
     assert isinstance(error, SettingsError)
     assert str(error) == f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back"
-    assert deployment.of(INVOCATION) == []
+    assert deployment.settlings() == []
 
 
 def test_no_description_is_no_first_home() -> None:

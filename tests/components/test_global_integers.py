@@ -12,7 +12,7 @@ from pulumi.provider.experimental.analyzer import Analyzer
 from components import GlobalIntegers, GlobalIntegersArgs
 from local.paths import ROOT
 from local.program import UNKNOWN
-from tests.components.aws_answers import FUNCTION, INVOCATION, TABLE
+from tests.components.aws_answers import FUNCTION, TABLE
 from tests.components.recording import Deployment
 from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
@@ -84,7 +84,7 @@ def test_two_in_one_program_share_nothing() -> None:
     for name, prefix in prefixes.items():
         own = [resource for resource in deployment.resources if resource.name.startswith(f"{name}-")]
         assert {r.inputs["name"].startswith(prefix) for r in own if r.type in (TABLE, FUNCTION)} == {True}
-        settle = deployment.one(INVOCATION, functionName=f"{prefix}coordinate")
+        settle = next(resource for resource in own if resource.name.endswith("-settle"))
         tables = {resource.urn for resource in own if resource.type == TABLE and "receipts" not in resource.name}
         others = {resource.urn for resource in deployment.resources if resource not in own}
         assert tables <= settle.dependencies

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from components.archive import archived, version
 from local.paths import ROOT
 
 RUN = """
@@ -16,10 +17,11 @@ sys.path.append(sys.argv[1])  # for the stand-in below; what is installed comes 
 from local.program import run_program
 
 class Aws:
-    files = set()
+    files, versions = set(), set()
     def create(self, resource):
-        code = resource.inputs.get("code")
-        self.files |= {asset.path for asset in code.assets.values()} if code else set()
+        for asset in resource.inputs["code"].assets.values() if "code" in resource.inputs else ():
+            self.files |= {asset.path} if hasattr(asset, "path") else set()
+            self.versions |= {asset.text} if hasattr(asset, "text") else set()
         arn = f"arn:aws:x:{resource.inputs.get('region', '')}:123456789012:y"
         computed = {"arn": arn, "result": '{"counters": {}}', "streamLabel": "", "functionUrl": "https://x/"}
         return resource.name, {**resource.inputs, **computed}
@@ -32,7 +34,7 @@ with open(sys.argv[2]) as file:
 outcome = run_program(aws, project="shop", stack="dev", config={}, program=lambda: exec(code, {}))
 if outcome.error:
     raise outcome.error
-print(json.dumps({"outputs": outcome.outputs, "files": sorted(aws.files)}))
+print(json.dumps({"outputs": outcome.outputs, "files": sorted(aws.files), "versions": sorted(aws.versions)}))
 """
 
 
@@ -66,6 +68,9 @@ def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_pat
     assert outcome["outputs"] == {"urls": {"us-east-1": "https://x/", "eu-west-1": "https://x/"}}
     assert outcome["files"]
     assert all(file.startswith(str(installed)) for file in outcome["files"])
+    assert set(outcome["versions"]) == {
+        f"{version(archived(*folders))}\n" for folders in (("mint", "aws"), ("coordinate",))
+    }, "those of a checkout with the same files"
 
 
 def test_what_is_installed_is_the_components_the_functions_and_what_they_share(installed: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.components.aws_answers import ALARM, FUNCTION, FUNCTION_URL, INVOCATION, PERMISSION, REST_API, TABLE, url
+from tests.components.aws_answers import ALARM, FUNCTION, FUNCTION_URL, PERMISSION, REST_API, TABLE, url
 from tests.components.recording import Aws, Deployment
 from tests.components.running import PREFIX, THREE, config, deploy, deploy_badly
 
@@ -19,7 +19,7 @@ def deployment() -> Deployment:
 
 
 def wish(deployment: Deployment) -> dict[str, Any]:
-    return json.loads(deployment.one(INVOCATION).inputs["input"])["wish"]
+    return json.loads(deployment.settle().inputs["input"])["wish"]
 
 
 def test_the_coordinator_is_told_who_leaves(deployment: Deployment) -> None:
@@ -30,7 +30,7 @@ def test_a_region_that_leaves_is_not_waited_for_since_it_may_never_come_back(dep
     leaving = {r.urn for r in deployment.resources if GONE in r.name}
 
     assert len(leaving) > 7
-    assert not leaving & deployment.one(INVOCATION).dependencies
+    assert not leaving & deployment.settle().dependencies
     assert set(wish(deployment)["tables"]) == set(THREE)
 
 
@@ -49,7 +49,9 @@ def test_it_keeps_all_that_it_had(deployment: Deployment) -> None:
 
     alarms = {r.urn for r in before.of(ALARM) if r.inputs["region"] == GONE}
     assert len(alarms) == 4
-    assert sorted(r.urn for r in deployment.resources) == sorted({r.urn for r in before.resources} - alarms)
+    check = {r.urn for r in before.checks() if r.name.endswith(GONE)}
+    assert len(check) == 1
+    assert sorted(r.urn for r in deployment.resources) == sorted({r.urn for r in before.resources} - alarms - check)
     for kind in (TABLE, FUNCTION_URL, PERMISSION, REST_API):
         assert [r.inputs["region"] for r in deployment.of(kind)].count(GONE) == len(
             [r for r in before.of(kind) if r.inputs["region"] == GONE]
@@ -100,7 +102,7 @@ def test_a_protected_region_that_is_dropped_is_refused_with_the_lines_to_type(pr
     assert '  leaving: ["eu-north-1", "us-west-2"]\n' in text
     assert '  regions: ["us-east-1", "eu-west-1", "ap-southeast-2"]\n' in text
     assert text.endswith("Then remove us-west-2 from leaving and deploy again.")
-    assert deployment.of(INVOCATION) == []
+    assert deployment.settlings() == []
 
 
 @pytest.mark.parametrize(

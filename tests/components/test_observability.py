@@ -16,7 +16,6 @@ from tests.components.aws_answers import (
     DASHBOARD,
     FUNCTION,
     FUNCTION_URL,
-    INVOCATION,
     SUBSCRIPTION,
     TABLE,
     TOPIC,
@@ -75,7 +74,7 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             if rest.keys() == {"Region"}:
                 return (
                     name in OF_A_REGION
-                    and rest["Region"] in json.loads(deployment.one(INVOCATION).inputs["input"])["wish"]["regions"]
+                    and rest["Region"] in json.loads(deployment.settle().inputs["input"])["wish"]["regions"]
                 )
             return name in UNITS and (not rest or (name == "Failed" and rest == {"Run": "schedule"}))
         case _:
@@ -154,7 +153,7 @@ def test_a_composite_alarm_joins_those_of_the_whole_and_notifies_nobody_twice() 
 
 def test_silence_is_an_alarm_only_once_the_coordinator_has_run() -> None:
     deployment = deploy(config(*THREE))
-    settle = deployment.one(INVOCATION).urn
+    settle = deployment.settle().urn
 
     assert settle in deployment.one(ALARM, name=f"{PREFIX}-noRun").dependencies
     waiting = [r.name for r in (*deployment.of(ALARM), deployment.one(DASHBOARD)) if settle in r.dependencies]

@@ -14,6 +14,7 @@ RECEIPTS = f"table/{PREFIX}-receipts"
 LAYOUTS = f"table/{PREFIX}-layouts"
 MIRROR = f"table/{PREFIX}-mirror"
 ANYWHERE = f"arn:aws:dynamodb:*:{ACCOUNT}:{COUNTERS}"
+FUNCTIONS = f"arn:aws:lambda:*:{ACCOUNT}:function:{PREFIX}-mint"
 
 
 def role_of(deployment: Deployment, function: Registration) -> Registration:
@@ -61,6 +62,7 @@ def test_the_coordinator_may_lay_out_in_any_region_and_keep_its_registers_at_hom
         *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{LAYOUTS}") for action in registers),
         *((f"dynamodb:{action}", f"arn:aws:dynamodb:{HOME}:{ACCOUNT}:{MIRROR}") for action in copies),
         *((f"dynamodb:{action}", ANYWHERE) for action in items),
+        ("lambda:InvokeFunction", FUNCTIONS),
         *own_logs(HOME, f"{PREFIX}-coordinate"),
     }
 
@@ -75,7 +77,7 @@ def test_a_star_stands_only_for_log_streams_and_for_the_coordinators_region(sign
             elif resource.endswith(":*"):
                 assert resource.startswith(f"arn:aws:logs:{function.inputs['region']}:{ACCOUNT}:log-group:/aws/lambda/")
 
-    assert starred == {ANYWHERE}
+    assert starred == {ANYWHERE, FUNCTIONS}
 
 
 @pytest.mark.parametrize(("home", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])

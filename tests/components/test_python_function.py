@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from local.paths import ROOT
-from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE
+from tests.components.aws_answers import ALARM, FUNCTION, INVOCATION, LOG_GROUP, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
 from tests.components.running import PREFIX, THREE, config, deploy
 
@@ -109,8 +109,8 @@ def test_a_paused_region_runs_nothing_and_keeps_all_that_it_has(signed: Deployme
 
     assert concurrency(deployment) == {THREE[0]: 7, THREE[1]: 0, THREE[2]: 7}
     gone = {(r.type, r.name) for r in signed.resources} - {(r.type, r.name) for r in deployment.resources}
-    assert {kind for kind, _ in gone} == {"aws:cloudwatch/metricAlarm:MetricAlarm"}, "nobody is to be woken"
-    assert all(f"-{THREE[1]}-" in name for _, name in gone)
+    assert {kind for kind, _ in gone} == {ALARM, INVOCATION}, "nobody is to be woken, and nothing to be checked"
+    assert all(f"-{THREE[1]}" in name for _, name in gone)
     assert deployment.outputs["layout"] == signed.outputs["layout"]
 
 
@@ -145,16 +145,24 @@ def test_a_function_starts_from_its_archive_alone(functions: list[Registration],
     assert Path(started.stdout.strip()).is_relative_to(tmp_path)
 
 
-def test_no_archive_has_anything_but_python_files_and_the_page(functions: list[Registration], tmp_path: Path) -> None:
+def test_no_archive_has_anything_but_python_files_the_pages_and_the_version(
+    functions: list[Registration], tmp_path: Path
+) -> None:
     for function in functions:
         unpack(function, tmp_path)
 
-    assert {path.name for path in tmp_path.rglob("*") if path.suffix != ".py" and path.is_file()} == {"page.html"}
+    assert {path.name for path in tmp_path.rglob("*") if path.suffix != ".py" and path.is_file()} == {
+        "page.html",
+        "status.html",
+        "version.txt",
+    }
 
 
 def unpack(function: Registration, target: Path) -> None:
     code = cast("pulumi.AssetArchive", function.inputs["code"])
-    for name, asset in cast("dict[str, pulumi.FileAsset]", code.assets).items():
+    for name, asset in cast("dict[str, pulumi.FileAsset | pulumi.StringAsset]", code.assets).items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(Path(asset.path).read_bytes())
+        path.write_bytes(
+            asset.text.encode() if isinstance(asset, pulumi.StringAsset) else Path(asset.path).read_bytes()
+        )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from components.schedule import rate
-from tests.components.aws_answers import FUNCTION, INVOCATION, PERMISSION, RETRIES, RULE, TARGET
+from tests.components.aws_answers import FUNCTION, PERMISSION, RETRIES, RULE, TARGET
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
 
@@ -45,7 +45,7 @@ def test_a_run_that_fails_or_is_late_is_left_to_the_next_one(signed: Deployment)
 
 
 def test_a_deployment_that_fails_has_a_schedule_that_carries_it_on() -> None:
-    _, deployment = deploy_badly(config(*THREE), failing=INVOCATION)
+    _, deployment = deploy_badly(config(*THREE), failing="integers-coordinator-settle")
 
     assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
     coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")

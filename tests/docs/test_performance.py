@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import callers, figures, watching
+from bench import callers, figures, https, watching
 from bench.program import table as program_table
 from local.paths import ROOT
 
@@ -13,6 +13,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     kept = figures.read()
 
     assert f"```text\n{figures.table(kept['subjects'])}\n```" in PAGE
+    assert f"```text\n{https.table(kept['https'])}\n```" in PAGE
     assert f"```text\n{program_table(kept['program'])}\n```" in PAGE
     assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
 
@@ -20,6 +21,15 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
 @pytest.mark.parametrize(("column", "most"), [("init_ms", 0.20), ("cpu_ms", 0.30), ("peak_mb", 0.5)])
 def test_they_are_small_beside_the_tutorials(column: str, most: float) -> None:
     kept = figures.read()["subjects"]
+
+    assert kept["one"][column] <= most * kept["tutorial"][column]
+
+
+@pytest.mark.parametrize(
+    ("column", "most"), [("init_ms", 0.13), ("start_ms", 0.13), ("cpu_ms", 0.15), ("peak_mb", 0.45)]
+)
+def test_they_are_small_with_https_too(column: str, most: float) -> None:
+    kept = figures.read()["https"]
 
     assert kept["one"][column] <= most * kept["tutorial"][column]
 

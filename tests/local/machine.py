@@ -20,17 +20,18 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Machine:
-    """One folder, one server."""
+    """One folder, one server, and the checkout whose program it deploys."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, checkout: Path = ROOT) -> None:
         self.folder = folder
+        self.checkout = checkout
         self.port = port
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, "-m", "local", *arguments],
-            cwd=ROOT,
+            cwd=self.checkout,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

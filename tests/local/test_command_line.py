@@ -37,7 +37,7 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
     again = deployed.up()
 
-    assert "dev: 57 unchanged\n" in again.stdout
+    assert "dev: 60 unchanged\n" in again.stdout
     assert deployed.outputs() == outputs
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
@@ -55,10 +55,10 @@ def test_a_changed_setting_is_applied_in_place(deployed: Machine) -> None:
 
 def test_who_is_to_be_notified_is_subscribed_in_every_region_and_taken_out_again(deployed: Machine) -> None:
     told = deployed.up(settings=('alarmEmails=["operator@shop.example"]',)).stdout
-    assert counts(told) == {"created": 6, "updated": 17, "unchanged": 40}, told
+    assert counts(told) == {"created": 6, "updated": 17, "unchanged": 43}, told
 
     told = deployed.up().stdout
-    assert counts(told) == {"updated": 17, "unchanged": 40, "deleted": 6}, told
+    assert counts(told) == {"updated": 17, "unchanged": 43, "deleted": 6}, told
 
 
 def counts(told: str) -> dict[str, int]:

@@ -92,7 +92,8 @@ def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: S
     assert after == before
     assert stack.table("layouts") == layouts
     assert mint(url) == 6
-    assert events["deleted"] == 13, "what had been made there: the coordinator, tables, schedule, dashboard and alarms"
+    made = "what had been made there: the coordinator, its checks, tables, schedule, dashboard and alarms"
+    assert events["deleted"] == 15, made
     tables = stack.aws.client("dynamodb", OTHER).list_tables()["TableNames"]
     assert f"global-integers-{stack.name}-layouts" not in tables
 

@@ -35,6 +35,13 @@ def test_an_archive_is_its_files_and_not_their_times(tmp_path: Path) -> None:
     assert archive("a.py", "b.py") != before
 
 
-def test_an_archive_of_something_else_than_files_is_refused() -> None:
-    with pytest.raises(LocalError, match=r"a\.py: only files can be in a function's archive here"):
-        as_json(pulumi.AssetArchive({"a.py": pulumi.StringAsset("x")}))
+def test_a_text_in_an_archive_is_a_file_there() -> None:
+    made = as_json(pulumi.AssetArchive({"version.txt": pulumi.StringAsset("1.0.0 – ü")}))
+
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(made))) as zipped:
+        assert zipped.read("version.txt").decode() == "1.0.0 – ü"
+
+
+def test_an_archive_of_something_else_is_refused() -> None:
+    with pytest.raises(LocalError, match=r"a\.py: only files and texts can be in a function's archive here"):
+        as_json(pulumi.AssetArchive({"a.py": pulumi.RemoteAsset("https://example.com")}))

@@ -90,15 +90,17 @@ def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
 def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
     assert fresh.up("us-east-1").returncode == 0
     assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
-    (coordinator,) = coordinators(fresh.folder)
-    os.kill(coordinator, signal.SIGSTOP)  # no `up` can end while the coordinator is stopped
+    stopped = coordinators(fresh.folder)
+    for coordinator in stopped:  # no `up` can end while the coordinator is stopped
+        os.kill(coordinator, signal.SIGSTOP)
 
     with fresh.start("up", *chosen("us-east-1", "eu-west-1")) as process:
         assert process.stdout is not None
         assert next((line for line in process.stdout if "created   Table" in line), None)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    os.kill(coordinator, signal.SIGCONT)
+    for coordinator in stopped:
+        os.kill(coordinator, signal.SIGCONT)
 
     assert process.returncode == STATUS
     assert "run the same command again to continue" in err

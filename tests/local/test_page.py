@@ -12,6 +12,7 @@ from mint.refusals import ceiling_reached
 from mint.table import Item
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+from components.archive import archived, version
 from tests.local.browser import browser
 from tests.local.machine import Machine, mint
 
@@ -173,7 +174,7 @@ def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypat
     monkeypatch.setenv("LEAVING", "us-east-1,us-west-2")
     closed = Item(2, 3, 2, 1, fenced=True, attributes={})
     opened = minting_page("integers", REGION, [], closed, open_counters=False)
-    refused = problem_response(ceiling_reached("integers", 1, closed))
+    refused = problem_response(ceiling_reached("integers", 1, closed), REGION)
     page.route(url, lambda route: route.fulfill(headers=opened["headers"], body=opened["body"]))
     page.goto(url)
     expect(page.get_by_role("alert")).to_have_text(said)
@@ -389,3 +390,15 @@ def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: 
     expect(page.get_by_role("alert")).to_contain_text("there is no counter")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     context.close()
+
+
+def test_the_status_page_opens_in_silence_and_shows_another_counter(page: Page, url: str) -> None:
+    page.goto(f"{url}-/status")
+    expect(page.locator("#state")).to_have_text("The counter integers can be minted here.")
+    assert page.locator("#state").evaluate("p => getComputedStyle(p).borderRadius") != "0px", "the style is allowed"
+
+    page.get_by_label("Another counter").fill("orders")
+    page.get_by_role("button", name="Show").click()
+
+    expect(page.locator("#state")).to_have_text("The counter orders can be minted here.")
+    expect(page.get_by_role("row", name="version")).to_contain_text(version(archived("mint", "aws")))

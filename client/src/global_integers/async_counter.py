@@ -3,41 +3,33 @@
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic, time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import anyio
 
 from . import calls
 from .answers import Block
-from .errors import DeadlineExceeded
+from .any_counter import AnyCounter
 from .events import Leased
-from .forks import here
 from .names import MAX_BLOCK, checked_size
-from .rendezvous import order_of
 from .stock import Stock
 
 if TYPE_CHECKING:
     from .async_integers import AsyncIntegers
 
 
-class AsyncCounter:
+class AsyncCounter(AnyCounter):
     """A counter. `next` and `take` may be called by any task of one event loop; the iterator never ends."""
 
     def __init__(self, integers: "AsyncIntegers", name: str) -> None:
         """Use the counter `name`, "" for the default one, through a client."""
-        self.name = name
         self._integers = integers
-        self._options = integers.options
-        self.forget()
+        super().__init__(name, integers.options)
 
     def forget(self) -> None:
         """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
-        self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
+        super().forget()
         self._fetching = asyncio.Lock()
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or pickled: a copy would hand out the same integers."""
-        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     async def next(self, *, key: str | None = None) -> int:
         """Return the next integer. See `Counter.next`."""
@@ -56,8 +48,7 @@ class AsyncCounter:
         checked_size(count)
         deadline = monotonic() + self._options.timeout
         while True:
-            self._integers.prepare()
-            mark = here()
+            mark = self._integers.prepare()
             taken = await self._take(count, key, deadline)
             if mark[0]:
                 return taken
@@ -72,8 +63,8 @@ class AsyncCounter:
 
     async def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
-            call = calls.mint(self.name, count, key)
-            order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
+            await self._integers.locate(deadline)
+            call, order = self._keyed(count, key)
             return list((await self._integers.call(call, deadline, order)).integers())
         taken = self._stock.take_many(count)
         while len(taken) < count:
@@ -84,8 +75,7 @@ class AsyncCounter:
         """Return an integer of the next block, or of a request of its own."""
         deadline = monotonic() + self._options.timeout
         while True:
-            self._integers.prepare()
-            mark = here()
+            mark = self._integers.prepare()
             if self._options.lease == 1:
                 integer = (await self._mint(1, deadline)).first
             else:
@@ -104,8 +94,7 @@ class AsyncCounter:
             with anyio.fail_after(max(deadline - monotonic(), 0)):
                 await fetching.acquire()
         except TimeoutError:
-            name = self.name or "the default counter"
-            raise DeadlineExceeded(f"{name}: no block was fetched within {self._options.timeout:.3g} s", {}) from None
+            raise self._no_block() from None
         try:
             integer = stock.take() or await self._fetch(stock, deadline)
         finally:

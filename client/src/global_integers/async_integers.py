@@ -11,29 +11,29 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
-from .answers import Failure, Owner
+from .address import addressed
+from .answers import Owner
 from .async_counter import AsyncCounter
-from .attempts import Ask, Steps, attempts
+from .attempts import Ask, Steps
 from .calls import Call
+from .client import Client
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
-from .events import Event, FailedOver, Observer
-from .exchange import Exchange, default_async_client
-from .forks import forget_in_children, here
-from .health import Health
-from .integers import log
-from .names import checked_counter
+from .events import Observer
+from .exchange import default_async_client
+from .forks import Mark, forget_in_children, here
+from .health import INTERRUPTED, Health
 from .options import Options, urls_from_environment
-from .regions import Regions
 
 T = TypeVar("T")
+log = logging.getLogger("global_integers")
 
 
-class AsyncIntegers(AsyncCounter):
+class AsyncIntegers(Client[AsyncCounter], AsyncCounter):
     """`Integers` with `await`, for the tasks of one event loop."""
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -52,34 +52,20 @@ class AsyncIntegers(AsyncCounter):
             ValueError: one of them is wrong.
             CannotSign: see `Integers`.
         """
-        self.options = Options(
+        urls = addressed(urls, sign)
+        options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
-        self.regions = Regions(self.options.urls, prefer)
-        self._exchange = Exchange(self.options)
+        self.set_up(options, lambda name: AsyncCounter(self, name))
         self._make_http = http or default_async_client
-        self._counters: dict[str, AsyncCounter] = {}
-        self._default_name: str | None = counter or None
         self._tasks: set[asyncio.Task[Any]] = set()
-        super().__init__(self, counter)
+        AsyncCounter.__init__(self, self, counter)
         forget_in_children(self)
 
     @classmethod
     def from_env(cls, **options: Any) -> "AsyncIntegers":
         """Return a client for the URLs in the environment. See `Integers.from_env`."""
         return cls(urls_from_environment(), **options)
-
-    def __getitem__(self, counter: str) -> AsyncCounter:
-        """Return a counter. It is always the same object, so its lease is shared.
-
-        Raises:
-            ValueError: no counter can have this name.
-        """
-        found = self._counters.get(counter)
-        if found is None:
-            checked_counter(counter)
-            found = self._counters[counter] = AsyncCounter(self, counter)
-        return found
 
     async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""
@@ -98,8 +84,9 @@ class AsyncIntegers(AsyncCounter):
 
     async def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
-        found = await asyncio.gather(*(self.check(region) for region in self.options.urls))
-        return dict(zip(self.options.urls, found, strict=True))
+        await self.locate(time.monotonic() + self.options.timeout)
+        names = list(self.options.urls)
+        return dict(zip(names, await asyncio.gather(*map(self.check, names)), strict=True))
 
     async def aclose(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -132,14 +119,19 @@ class AsyncIntegers(AsyncCounter):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None  # closed by the parent, which has the same connections
 
-    def prepare(self) -> None:
-        """Start anew in a forked process, and in another event loop, which can't use the connections."""
-        here()
+    def prepare(self) -> Mark:
+        """Start anew in a forked process, and in another event loop, which can't use the connections.
+
+        Returns:
+            This process's mark.
+        """
+        mark = here()
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             if self._loop is not None:
                 self.forget()
             self._loop = loop
+        return mark
 
     def _connected(self) -> httpx.AsyncClient:
         """Return the HTTP client, which is made when it is first needed."""
@@ -159,32 +151,33 @@ class AsyncIntegers(AsyncCounter):
         """Send a request to one region after the other until one answers. See `Integers.call`."""
         self.prepare()
         if order is None:
+            await self.locate(deadline)
             await self._measure(deadline)
-        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
-        ordered = (lambda: order) if order is not None else self.regions.order
-        return await self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+        return await self._carry_out(self._steps(call, deadline, order, each, nowhere))
+
+    async def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if reading := self._reading(deadline):
+            await self._carry_out(reading)
+        elif again := self._reading_again():
+            self.background(lambda: self._carry_out(again))
 
     async def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""
         began = time.monotonic()
-        health = Health(False, None, "the health check was interrupted")
+        answer: object = INTERRUPTED
         try:
             http = self._connected()
             answer = await self._exchange.send_async(http, region, calls.health(), self.options.attempt_timeout)
-            health = Health.of(answer, time.monotonic() - began)
-            return health
         finally:
-            self.regions.checked(region, health.seconds, ok=health.ok)
+            health = self._checked(region, answer, began)
+        return health
 
     def background(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run `work` in a task of its own. Errors are logged."""
         task = asyncio.create_task(self._logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def tell(self, event: Event) -> None:
-        """Tell the observer."""
-        self._exchange.tell(event)
 
     async def _carry_out(self, steps: Steps[T]) -> T:
         answer: Any = None
@@ -195,26 +188,18 @@ class AsyncIntegers(AsyncCounter):
                 return done.value
             if isinstance(step, Ask):
                 answer = await self._exchange.send_async(self._connected(), step.region, step.call, step.seconds)
-                if not isinstance(answer, Failure) and self.regions.answered(step.region):
-                    log.info("%s answers again", step.region)
             else:
                 await asyncio.sleep(step.seconds)
                 answer = None
 
     async def _measure(self, deadline: float) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
-        due = self.regions.to_check() if len(self.options.urls) > 1 else []
-        for region in due:
+        for region in self._to_check():
             self.background(lambda region=region: self.check(region))
         ends = min(time.monotonic() + self.options.attempt_timeout, deadline)
         while self.regions.is_new and time.monotonic() < ends:
             await asyncio.sleep(0.005)
         self.regions.wait_for_first(0)
-
-    def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
-        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
-        self.tell(FailedOver(failed, following, reason))
 
     async def _name_of_default(self) -> str:
         if self._default_name is None:

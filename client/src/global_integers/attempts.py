@@ -3,6 +3,7 @@
 `Integers` and `AsyncIntegers` carry out the same steps.
 """
 
+import logging
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ LONGEST_WAIT = 1.0
 """Seconds between two rounds over all regions: the first wait, which doubles, and the longest. Both are jittered."""
 
 T = TypeVar("T")
+log = logging.getLogger("global_integers")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def attempts(
                 began = regions.now()
                 answer = yield Ask(region, call.with_count(answer.available), min(each, max(ends - began, 0.01)))
             if not isinstance(answer, Failure):
+                if regions.answered(region):
+                    log.info("%s answers again", region)
                 return answer
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)

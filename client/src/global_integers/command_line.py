@@ -119,10 +119,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="global-integers",
         description="Unique integers from the nearest healthy region.",
-        epilog=f"{VARIABLE} has the regions' URLs as JSON, or the path of a file with the output of "
-        "`pulumi stack output --json`.",
+        epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
+        "path of a file with the output of `pulumi stack output --json`.",
     )
-    parser.add_argument("--urls", metavar="JSON|FILE", help=f"instead of {VARIABLE}")
+    parser.add_argument("--urls", metavar="ADDRESS|JSON|FILE", help=f"instead of {VARIABLE}")
     parser.add_argument(
         "--prefer", metavar="REGION", help="ask this region as long as it is healthy (by default the nearest)"
     )
@@ -130,7 +130,9 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout", type=float, default=10.0, metavar="SECONDS", help="for each call, except create (10)"
     )
     parser.add_argument(
-        "--sign", action=argparse.BooleanOptionalAction, help="sign requests (by default those to *.on.aws)"
+        "--sign",
+        action=argparse.BooleanOptionalAction,
+        help="sign requests (by default those to *.on.aws, and to an address that wants it)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

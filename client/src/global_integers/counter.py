@@ -3,15 +3,14 @@
 import threading
 from collections.abc import Iterator
 from time import monotonic, time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import calls
 from .answers import Block
-from .errors import DeadlineExceeded
+from .any_counter import AnyCounter
 from .events import Leased
 from .forks import here
 from .names import MAX_BLOCK, checked_size
-from .rendezvous import order_of
 from .stock import Stock
 from .turn import Turn
 
@@ -19,19 +18,17 @@ if TYPE_CHECKING:
     from .integers import Integers
 
 
-class Counter:
+class Counter(AnyCounter):
     """A counter. `next` and `take` may be called from any thread; the iterator never ends."""
 
     def __init__(self, integers: "Integers", name: str) -> None:
         """Use the counter `name`, "" for the default one, through a client."""
-        self.name = name
         self._integers = integers
-        self._options = integers.options
-        self.forget()
+        super().__init__(name, integers.options)
 
     def forget(self) -> None:
         """Start anew. For a forked process: its parent has the same leases, and other threads had the locks."""
-        self._stock = Stock(self._options.lease, self._options.lease_seconds, time)
+        super().forget()
         self._state = threading.RLock()
         self._turn = Turn()
 
@@ -39,10 +36,6 @@ class Counter:
         """Drop what is leased: a gap."""
         with self._state:
             self._stock.drop()
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or pickled: a copy would hand out the same integers."""
-        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def next(self, *, key: str | None = None) -> int:
         """Return the next integer: from a lease, or minted by the nearest healthy region.
@@ -98,8 +91,8 @@ class Counter:
 
     def _take(self, count: int, key: str | None, deadline: float) -> list[int]:
         if key is not None:
-            call = calls.mint(self.name, count, key)
-            order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]
+            self._integers.locate(deadline)
+            call, order = self._keyed(count, key)
             return list(self._integers.call(call, deadline, order).integers())
         with self._state:
             taken = self._stock.take_many(count)
@@ -128,8 +121,7 @@ class Counter:
             return integer
         try:
             if not turn.take(deadline - monotonic()):
-                name = self.name or "the default counter"
-                raise DeadlineExceeded(f"{name}: no block was fetched within {self._options.timeout:.3g} s", {})
+                raise self._no_block()
             with self._state:
                 integer = stock.take()  # another thread may have fetched a block meanwhile
                 size = stock.next_size()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 
+from .address import Address
 from .answers import Failure, Kind
 from .calls import Call
 from .events import Event, Requested
@@ -51,7 +52,8 @@ class Exchange:
             CannotSign: see `signatures`.
         """
         self.urls = options.urls
-        self.auths = signatures(options.urls, options.sign)
+        urls = options.urls
+        self.auths = urls.signatures if isinstance(urls, Address) else signatures(urls, options.sign)
         self._observer = options.observer
 
     def request(

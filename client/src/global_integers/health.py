@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 from .answers import Failure, Kind
 
+INTERRUPTED = Failure(Kind.SILENT, "the health check was interrupted")
+"""The answer to a health check that has none yet."""
+
 
 class Health(NamedTuple):
     """Whether a region can mint from its default counter now.

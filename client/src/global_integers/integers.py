@@ -11,24 +11,24 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
+from .address import addressed
 from .answers import Failure, Owner
-from .attempts import Ask, Steps, attempts
+from .attempts import Ask, Steps
 from .calls import Call
+from .client import Client
 from .counter import Counter
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
-from .events import Event, FailedOver, Observer
-from .exchange import Exchange, default_client
+from .events import Observer
+from .exchange import default_client
 from .forks import forget_in_children, here
-from .health import Health
-from .names import checked_counter
+from .health import INTERRUPTED, Health
 from .options import Options, urls_from_environment
-from .regions import Regions
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
-class Integers(Counter):
+class Integers(Client[Counter], Counter):
     """Unique integers from the nearest healthy region. The object is itself the default counter.
 
     Use one object for a whole process: all threads may share it, and it is safe to use after a fork. No region is
@@ -43,7 +43,7 @@ class Integers(Counter):
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        urls: Mapping[str, str] | str,
         *,
         counter: str = "",
         lease: int = 1,
@@ -59,7 +59,9 @@ class Integers(Counter):
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: each region's URL (stack output `urls`), by the region's AWS name, for which requests are signed.
+            urls: the stack's address, such as https://integers.example.com/ (stack output `address`), which the first
+                call asks for its regions. Or each region's URL (stack output `urls`), by the region's AWS name, for
+                which requests are signed.
             counter: the counter of this object's own `next`, by default the first one of the stack's settings.
             lease: the largest number of integers in one lease, 1 to 100,000. 1 is off: every integer is a request.
             lease_seconds: seconds after which the rest of a lease is dropped.
@@ -68,34 +70,33 @@ class Integers(Counter):
                 take 2 s to respond while a layout changes.
             prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`), by default those to Function URLs, if botocore
-                and credentials are found.
-            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it, and it must not
-                raise.
+            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
+                and credentials are found, and those to an address that has refused one without a signature.
+            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it. An error that
+                it raises is logged.
             http: returns the `httpx.Client` to use. It is called again after a fork and after `close`.
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing. It is a `ValueError`.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. It is a
+                `ValueError`. Without `sign`, the first call raises it if the address wants a signature.
         """
-        self.options = Options(
+        urls = addressed(urls, sign)
+        options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
-        self.regions = Regions(self.options.urls, prefer)
-        self._exchange = Exchange(self.options)
+        self.set_up(options, lambda name: Counter(self, name))
         self._make_http = http or default_client
         self._http: httpx.Client | None = None
-        self._counters: dict[str, Counter] = {}
-        self._default_name: str | None = counter or None
-        super().__init__(self, counter)
+        Counter.__init__(self, self, counter)
         forget_in_children(self)
 
     @classmethod
     def from_env(cls, **options: Any) -> "Integers":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        The variable has an object of URLs by region as JSON, a stack's outputs as JSON, or the path of a file with
-        either (`pulumi stack output --json`, `python -m local outputs --json`).
+        The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
+        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`).
 
         Args:
             options: those of `Integers`, except `urls`.
@@ -104,18 +105,6 @@ class Integers(Counter):
             ValueError: the variable isn't set, or is wrong.
         """
         return cls(urls_from_environment(), **options)
-
-    def __getitem__(self, counter: str) -> Counter:
-        """Return a counter. It is always the same object, so its lease is shared.
-
-        Raises:
-            ValueError: no counter can have this name.
-        """
-        found = self._counters.get(counter)
-        if found is None:
-            checked_counter(counter)
-            found = self._counters.setdefault(counter, Counter(self, counter))
-        return found
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. Return whether it is new.
@@ -150,18 +139,24 @@ class Integers(Counter):
         return found
 
     def health(self) -> dict[str, Health]:
-        """Return whether each region can mint now. All are asked at the same time."""
+        """Return whether each region can mint now. All are asked at the same time.
+
+        Raises:
+            Unavailable, Refused: the client has an address, which doesn't say its regions.
+        """
+        self.locate(time.monotonic() + self.options.timeout)
         found: dict[str, Health] = {}
+        names = list(self.options.urls)
 
         def check(region: str) -> None:
             found[region] = self.check(region)
 
-        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in self.options.urls]
+        threads = [threading.Thread(target=check, args=(region,), daemon=True) for region in names]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return {region: found[region] for region in self.options.urls}
+        return {region: found[region] for region in names}
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
@@ -213,21 +208,26 @@ class Integers(Counter):
             Refused, Unavailable, UnknownCounter: see `attempts`.
         """
         if order is None:
+            self.locate(deadline)
             self._measure(deadline)
-        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
-        ordered = (lambda: order) if order is not None else self.regions.order
-        return self._carry_out(attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere))
+        return self._carry_out(self._steps(call, deadline, order, each, nowhere))
+
+    def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them."""
+        if reading := self._reading(deadline):
+            self._carry_out(reading)
+        elif again := self._reading_again():
+            self.background(lambda: self._carry_out(again))
 
     def check(self, region: str) -> Health:
         """Ask one region whether it can mint, and remember how long it took."""
         began = time.monotonic()
-        health = Health(False, None, "the health check was interrupted")
+        answer: object = INTERRUPTED
         try:
             answer = self._exchange.send(self._connected(), region, calls.health(), self.options.attempt_timeout)
-            health = Health.of(answer, time.monotonic() - began)
-            return health
         finally:
-            self.regions.checked(region, health.seconds, ok=health.ok)
+            health = self._checked(region, answer, began)
+        return health
 
     def ask(self, region: str, call: Call[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -253,10 +253,6 @@ class Integers(Counter):
             return False
         return True
 
-    def tell(self, event: Event) -> None:
-        """Tell the observer."""
-        self._exchange.tell(event)
-
     def _carry_out(self, steps: Steps[T]) -> T:
         answer: Any = None
         while True:
@@ -266,25 +262,17 @@ class Integers(Counter):
                 return done.value
             if isinstance(step, Ask):
                 answer = self._exchange.send(self._connected(), step.region, step.call, step.seconds)
-                if not isinstance(answer, Failure) and self.regions.answered(step.region):
-                    log.info("%s answers again", step.region)
             else:
                 time.sleep(step.seconds)
                 answer = None
 
     def _measure(self, deadline: float) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
-        due = self.regions.to_check() if len(self.options.urls) > 1 else []
-        for region in due:
+        for region in self._to_check():
             if not self.background(lambda region=region: self.check(region)):
                 self.regions.checked(region, None, ok=False)
-        if self.regions.is_new and self.options.prefer is None:
+        if self.regions.is_new:
             self.regions.wait_for_first(min(self.options.attempt_timeout, deadline - time.monotonic()))
-
-    def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
-        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
-        self.tell(FailedOver(failed, following, reason))
 
     def _name_of_default(self) -> str:
         if self._default_name is None:

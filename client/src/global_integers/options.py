@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import httpx
 
+from .address import Address
 from .events import Observer
 from .names import MAX_BLOCK, checked_counter
 
@@ -37,11 +38,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every setting."""
-        if not self.urls:
-            raise ValueError("urls is empty; give each region's URL, as in {'eu-west-1': 'https://…/'}")
-        for region, url in self.urls.items():
-            _check_url(region, url)
-        object.__setattr__(self, "urls", {region: url.rstrip("/") + "/" for region, url in self.urls.items()})
+        if not isinstance(self.urls, Address):
+            object.__setattr__(self, "urls", _checked_urls(self.urls))
         if self.counter:
             checked_counter(self.counter)
         if type(self.lease) is not int or not 1 <= self.lease <= MAX_BLOCK:
@@ -49,8 +47,18 @@ class Options:
         for name in ("lease_seconds", "timeout", "attempt_timeout"):
             if not 0 < getattr(self, name) <= DAY:
                 raise ValueError(f"{name} {getattr(self, name)} is not within 0 and {DAY}; it is in seconds")
-        if self.prefer is not None and self.prefer not in self.urls:
+        if self.prefer is not None and self.prefer not in self.urls and not isinstance(self.urls, Address):
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
+
+
+def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
+    if not urls:
+        raise ValueError(
+            "urls is empty; give each region's URL, as in {'eu-west-1': 'https://…/'}, or the stack's address"
+        )
+    for region, url in urls.items():
+        _check_url(region, url)
+    return {region: url.rstrip("/") + "/" for region, url in urls.items()}
 
 
 def _check_url(region: str, url: str) -> None:
@@ -64,15 +72,17 @@ def _check_url(region: str, url: str) -> None:
         raise ValueError(f"the URL of {region} is {url!r}; it should look like https://….lambda-url.{region}.on.aws/")
 
 
-def urls_from(text: str) -> dict[str, str]:
-    """Return the regions' URLs from JSON, or from the file with this path.
+def urls_from(text: str) -> dict[str, str] | str:
+    """Return the regions' URLs from JSON, or from the file with this path. Or return the stack's address.
 
     The JSON is either an object of URLs by region, or a stack's outputs (`pulumi stack output --json`,
-    `python -m local outputs --json`), of which `urls` is taken.
+    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if there are no `urls`.
 
     Raises:
-        ValueError: the text is neither JSON nor the path of a file with JSON; or the JSON has no URLs.
+        ValueError: the text is neither an address, nor JSON, nor the path of a file with JSON; or the JSON has no URLs.
     """
+    if text.startswith(("https://", "http://")):
+        return text
     source = "the JSON"
     if not text.lstrip().startswith("{"):
         source = text
@@ -87,6 +97,9 @@ def urls_from(text: str) -> dict[str, str]:
     except ValueError as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
     members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    address = members.get("address")
+    if isinstance(address, str) and address and not members.get("urls"):
+        return address
     urls: Any = members.get("urls", members)
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
@@ -98,8 +111,8 @@ def urls_from(text: str) -> dict[str, str]:
     return found
 
 
-def urls_from_environment() -> dict[str, str]:
-    """Return the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
+def urls_from_environment() -> dict[str, str] | str:
+    """Return the URLs, or the address, in the environment variable `GLOBAL_INTEGERS_URLS`.
 
     Raises:
         ValueError: it isn't set, or is wrong.
@@ -107,8 +120,8 @@ def urls_from_environment() -> dict[str, str]:
     text = os.environ.get(VARIABLE, "")
     if not text:
         raise ValueError(
-            f"the environment variable {VARIABLE} is not set; set it to the regions' URLs as JSON, or to the path of a "
-            "file with the output of `pulumi stack output --json`"
+            f"the environment variable {VARIABLE} is not set; set it to the stack's address, to the regions' URLs as "
+            "JSON, or to the path of a file with the output of `pulumi stack output --json`"
         )
     try:
         return urls_from(text)

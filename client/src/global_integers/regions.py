@@ -8,6 +8,7 @@ health check, so no caller waits for a region that hangs. Health checks run in t
 import random
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
@@ -67,28 +68,44 @@ class Regions:
             clock: returns seconds.
             spread: returns a random number between two.
         """
-        self._states = {name: State() for name in names}
+        self._names = list(names)
+        self._last: list[str] = []
+        self._states: defaultdict[str, State] = defaultdict(State)
         self._prefer = prefer
         self._nearest: str | None = None
         self._clock = clock
         self._spread = spread
         self._lock = threading.Lock()
         self._measured = threading.Event()
-        if len(self._states) == 1 or prefer is not None:
+        if len(self._names) == 1 or prefer is not None:
             self._measured.set()
+
+    def replace(self, names: Iterable[str], last: str) -> None:
+        """Use other regions. What is known of those that stay is kept.
+
+        Args:
+            names: the regions.
+            last: asked after all of them, and never measured: it leads to one of them.
+        """
+        with self._lock:
+            self._names, self._last = list(names), [last]
+            if self._nearest not in self._names:
+                self._nearest = None
+            if len(self._names) == 1:
+                self._measured.set()
 
     def order(self) -> list[str]:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
         with self._lock:
             now = self._clock()
-            well = [name for name, state in self._states.items() if self._is_well(state, now)]
+            well = [name for name in self._names if self._is_well(self._states[name], now)]
             well.sort(key=lambda name: _latency(self._states[name]))
             first = self._choose(well)
             if first is not None:
                 well.remove(first)
                 well.insert(0, first)
-            ill = sorted(self._states.keys() - set(well), key=lambda name: (self._states[name].until, name))
-            return well + ill
+            ill = sorted(set(self._names) - set(well), key=lambda name: (self._states[name].until, name))
+            return well + ill + self._last
 
     def is_well(self, name: str) -> bool:
         """Return whether a region is healthy, as far as is known: it isn't left alone now."""
@@ -133,7 +150,8 @@ class Regions:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
         with self._lock:
             now = self._clock()
-            due = [name for name, state in self._states.items() if not state.checking and self._is_due(state, now)]
+            states = {name: self._states[name] for name in self._names}
+            due = [name for name, state in states.items() if not state.checking and self._is_due(state, now)]
             for name in due:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
@@ -149,7 +167,7 @@ class Regions:
                 state.until = 0.0
             else:
                 self._leave_alone(state, silent=seconds is None)
-            if ok or all(state.failures for state in self._states.values()):
+            if ok or all(self._states[name].failures for name in self._names):
                 self._measured.set()
 
     @property
@@ -168,7 +186,7 @@ class Regions:
         measured, self._measured = self._measured.is_set(), threading.Event()
         if measured:
             self._measured.set()
-        for state in self._states.values():
+        for state in list(self._states.values()):
             state.checking = False  # the thread that checks exists only in the parent
 
     def _leave_alone(self, state: State, *, silent: bool, retry_after: float = 0.0) -> None:

@@ -28,10 +28,11 @@ class Signature(httpx.Auth):
 
     requires_request_body = True
 
-    def __init__(self, region: str, credentials: "Credentials") -> None:
-        """Sign for this region."""
+    def __init__(self, region: str, credentials: "Credentials", service: str = SERVICE) -> None:
+        """Sign for this region and service."""
         self._region = region
         self._credentials = credentials
+        self._service = service
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Sign the request."""
@@ -48,15 +49,19 @@ class Signature(httpx.Auth):
         yield request
 
     def _sign(self, request: httpx.Request) -> None:
-        from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
         signed = AWSRequest(method=request.method, url=str(request.url), data=request.content)
         for name in ("accept", "idempotency-key"):
             if name in request.headers:
                 signed.headers[name] = request.headers[name]
-        SigV4Auth(self._credentials, SERVICE, self._region).add_auth(signed)
+        self._signer().add_auth(signed)
         request.headers.update(dict(signed.headers.items()))
+
+    def _signer(self) -> Any:
+        from botocore.auth import SigV4Auth
+
+        return SigV4Auth(self._credentials, self._service, self._region)
 
 
 def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Auth | None]:
@@ -73,14 +78,19 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Au
         region: sign is not False and (sign is True or (httpx.URL(url).host or "").endswith(FUNCTION_URLS))
         for region, url in urls.items()
     }
-    credentials = _credentials(required=sign is True) if any(wanted.values()) else None
+    credentials = found_credentials(required=sign is True) if any(wanted.values()) else None
     return {
         region: Signature(region, credentials) if wanted[region] and credentials is not None else None
         for region in urls
     }
 
 
-def _credentials(*, required: bool) -> "Credentials | None":
+def found_credentials(*, required: bool) -> "Credentials | None":
+    """Return the credentials that botocore finds, or None.
+
+    Raises:
+        CannotSign: they are `required`, and they or botocore are missing.
+    """
     try:
         from botocore.session import Session
     except ImportError:

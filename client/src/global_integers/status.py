@@ -11,7 +11,10 @@ Row = dict[str, Any]
 
 
 def rows(integers: Integers, counter: str = "") -> list[Row]:
-    """Return a row for each region: whether it can mint and if not, why; its latency, position, ceiling and epoch."""
+    """Return a row for each region: whether it can mint and if not, why; its latency, position, ceiling and epoch.
+
+    `version` is that of the code that runs there.
+    """
     health = integers.health()
     found: list[Row] = []
     for region, well in health.items():
@@ -24,7 +27,10 @@ def rows(integers: Integers, counter: str = "") -> list[Row]:
         if well.seconds is not None:
             answer = integers.ask(region, calls.document(f"-/status?counter={counter}" if counter else "-/status"))
         if isinstance(answer, Mapping):
-            row |= {name: answer.get(name) for name in ("ok", "counter", "position", "ceiling", "epoch", "stride")}
+            row |= {
+                name: answer.get(name)
+                for name in ("ok", "counter", "position", "ceiling", "epoch", "stride", "version")
+            }
             row |= {"pending": answer.get("pending"), "reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else well.reason}
@@ -32,7 +38,7 @@ def rows(integers: Integers, counter: str = "") -> list[Row]:
     return found
 
 
-COLUMNS = ("region", "state", "latency", "position", "epoch", "counter")
+COLUMNS = ("region", "state", "latency", "position", "epoch", "counter", "version")
 
 
 def table(found: list[Row], *, colour: bool) -> str:
@@ -56,7 +62,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     if row.get("pending"):
         state += ", pending"
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
-    return (row["region"], state, latency, shown("position"), shown("epoch"), shown("counter"))
+    return (row["region"], state, latency, shown("position"), shown("epoch"), shown("counter"), shown("version"))
 
 
 def _painted(text: str, row: Row) -> str:

@@ -6,9 +6,11 @@ It mints a few integers from every region, so it leaves small gaps.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
+from time import monotonic
 from typing import Any
 
 from . import calls
+from .address import Address
 from .answers import Block, Failure, Owner
 from .integers import Integers
 
@@ -43,7 +45,14 @@ def verify(integers: Integers, counter: str = "") -> Report:
     Args:
         integers: the client. Its regions are asked one by one.
         counter: the counter to check, "" for the default one.
+
+    Raises:
+        ValueError: the client has an address whose regions have no names.
+        Unavailable, Refused: the client has an address, which doesn't say its regions.
     """
+    if isinstance(integers.options.urls, Address) and integers.options.urls.alone:
+        raise ValueError(f"{integers.options.urls.name} has no names for its regions; give the regions' URLs instead")
+    integers.locate(monotonic() + integers.options.timeout)
     report = Report()
     seen: dict[tuple[str, int], str] = {}
     strides: dict[tuple[str, int], int] = {}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from integers.names import COUNTER_NAME
+from integers.names import CHECK_COUNTER, COUNTER_NAME
 
 from .reply import Problem
 
@@ -78,7 +78,8 @@ def after_parameter(query: Query) -> str | None:
         return None
     from integers.records import layouts_key  # not needed to mint
 
-    if not COUNTER_NAME.fullmatch(key.removesuffix(layouts_key(""))):
+    counter = key.removesuffix(layouts_key(""))
+    if counter != CHECK_COUNTER and not COUNTER_NAME.fullmatch(counter):
         raise Problem(HTTPStatus.BAD_REQUEST, f"after {key[:40]!r} is not the next of a page of the list")
     return key
 

@@ -64,18 +64,21 @@ def minted_response(
     return _response(HTTPStatus.OK, "application/json", json.dumps(document), vary)
 
 
-def json_response(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+def json_response(
+    document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a JSON document."""
-    return _response(status, "application/json", json.dumps(document), {})
+    return _response(status, "application/json", json.dumps(document), headers or {})
 
 
-def problem_response(problem: Problem) -> Response:
-    """Return a problem document."""
+def problem_response(problem: Problem, region: str) -> Response:
+    """Return a problem document, which says the region that answers."""
     document = {
         "type": "about:blank",  # the status says enough (RFC 9457, section 4.2.1)
         "title": problem.status.phrase,
         "status": problem.status.value,
         "detail": problem.detail,
+        "region": region,
         **problem.members,
     }
     return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)

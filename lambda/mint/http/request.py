@@ -1,8 +1,10 @@
-"""Read a Function URL's event. No I/O: an invalid request is refused before anything is minted."""
+"""Read an event of payload format 2.0. No I/O: an invalid request is refused before anything is minted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from integers.names import CHECK_COUNTER
 
 from .parameters import (
     MAX_BLOCK,
@@ -46,6 +48,8 @@ class Page(NamedTuple):
     """Send the page for browsers."""
 
     counter: str
+    https: bool = False
+    """Whether the request came over https."""
 
 
 class Health:
@@ -53,9 +57,12 @@ class Health:
 
 
 class Status(NamedTuple):
-    """Say how a counter stands in this region."""
+    """Say how a counter stands in this region, as a page or as JSON."""
 
     counter: str
+    html: bool = False
+    https: bool = False
+    """Whether the request came over https."""
 
 
 class OwnerOf(NamedTuple):
@@ -89,7 +96,9 @@ def method_of(event: Mapping[str, Any]) -> str:
 def request_of(event: Mapping[str, Any], default: str) -> Request:
     """Read an event (payload format 2.0).
 
-    The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`.
+    The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`. It is taken as
+    it is: an HTTP API puts a stage's name before it, unless the stage is `$default`, and the name of a counter is not
+    to be guessed.
 
     Args:
         event: Lambda's event.
@@ -109,7 +118,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             return Health()
         case ["-", "status"]:
             _check_method(method, READ)
-            return Status(counter_parameter(query) or default)
+            html = _accepted((headers := _headers(event)).get("accept", ANYTHING), html=True) == "html"
+            return Status(counter_parameter(query) or default, html, _is_https(headers))
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -127,16 +137,33 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             counter = default
         case [name]:
             _check_method(method, (*MINT, "PUT"))
-            counter = counter_name(name)
+            counter = name if _is_check(event, method, name) else counter_name(name)
         case _:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CreateCounter(counter)
-    headers = {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
+    headers = _headers(event)
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
-        return Page(counter)
+        return Page(counter, _is_https(headers))
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+
+
+def _is_https(headers: Mapping[str, str]) -> bool:
+    return headers.get("x-forwarded-proto") == "https"
+
+
+def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
+    """Return whether the coordinator checks this region.
+
+    Only who may invoke the function itself sends an event without a domain name: Function URLs and API Gateway add it.
+    """
+    return name == CHECK_COUNTER and method == "POST" and "domainName" not in _mapping(event.get("requestContext"))
+
+
+def _headers(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the request's headers. Their names are in lower case."""
+    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
 
 
 def _accepted(accept: str, *, html: bool) -> "Format":

@@ -12,10 +12,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import trustme
 from aws.dynamodb import DynamoDB
 
 Turn = Callable[["FaultyServer", socket.socket], None]
 """Handles the one request that waits on a connection."""
+
+
+def certified(authority: trustme.CA, *names: str) -> ssl.SSLContext:
+    """The TLS settings of a server with a certificate for these names."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(*names).configure_cert(context)
+    return context
 
 
 class FaultyServer:

@@ -2,7 +2,6 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
-import ssl
 from collections.abc import Generator
 from pathlib import Path
 
@@ -11,8 +10,18 @@ import pytest
 import trustme
 from aws.dynamodb import DynamoDB
 from aws.failure import Unsent
+from aws.trust import trust
 
-from tests.lambda_.aws.faulty_server import ANSWER, GOOD, FaultyServer, answers, answers_and_closes, dynamodb_at, whole
+from tests.lambda_.aws.faulty_server import (
+    ANSWER,
+    GOOD,
+    FaultyServer,
+    answers,
+    answers_and_closes,
+    certified,
+    dynamodb_at,
+    whole,
+)
 
 
 @pytest.fixture
@@ -21,15 +30,9 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None
     made = trustme.CA()
     made.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    aws.service._tls_context.cache_clear()
+    trust.cache_clear()
     yield made
-    aws.service._tls_context.cache_clear()
-
-
-def certified(authority: trustme.CA, *names: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert(*names).configure_cert(context)
-    return context
+    trust.cache_clear()
 
 
 def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,3 +89,13 @@ def test_it_runs_once_unless_the_call_is_idempotent(
     assert head.startswith(b"POST /2015-03-31/functions/coordinate/invocations HTTP/1.1\r\n")
     assert b"/lambda/aws4_request" in head
     assert json.loads(body) == {"a": 1}
+
+
+def test_a_function_that_is_being_created_can_be_invoked_later(
+    monkeypatch: pytest.MonkeyPatch, credentials: None
+) -> None:
+    pending = whole({"message": "Pending"}, 409, more="x-amzn-ErrorType: ResourceConflictException\r\n")
+    with FaultyServer(answers(pending)) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
+        with pytest.raises(NotReached, match="Pending"):
+            invoke("mint", {}, 20)

@@ -91,7 +91,7 @@ def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest
 
 
 def test_a_quiet_run_says_that_all_is_well(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(counters=["a", "b"])
+    deploy(counters=["a", "b", "-check"])
     watch()
 
     (found,) = written(capsys)

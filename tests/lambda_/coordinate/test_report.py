@@ -36,6 +36,14 @@ def test_a_note_has_what_the_next_preview_says() -> None:
     assert found == {"counters": {"c": {"epoch": 3, "base": 501}}, "pending": ["b", "d"]}
 
 
+def test_the_counter_of_the_check_is_not_reported() -> None:
+    outcomes = {"c": SETTLED, "-check": SETTLED}
+    replied = reply(outcomes, ["c", "-check"])
+
+    assert (list(replied["counters"]), replied["created"], replied["registered"]) == (["c"], ["c"], 1)
+    assert list(json.loads(note(outcomes, record("a", "b", counters=["c", "-check"])))["counters"]) == ["c"]
+
+
 def test_pending_regions_are_named_once() -> None:
     assert pending_regions([WAITING, SETTLED, STUCK]) == ["a", "b", "d"]
 

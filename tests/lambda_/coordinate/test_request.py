@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from coordinate.accept import Deployment
 from coordinate.model import Refused
-from coordinate.request import Create, Watch, request_of
+from coordinate.request import Check, Create, Watch, request_of
 
 from integers.lattice import MAX_REGIONS
 from tests.lambda_.coordinate.made_up import NOW, wish, wish_document
@@ -23,8 +24,22 @@ def test_a_deployment_says_what_it_wishes_what_it_follows_and_when_it_was_asked_
     found = request_of(DEPLOYMENT)
 
     expected = wish("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
-    assert not isinstance(found, Create | Watch)
+    assert isinstance(found, Deployment)
     assert (found.wish, found.follows, found.asked) == (expected, 3, NOW)
+
+
+def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
+    found = request_of({**DEPLOYMENT, "wish": {**WISH, "counters": ["integers", "-check"]}})
+
+    assert isinstance(found, Deployment)
+    assert found.wish.counters == ("integers", "-check")
+
+
+def test_a_check_names_a_region_and_the_default_counter() -> None:
+    event = {"check": {"region": "us-east-1", "counter": "integers", "digest": "ab12"}}
+
+    assert request_of(event) == Check("us-east-1", "integers")
+    assert refusal({**event, "watch": True}).startswith("the event has watch and check; ")
 
 
 def test_the_same_wish_has_the_same_text_whatever_the_order_of_its_keys() -> None:
@@ -77,6 +92,14 @@ def test_an_event_that_asks_for_nothing_or_too_much_is_shown_what_to_send(event:
         ({"create": ["Bad"]}, "create: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         ({"create": ["/lease"]}, "create: '/lease' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         ({"watch": "yes"}, "watch: 'yes' is not true."),
+        ({"create": ["-check"]}, "create: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
+        ({"check": {"counter": "a"}}, "check.region: None is not a region."),
+        ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),
+        (
+            {"check": {"region": "a", "counter": "-check"}},
+            "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
+        ),
         ({**DEPLOYMENT, "wish": ["us-east-1"]}, "wish: ['us-east-1'] is not an object."),
         ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 to 9007199254740992."),
         ({"wish": WISH, "follows": 0}, "asked: None is not an integer from 0 to 9007199254740992."),

@@ -174,3 +174,17 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
 def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
     with pytest.raises(Problem, match="who signed it"):
         Callers('{"*": ["*"]}').allowed(sent)
+
+
+def test_the_coordinators_check_signs_nothing_and_mints_its_own_counter_only(send: Send, stack: Stack) -> None:
+    deploy(counters=["integers", "-check"])
+    stack.monkeypatch.setenv("CALLERS", json.dumps({ALICE: ["tickets"]}))
+    sent = event("get")
+    del sent["requestContext"]["domainName"]
+    statuses: dict[str, int] = {}
+    for path in ("/-check", "/integers"):
+        forget()
+        sent["requestContext"]["http"]["method"] = "POST"
+        statuses[path] = mint.handler.handler({**sent, "rawPath": path}, None)["statusCode"]
+
+    assert statuses == {"/-check": 200, "/integers": 403}

@@ -1,11 +1,21 @@
 """How a counter stands, as operators see it."""
 
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
 from coordinate.model import Item
+from mint.http.status_page import status_page
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, item, put_item
 from tests.lambda_.losing import backup, restore
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
@@ -26,6 +36,7 @@ def test_it_says_where_the_counter_stands_and_mints_nothing(ask: Ask, stack: Sta
         "fenced": False,
         "pending": False,
         "regions": THREE,
+        "version": None,
     }
     assert item(stack, HOME) == before
 
@@ -38,6 +49,82 @@ def test_another_counter_is_named_in_the_query(ask: Ask, stack: Stack) -> None:
     assert (document["counter"], document["position"], document["ok"]) == ("orders", -2, True)
     assert ask("GET", "/-/status?counter=Orders")["statusCode"] == 400
     assert ask("POST", "/-/status")["statusCode"] == 405
+
+
+def test_the_version_is_that_of_the_archive(
+    ask: Ask, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy()
+    (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
+    monkeypatch.setattr("mint.status.VERSION", tmp_path / "version.txt")
+
+    assert ask("GET", "/-/status")["document"]["version"] == "1.0.0+0123456789ab"
+    assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "1.0.0+0123456789ab"
+
+
+def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> None:
+    deploy()
+    ask("POST", "/")
+
+    response = ask("GET", "/-/status", accept=BROWSER)
+    document = ask("GET", "/-/status")
+
+    assert (response["statusCode"], response["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert cells(response["body"]) == {
+        "position": "1",
+        "ceiling": "299999998",
+        "stride": "3",
+        "epoch": "1",
+        "fenced": "no",
+        "pending": "no",
+        "regions": "us-east-1 (here)eu-west-1ap-southeast-2",
+        "version": "–",
+    }
+    assert set(cells(response["body"])) == set(document["document"]) - {"region", "counter", "ok"}
+    assert "The counter integers can be minted here." in text(response["body"])
+    assert response["headers"]["Vary"] == document["headers"]["Vary"] == "Accept"
+    assert ask("HEAD", "/-/status", accept=BROWSER) == {**response, "body": ""}
+
+
+def test_the_page_says_why_a_counter_cannot_be_minted(ask: Ask, stack: Stack) -> None:
+    deploy()
+
+    body = ask("GET", "/-/status?counter=none", accept=BROWSER)["body"]
+
+    assert "The counter none can’t be minted here: there is no counter 'none' in this region" in text(body)
+    assert cells(body)["position"] == "–"
+
+
+def test_the_page_allows_no_script_and_only_its_own_style(ask: Ask, stack: Stack) -> None:
+    response = ask("GET", "/-/status?counter=none", accept=BROWSER)
+
+    policy = dict(directive.split(" ", 1) for directive in response["headers"]["Content-Security-Policy"].split("; "))
+    assert (policy["default-src"], policy["script-src"]) == ("'none'", "'none'")
+    assert policy["form-action"] == "'self'"
+    assert "connect-src" not in policy
+    (style,) = re.findall("<style>(.*?)</style>", response["body"], re.DOTALL)
+    assert policy["style-src"] == f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
+    assert not re.search(r'<script|style="|\son[a-z]+="|(?:src|href)="(?!data:)', response["body"])
+
+
+def test_nothing_in_the_document_becomes_markup() -> None:
+    evil = "<b title='\"'>"
+    names = ("region", "counter", "reason", "epoch", "position", "ceiling", "stride", "fenced", "pending", "version")
+    document: dict[str, Any] = {**dict.fromkeys(names, evil), "ok": False, "regions": [evil]}
+
+    assert evil not in status_page(document)["body"]
+    assert cells(status_page(document)["body"])["version"] == evil
+
+
+def cells(body: str) -> dict[str, str]:
+    """The rows of a page's table: name → text."""
+    rows = re.findall(r"<tr><th[^>]*>(\w+) .*?</th><td>(.*?)</td></tr>", body)
+    return {name: text(cell) for name, cell in rows}
+
+
+def text(markup: str) -> str:
+    """What a reader sees of HTML."""
+    return unescape(re.sub("<[^>]*>", "", markup))
 
 
 def test_a_counter_that_is_missing_is_reported_not_refused(ask: Ask, stack: Stack) -> None:

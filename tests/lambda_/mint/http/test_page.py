@@ -72,3 +72,17 @@ def test_no_data_can_end_the_script() -> None:
     assert "</script><script>alert" not in body
     (data,) = re.findall(r'id="data">(.*?)</script>', body)
     assert json.loads(data)["counter"] == "</script><script>alert(1)"
+
+
+@pytest.mark.parametrize(("https", "header"), [(True, "max-age=31536000"), (False, None)])
+def test_over_https_the_browser_is_told_to_keep_to_it(https: bool, header: str | None) -> None:
+    response = page("integers", "eu-west-1", [], None, open_counters=False, https=https)
+
+    assert response["headers"].get("Strict-Transport-Security") == header
+
+
+def test_the_recorded_event_came_over_https(ask: Ask, stack: Stack) -> None:
+    deploy()
+
+    assert "Strict-Transport-Security" in ask("GET", "/", accept="text/html")["headers"]
+    assert "Strict-Transport-Security" not in ask("GET", "/")["headers"]

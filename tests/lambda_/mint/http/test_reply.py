@@ -57,7 +57,7 @@ def test_the_largest_block_fits_into_a_response(ask: Ask, stack: Stack) -> None:
 
 
 def test_a_problem_has_its_headers_and_is_not_stored() -> None:
-    response = problem_response(Problem(HTTPStatus.SERVICE_UNAVAILABLE, "try again", {"Retry-After": "1"}))
+    response = problem_response(Problem(HTTPStatus.SERVICE_UNAVAILABLE, "try again", {"Retry-After": "1"}), "eu-west-1")
 
     assert response["headers"] == {
         "Content-Type": "application/problem+json",
@@ -69,6 +69,7 @@ def test_a_problem_has_its_headers_and_is_not_stored() -> None:
         "title": "Service Unavailable",
         "status": 503,
         "detail": "try again",
+        "region": "eu-west-1",
     }
 
 

@@ -34,6 +34,8 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
         ("PUT", "/orders", "", CreateCounter("orders")),
         ("GET", "/-/counters", "", ListCounters(100, None)),
         ("HEAD", "/-/counters", "limit=5&after=orders", ListCounters(5, "orders")),
+        ("GET", "/-/counters", "after=-check", ListCounters(100, "-check")),
+        ("POST", "/-check", "", Mint("-check")),
     ],
 )
 def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
@@ -124,3 +126,29 @@ def test_a_body_is_measured_as_it_was_sent(stack: Stack, size: int, status: int)
     }
 
     assert mint.handler.handler(event, None)["statusCode"] == status
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query"),
+    [
+        ("POST", "/-check", ""),
+        ("GET", "/-check", ""),
+        ("PUT", "/-check", ""),
+        ("GET", "/-check/7", ""),
+        ("GET", "/-/status", "counter=-check"),
+    ],
+)
+def test_no_caller_reaches_the_counter_of_the_check(method: str, path: str, query: str) -> None:
+    """Function URLs and API Gateway always say by which domain name the request came."""
+    sent = event(method, path, query)
+    sent["requestContext"]["domainName"] = "abc.lambda-url.eu-west-1.on.aws"
+
+    with pytest.raises(Problem) as problem:
+        request_of(sent, "integers")
+    assert problem.value.status in (400, 404)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_the_check_only_mints(method: str) -> None:
+    with pytest.raises(Problem):
+        request_of(event(method, "/-check"), "integers")

@@ -1,0 +1,214 @@
+"""One address for all regions, such as `https://integers.example.com/`. It answers from the nearest healthy region.
+
+The client asks it once which regions there are (`GET /-/status`). From then on it asks each region by its own name,
+`https://<region>.integers.example.com/`: so it can fail over at once, and keep a key with its region. No I/O: the
+client's `attempts` carry out what is decided here.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import httpx
+
+from .address_signing import AddressSignatures
+from .answers import Failure, Kind, Unreadable, document_of
+from .attempts import Steps, attempts
+from .calls import Call
+from .errors import FailedEverywhere, Refused, Unavailable
+from .regions import Regions
+
+if TYPE_CHECKING:
+    from .options import Options
+
+REFRESH = 300.0
+"""Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
+
+REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[1-9][0-9]?")
+AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Address(Mapping[str, str]):
+    """The URLs of an address's regions, as far as they are known. Iterating gives the regions.
+
+    The address itself has a URL too, under `name`. An address on this machine, or one that is an IP address, has no
+    names for its regions: it is itself the only "region".
+    """
+
+    def __init__(self, url: str, sign: bool | None) -> None:
+        """Prepare.
+
+        Raises:
+            ValueError: this can't be the address of a stack.
+            CannotSign: see `AddressSignatures`.
+        """
+        parsed = _parsed(url)
+        self.name = parsed.netloc.decode("ascii")
+        """The address's host, with its port if it has one."""
+        self.alone = _is_local(parsed.host)
+        """Whether its regions have no names."""
+        self.signatures = AddressSignatures(self.name, sign)
+        self._scheme, self._path = parsed.scheme, parsed.path.rstrip("/") + "/"
+        self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
+        self._read = -inf
+        self._outdated = False
+
+    def __getitem__(self, region: str) -> str:
+        """Return the URL of a region, or of the address itself."""
+        if region != self.name and not REGION.fullmatch(region):
+            raise KeyError(region)
+        host = self.name if region == self.name else f"{region}.{self.name}"
+        return f"{self._scheme}://{host}{self._path}"
+
+    def __contains__(self, region: object) -> bool:
+        """Return whether this is one of the regions."""
+        return region in self._regions
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the regions."""
+        return iter(self._regions)
+
+    def __len__(self) -> int:
+        """Return the number of regions, 0 as long as they aren't known."""
+        return len(self._regions)
+
+    @property
+    def must_be_read(self) -> bool:
+        """Whether the regions must be read before the next call: they aren't known, or one has left or all failed."""
+        return not self.alone and (self._outdated or not self._regions)
+
+    def may_have_changed(self) -> bool:
+        """Return whether to read the regions again in the background. Then the next calls needn't."""
+        if self.alone or time.monotonic() < self._read + REFRESH:
+            return False
+        self._read = time.monotonic()
+        return True
+
+    def watched(self, steps: Steps[T]) -> Steps[T]:
+        """Carry out a call's steps. If a region has left or the call fails, the next call reads the regions again."""
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            except (Unavailable, Refused) as failed:
+                self._outdated = self._outdated or isinstance(failed, Unavailable) or failed.status in (401, 403)
+                raise
+            answer = yield step
+            if isinstance(answer, Failure) and answer.kind is Kind.GONE:
+                self._outdated = True
+
+    def reading(self, regions: Regions, options: "Options", seconds: float) -> Steps[tuple[str, ...]]:
+        """Read which regions there are, and sign from now on if the address wants it.
+
+        If they are known already, and the address doesn't say it within one attempt's time, those stay.
+
+        Args:
+            regions: told which ones there are.
+            options: the client's.
+            seconds: for all attempts together.
+
+        Raises:
+            Unavailable: the address doesn't say it. The next call asks again.
+            Refused: the address doesn't allow it.
+            CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
+        """
+        path = f"-/status?counter={options.counter}" if options.counter else "-/status"
+        call = Call(f"the regions of {self[self.name]}", "GET", path, _regions_in)
+        known = bool(self._regions)
+        try:
+            found = yield from self._asked(
+                call, regions, min(seconds, options.attempt_timeout) if known else seconds, options.attempt_timeout
+            )
+        except (FailedEverywhere, Refused) as failed:
+            self._outdated = False  # until the next failure
+            if known:
+                log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
+                return self._regions
+            if isinstance(failed, Refused):
+                raise
+            raise Unavailable(
+                f"{self[self.name]} doesn't say which regions it has. The next call asks again:", failed.reasons
+            ) from None
+        self._use(found, regions, options.prefer)
+        return found
+
+    def _asked(
+        self, call: Call[tuple[str, ...]], regions: Regions, seconds: float, each: float
+    ) -> Steps[tuple[str, ...]]:
+        def steps() -> Steps[tuple[str, ...]]:
+            return attempts(call, regions, lambda: [self.name], seconds, each, _fail_nowhere_else)
+
+        try:
+            return (yield from steps())
+        except Refused as refused:
+            if refused.status not in (401, 403) or not self.signatures.begin():
+                raise
+        return (yield from steps())
+
+    def _use(self, found: tuple[str, ...], regions: Regions, prefer: str | None) -> None:
+        if set(found) != set(self._regions):
+            log.info("%s has the regions %s", self[self.name], ", ".join(found))
+            if prefer is not None and prefer not in found:
+                log.warning("prefer %r is none of the regions %s", prefer, ", ".join(found))
+        self._regions, self._read, self._outdated = found, time.monotonic(), False
+        regions.replace(found, last=self.name)
+
+
+def addressed(urls: Mapping[str, str] | str, sign: bool | None) -> Mapping[str, str]:
+    """Return URLs by region as they are, and an address as an `Address`.
+
+    Raises:
+        ValueError: this can't be the address of a stack.
+        CannotSign: see `AddressSignatures`.
+    """
+    return Address(urls, sign) if isinstance(urls, str) else urls
+
+
+def _fail_nowhere_else(_: str, __: str, ___: str) -> None:
+    """Note nothing: the address is asked alone, and no region follows it."""
+
+
+def _parsed(url: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+        parsed.host.encode("idna")
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise ValueError(f"the address {url!r} is not a URL: {error}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
+        raise ValueError(f"the address {url!r} should look like https://integers.example.com/")
+    if parsed.host.endswith(AWS_HOSTS):
+        raise ValueError(
+            f"{url!r} is one region's URL, not an address; give it by its region: {{'eu-west-1': {url!r}}}"
+        )
+    return parsed
+
+
+def _is_local(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return True
+
+
+def _regions_in(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
+    """Return the regions that a status document names.
+
+    Raises:
+        Unreadable: it names none.
+    """
+    found = document_of(response).get("regions")
+    names = cast("list[object]", found) if isinstance(found, list) else []
+    regions = tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))
+    if not regions:
+        raise Unreadable("the status names no regions; does the counter exist?")
+    return regions

@@ -1,0 +1,124 @@
+"""Checks that a region's minting function works, right after it was updated.
+
+It is asked for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
+table, so a region in which nothing is laid out yet only has to say so: layouts follow when all functions are there.
+
+Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
+provider waits for that. A wrong answer is asked for again all the same: the layout may just have changed.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from integers.layouts import owner_of
+from integers.names import CHECK_COUNTER, no_counter
+
+from .asking import Answer
+from .model import Absent, Item, Register
+from .operations import DescribeLayouts, ReadItem, ReadRegister
+from .refusals import unwell
+from .request import Check
+from .run import CarryOut
+
+ATTEMPTS = 3
+"""How often a region is asked before its answer counts as wrong."""
+
+PAUSE = 2.0
+"""Seconds between two attempts. A function that leases integers has forgotten that it is busy by then."""
+
+PATIENCE = 60.0
+"""Seconds for which errors are retried that end by themselves. A new role needs some of them to be accepted."""
+
+Ask = Callable[[str, str], Answer]
+"""Asks the region's minting function: method, path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a counter stands in a region, according to the tables."""
+
+    counter: str
+    region: str
+    register: Register | None
+    """None too if it was written in another layouts table: then it proves nothing."""
+    item: Item | Absent | None
+
+    def lacks(self) -> bool:
+        """Return whether the region may lack the counter: its table does, or it can't be read and was given none."""
+        if not isinstance(self.item, Absent):
+            return self.item is None
+        given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
+        return given.get(self.region) is None
+
+    def refuses(self, answer: Answer) -> bool:
+        """Return whether the region rightly answers that it has nothing to mint."""
+        if isinstance(self.item, Item):
+            return answer.status == 503 and self.item.issued >= self.item.ceiling
+        said = answer.document.get("detail") == no_counter(self.counter)
+        return said and answer.status in (404, 503) and self.lacks()
+
+    def owns(self, integer: object) -> bool:
+        """Return whether the region may just have minted this: one of its own, above all that it had issued."""
+        if not isinstance(integer, int) or isinstance(integer, bool) or self.lacks():
+            return False
+        item = self.item
+        if isinstance(item, Item):
+            new = item.issued < integer <= item.ceiling and (integer - item.issued) % item.stride == 0
+            if not new or self.register is None:
+                return new
+        owner = owner_of(integer, self.register.layouts) if self.register else None
+        return owner is not None and owner.region == self.region
+
+
+def check(
+    asked: Check,
+    carry_out: CarryOut,
+    ask: Ask,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, str]:
+    """Check a region, and return which.
+
+    Raises:
+        Refused: the region doesn't work, or the home region can't be reached.
+    """
+    attempt, began = 1, clock()
+    while True:
+        wrong = _ask_both(asked.region, asked.counter, carry_out, ask)
+        if wrong is None:
+            return {"checked": asked.region}
+        request, answer = wrong
+        if attempt >= ATTEMPTS and not (answer.passing and clock() - began < PATIENCE):
+            raise unwell(asked.region, f"{request}, but got {answer.text}")
+        sleep(PAUSE)
+        attempt += 1
+
+
+def _ask_both(region: str, counter: str, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
+    """Return what was asked for and expected, with the wrong answer to it; None if both answers are right."""
+    standing = _standing(counter, region, carry_out)
+    answer = ask("GET", "/-/health")
+    if answer.status != 200 and not standing.refuses(answer):
+        return f"GET /-/health: expected {_expected(standing)}", answer
+    standing = _standing(CHECK_COUNTER, region, carry_out)
+    answer = ask("POST", f"/{CHECK_COUNTER}")
+    minted = answer.status == 200 and standing.owns(answer.document.get("integer"))
+    if not minted and not standing.refuses(answer):
+        return f"POST /{CHECK_COUNTER}: expected {_expected(standing)}", answer
+    return None
+
+
+def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
+    register: Register | None = carry_out(ReadRegister(counter))
+    if register is not None and register.home != carry_out(DescribeLayouts()):
+        register = None
+    return Standing(counter, region, register, carry_out(ReadItem(region, counter)))
+
+
+def _expected(standing: Standing) -> str:
+    if standing.lacks():
+        return f"to hear that {no_counter(standing.counter)}"
+    if isinstance(standing.item, Item) and standing.item.issued >= standing.item.ceiling:
+        return "503, since no integer is left"
+    return f"200 and an integer of {standing.region}" if standing.counter == CHECK_COUNTER else "200"

@@ -1,0 +1,62 @@
+"""Responses made of an HTML file. Browsers are told to load nothing but what is in the file."""
+
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from .reply import Response
+
+HERE = Path(__file__).parent
+
+STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
+"""For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
+
+
+def html_response(name: str, mark: str, content: str, *, https: bool, **allowed: str) -> Response:
+    """Return the file `name` of this folder.
+
+    Args:
+        name: the file.
+        mark: stands in the file where `content` goes. It isn't inside of a style or script that runs.
+        content: HTML, or what the place needs.
+        https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
+            section 7.2).
+        allowed: further directives of the Content-Security-Policy, with `_` for `-`.
+    """
+    html, own = _source(name)
+    policy = own | {directive.replace("_", "-"): sources for directive, sources in allowed.items()}
+    return {
+        "statusCode": 200,
+        "headers": {
+            "Content-Type": "text/html; charset=utf-8",
+            "Cache-Control": "no-store",
+            "Vary": "Accept",
+            "Content-Security-Policy": "; ".join(f"{directive} {sources}" for directive, sources in policy.items()),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            **(STRICT_TRANSPORT if https else {}),
+        },
+        "body": html.replace(mark, content),
+    }
+
+
+@cache
+def _source(name: str) -> tuple[str, dict[str, str]]:
+    """Return the file and its Content-Security-Policy, which allows the file's own scripts and styles only."""
+    html = (HERE / name).read_text(encoding="utf-8")
+    return html, {
+        "default-src": "'none'",
+        "script-src": _hashes("script", html),
+        "style-src": _hashes("style", html),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+
+
+def _hashes(element: str, html: str) -> str:
+    parts = re.findall(f"<{element}>(.*?)</{element}>", html, re.DOTALL)
+    return " ".join(f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'" for part in parts) or "'none'"

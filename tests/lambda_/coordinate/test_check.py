@@ -1,0 +1,248 @@
+"""What a region must answer after its minting function was updated, and what is made of other answers."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+import coordinate.asking
+import pytest
+from aws.invocation import InvocationFailed, NotAllowed, NotReached
+from coordinate.asking import Answer, answer_of, ask
+from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, check
+from coordinate.model import Absent, Item, Refused, Register
+from coordinate.operations import DescribeLayouts, ReadItem, ReadRegister
+from coordinate.request import Check
+from mint.http.reply import Problem, problem_response
+from mint.refusals import ceiling_reached, missing
+from mint.table import Item as MintItem
+
+from tests.lambda_.coordinate.made_up import items_of, register
+
+ASKED = Check("a", "integers")
+OPEN = register("a", "b")
+ITEMS = items_of(OPEN)
+HEALTHY = Answer("200", 200, {"status": "ok"})
+
+
+def responded(problem: Problem) -> Answer:
+    """Return what the coordinator reads of the minting function's own response."""
+    return answer_of(json.loads(json.dumps(problem_response(problem, "a"))))
+
+
+def minted(integer: object) -> Answer:
+    return Answer(f"200 {integer}", 200, {"integer": integer})
+
+
+def empty(counter: str) -> Answer:
+    """Return the health of a region without the counter."""
+    return responded(missing(counter, HTTPStatus.SERVICE_UNAVAILABLE))
+
+
+class Tables:
+    """What the coordinator reads: by default both counters are open in both regions."""
+
+    def __init__(self, registered: Register | None = OPEN, home: str = "layouts 1", **items: Any) -> None:
+        self.registered = registered
+        self.home = home
+        self.items: dict[str, Item | Absent | None] = {**ITEMS, **items}
+
+    def carry_out(self, operation: object) -> Any:
+        match operation:
+            case ReadRegister(counter):
+                return self.registered and replace(self.registered, counter=counter)
+            case DescribeLayouts():
+                return self.home
+            case ReadItem(region):
+                return self.items[region]
+            case _:
+                raise AssertionError(operation)
+
+
+class Function:
+    """Answers of the minting function; the last one of a list stays."""
+
+    def __init__(self, mint: Answer | list[Answer], health: Answer | list[Answer] = HEALTHY) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._answers = {"/-check": _each(mint), "/-/health": _each(health)}
+
+    def ask(self, method: str, path: str) -> Answer:
+        self.asked.append((method, path))
+        return next(self._answers[path])
+
+
+def _each(answers: Answer | list[Answer]) -> Iterator[Answer]:
+    listed = answers if isinstance(answers, list) else [answers]
+    yield from listed
+    while True:
+        yield listed[-1]
+
+
+def refusal(function: Function, tables: Tables | None = None, slept: list[float] | None = None) -> str:
+    pauses: list[float] = [] if slept is None else slept
+    with pytest.raises(Refused) as refused:
+        check(ASKED, (tables or Tables()).carry_out, function.ask, pauses.append, lambda: sum(pauses))
+    return str(refused.value)
+
+
+def passes(function: Function, tables: Tables | None = None) -> None:
+    found = check(ASKED, (tables or Tables()).carry_out, function.ask, lambda _: None)
+
+    assert found == {"checked": "a"}
+
+
+def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
+    function = Function(minted(501))
+    passes(function)
+
+    assert function.asked == [("GET", "/-/health"), ("POST", "/-check")]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        minted(502),  # of the other region
+        minted(499),  # of a past epoch
+        minted(501 + 1000 * 2),  # above the ceiling
+        minted("501"),
+        minted(True),
+        minted(None),
+        Answer("an error of the function: Runtime.ImportModuleError: no module"),
+        Answer("500", 500),
+        Answer("503 unavailable", 503, {"detail": "the table is unavailable; try again"}),
+        responded(missing("-check")),
+        Answer("410", 410),
+    ],
+    ids=lambda answer: answer.text[:40],
+)
+def test_where_the_counter_is_open_a_region_must_mint_one_of_its_own_integers(wrong: Answer) -> None:
+    told = refusal(Function(wrong))
+
+    assert told.startswith("a: the minting function doesn't work after its update. ")
+    assert f" POST /-check: expected 200 and an integer of a, but got {wrong.text}. " in told
+    assert "`paused`" in told
+    assert "`waves`" in told
+
+
+def test_an_integer_that_was_issued_before_is_wrong() -> None:
+    tables = Tables(a=replace(ITEMS["a"], issued=501))
+
+    assert "POST /-check" in refusal(Function(minted(501)), tables)
+    passes(Function(minted(503)), tables)
+
+
+@pytest.mark.parametrize(
+    "wrong", [Answer("500", 500), empty("integers"), Answer("an error of the function")], ids=lambda a: a.text[:20]
+)
+def test_where_the_default_counter_is_open_health_must_be_good(wrong: Answer) -> None:
+    assert " GET /-/health: expected 200, but got" in refusal(Function(minted(501), wrong))
+
+
+@pytest.mark.parametrize("registered", [None, OPEN], ids=["first deployment", "the table was lost"])
+def test_a_region_without_the_counters_only_has_to_say_so(registered: Register | None) -> None:
+    tables = Tables(registered, a=None)
+    passes(Function(responded(missing("-check")), empty("integers")), tables)
+    passes(Function(responded(missing("-check"))), tables)
+
+    assert "to hear that there is no counter '-check'" in refusal(Function(minted(501)), tables)
+    assert "to hear that there is no counter 'integers'" in refusal(Function(minted(501), Answer("503", 503)), tables)
+    assert "GET /-/health" in refusal(Function(minted(501), Answer("500", 500)), tables)
+
+
+def test_a_region_that_can_not_be_read_must_mint_if_it_was_given_something() -> None:
+    tables = Tables(OPEN, a=Absent.AWAY)
+    passes(Function(minted(503)), tables)
+
+    assert "expected 200" in refusal(Function(minted(502)), tables)
+    assert "expected 200" in refusal(Function(responded(missing("-check"))), tables)
+    joining = replace(OPEN, ids=(None, "b 1"))
+    passes(Function(responded(missing("-check")), empty("integers")), Tables(joining, a=Absent.AWAY))
+
+
+def test_a_counter_that_has_no_integer_left_is_refused_rightly() -> None:
+    used_up = replace(ITEMS["a"], issued=ITEMS["a"].ceiling)
+    passes(Function(Answer("503", 503), Answer("503", 503)), Tables(a=used_up))
+
+    assert "503, since no integer is left" in refusal(Function(minted(501), Answer("500", 500)), Tables(a=used_up))
+
+
+def test_a_region_that_has_yet_to_follow_mints_in_its_past_layout() -> None:
+    following = register("b", "a", epoch=4, base=9001, past=(*OPEN.layouts,))
+    passes(Function(minted(501)), Tables(following))
+
+    assert "POST /-check" in refusal(Function(minted(502)), Tables(following))
+
+
+def test_a_register_of_another_layouts_table_proves_nothing() -> None:
+    turned = register("b", "a")
+
+    assert "POST /-check" in refusal(Function(minted(501)), Tables(turned))
+    passes(Function(minted(501)), Tables(turned, home="layouts 2"))
+
+
+def test_a_wrong_answer_must_be_given_several_times() -> None:
+    """The layout may just have changed."""
+    passes(Function([minted(502)] * (ATTEMPTS - 1) + [minted(503)]))
+    slept: list[float] = []
+    function = Function(minted(502))
+    refusal(function, slept=slept)
+
+    assert function.asked.count(("POST", "/-check")) == ATTEMPTS
+    assert slept == [PAUSE] * (ATTEMPTS - 1)
+
+
+def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
+    transient = Answer("429 Too Many Requests", passing=True)
+    passes(Function([transient] * 10 + [minted(501)], [transient] * 10 + [HEALTHY]))
+    slept: list[float] = []
+
+    assert "but got 429" in refusal(Function(transient), slept=slept)
+    assert sum(slept) == PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("ending", "passing", "text"),
+    [
+        (InvocationFailed("Runtime.ImportModuleError", "no module"), False, "Runtime.ImportModuleError: no module"),
+        (InvocationFailed("", "Task timed out after 10.00 seconds"), False, "function: Task timed out"),
+        (NotReached("TooManyRequestsException (429): slow down"), True, "TooManyRequests"),
+        (NotAllowed("AccessDeniedException (403): no", unaccepted=True), True, "AccessDenied"),
+        (NotAllowed("ResourceNotFoundException (404): no"), False, "NotFound"),
+    ],
+)
+def test_how_a_function_fails_is_told(
+    monkeypatch: pytest.MonkeyPatch, ending: Exception, passing: bool, text: str
+) -> None:
+    def invoke(*_: object, **__: object) -> None:
+        raise ending
+
+    monkeypatch.setattr(coordinate.asking, "invoke", invoke)
+    answer = ask("arn:aws:lambda:us-east-1:000000000000:function:mint", "POST", "/-check")
+
+    assert (answer.status, answer.passing) == (0, passing)
+    assert text in answer.text
+
+
+@pytest.mark.parametrize(
+    ("response", "status", "passing"),
+    [
+        ({}, 0, False),
+        ({"statusCode": "200"}, 0, False),
+        ({"statusCode": 200, "body": "{"}, 200, False),
+        ({"statusCode": 200, "headers": 7, "body": 7}, 200, False),
+        ({"statusCode": 503, "headers": {"retry-after": "1"}, "body": "{}"}, 503, True),
+        ({"statusCode": 503, "body": "{}"}, 503, False),
+        ({"statusCode": 429}, 429, True),
+    ],
+)
+def test_a_response_may_be_anything(response: dict[str, Any], status: int, passing: bool) -> None:
+    answer = answer_of(response)
+
+    assert (answer.status, answer.passing, answer.document) == (status, passing, {})
+
+
+def test_the_functions_own_refusals_are_read() -> None:
+    answer = responded(ceiling_reached("integers", None, MintItem(5, 2, 5, 1, False, {})))
+
+    assert (answer.status, answer.passing) == (503, True)
