@@ -7,7 +7,6 @@ name, decides by the records which region answers, and passes the request on to 
 import http.client
 import json
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -69,7 +68,15 @@ class Address:
         """Read the records and check the regions' health, again and again, until `stop` is set."""
         self._health.run(self._refreshed, stop)
 
-    def respond(self, method: str, host: str, target: str, headers: Mapping[str, str], body: bytes) -> Response:
+    def respond(
+        self,
+        method: str,
+        host: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float = INTEGRATION_TIMEOUT,
+    ) -> Response:
         """Return the response to a request. A host that is not below the domain stands for the shared name."""
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
@@ -93,32 +100,12 @@ class Address:
                     f"{record.region}.{host}, or deploy with authorization: NONE",
                 )
             # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
-            return self._pass_on(method, self._endpoint, target, headers, body)
-        return self._pass_on(method, api.url, target, headers, body)
-
-    def _pass_on(self, method: str, api: str, target: str, headers: Mapping[str, str], body: bytes) -> Response:
-        to = urlsplit(api)
-        connection = http.client.HTTPConnection(to.netloc, timeout=INTEGRATION_TIMEOUT)
-        passed = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
-        try:
-            connection.request(method, to.path + target, body, passed)
-            response = connection.getresponse()
-            content = response.read()
-            kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
-            if response.getheader("Content-Length") is None:
-                kept.append(("Content-Length", str(len(content))))
-            return Response(response.status, kept, content)
-        except TimeoutError:
-            return _said(504, "Endpoint request timed out")
-        except (OSError, http.client.HTTPException):
-            return _said(502, "Internal server error")
-        finally:
-            connection.close()
+            return _pass_on(method, self._endpoint, target, headers, body, timeout)
+        return _pass_on(method, api.url, target, headers, body, timeout)
 
     def _ask(self, check: Check) -> bool:
-        began = time.monotonic()
-        response = self.respond("GET", check.host, check.path, {"host": check.host}, b"")
-        return 200 <= response.status < 400 and time.monotonic() - began <= TIMEOUT
+        response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
+        return 200 <= response.status < 400
 
     def _refreshed(self) -> list[Check]:
         """Read the records again, and return the checks. What can't be read now stays as it was."""
@@ -130,6 +117,27 @@ class Address:
 
     def _read(self) -> Known:
         return Known(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
+
+
+def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Response:
+    """Return an API's response. Each step of the exchange may take `timeout` seconds."""
+    to = urlsplit(api)
+    connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
+    passed = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
+    try:
+        connection.request(method, to.path + target, body, passed)
+        response = connection.getresponse()
+        content = response.read()
+        kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
+        if response.getheader("Content-Length") is None:
+            kept.append(("Content-Length", str(len(content))))
+        return Response(response.status, kept, content)
+    except TimeoutError:
+        return _said(504, "Endpoint request timed out")
+    except (OSError, http.client.HTTPException):
+        return _said(502, "Internal server error")
+    finally:
+        connection.close()
 
 
 def _said(status: int, message: str) -> Response:
@@ -151,10 +159,15 @@ def serve(port: int, address: Address) -> None:
                 self.close_connection = True
                 self.send_error(400)
                 return
-            url = urlsplit(self.path)  # with a scheme if the caller takes this for its HTTP proxy
-            host = (url.netloc or self.headers.get("Host", "")).rpartition("@")[2].partition(":")[0].lower()
-            target = url._replace(scheme="", netloc="", path=url.path or "/").geturl() if url.netloc else self.path
-            headers = {name.lower(): value for name, value in self.headers.items()}
+            host, target = self.headers.get("Host", ""), self.path
+            if target.startswith("http://"):  # the caller takes this for its HTTP proxy
+                host, _, path = target.removeprefix("http://").partition("/")
+                target = f"/{path}"
+            headers: dict[str, str] = {}
+            for name, value in self.headers.items():
+                key = name.lower()
+                headers[key] = f"{headers[key]},{value}" if key in headers else value  # as API Gateway joins them
+            host = host.partition(":")[0].lower()
             response = address.respond(self.command, host, target, headers, self.rfile.read(int(length)))
             self.send_response_only(response.status)
             for name, value in response.headers:

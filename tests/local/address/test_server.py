@@ -105,6 +105,7 @@ def test_what_the_function_responds_arrives_as_it_is(machine: Machine) -> None:
     status, problem = call(machine, "/nothing%20here?count=1")
     assert (status, problem["status"]) == (404, 404)
     assert [call(machine, method="DELETE")[0], call(machine, "/?count=0")[0]] == [405, 400]
+    assert call(machine, "//mars/", host=DOMAIN)[1]["status"] == 404
     first = call(machine, Idempotency_Key="cart-99")
     assert call(machine, Idempotency_Key="cart-99") == first
     MINTED.remove(first[1]["integer"])  # it was returned twice, as it should be
@@ -164,6 +165,7 @@ def test_a_paused_region_is_left_out_and_if_all_are_each_is_asked_again(machine:
     functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
     assert regions(machine).startswith("429")
 
+    functions["ap-southeast-2"].delete_function_concurrency(FunctionName=MINT)
     assert machine.up(*REGIONS, settings=ADDRESS).returncode == 0
     moved(machine, "us-east-1")
 
