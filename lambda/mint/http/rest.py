@@ -14,7 +14,8 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
     Repeated headers are joined with commas, also if they are spelled in different cases. Repeated parameters stay
     repeated. The identity is the one whose signature API Gateway has checked (`requestContext.identity`).
     """
-    identity = _mapping(_mapping(event.get("requestContext")).get("identity"))
+    context = _mapping(event.get("requestContext"))
+    identity = _mapping(context.get("identity"))
     headers: dict[str, str] = {}
     for name, value in _pairs(event.get("multiValueHeaders")):
         lower = name.lower()
@@ -24,6 +25,7 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
         "rawQueryString": _query_string(event.get("multiValueQueryStringParameters")),
         "headers": headers,
         "requestContext": {
+            "domainName": context.get("domainName"),  # shows that it came through an API, even if it has none
             "http": {"method": event.get("httpMethod")},
             "authorizer": {"iam": {"userArn": identity.get("userArn")}},
         },

@@ -183,3 +183,13 @@ def test_an_odd_event_is_read_or_refused(member: str, odd: Any) -> None:
 
     with suppress(Problem):
         assert isinstance(request_of(found, "integers"), Mint)
+
+
+@pytest.mark.parametrize("domain", ["integers.example.com", None])
+def test_the_counter_of_the_coordinators_check_is_out_of_reach(domain: str | None) -> None:
+    sent = event("POST", "/-check")
+    sent["requestContext"]["domainName"] = domain
+
+    with pytest.raises(Problem) as problem:
+        request_of(as_function_url(sent), "integers")
+    assert problem.value.status == 404
