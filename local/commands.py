@@ -87,16 +87,17 @@ def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
     exported = _exported(stack)
     local = exported.get(LOCAL, "")
-    # Without Function URLs, a region is called by its name of the address.
-    proxy = local if any(url.startswith("https:") for url in exported["urls"].values()) else ""
-    if proxy:
-        exported["urls"] = plain(exported["urls"])
+    by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
+    if by_name and not local:
+        raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
+    proxy = local if by_name else ""
+    exported["urls"] = plain(exported["urls"])
     try:
         print(f"\n{table(exported, proxy)}\n")
         if local:
             print(f"the address, {local}, minted {mint(local)}\n")
         caller.check(exported["urls"], proxy)
-        print(f"\n{next_commands(exported)}")
+        print(f"\n{next_commands(exported, proxy)}")
         if local:
             print(moving(exported))
     except OSError as error:

@@ -56,7 +56,7 @@ def table(outputs: Mapping[str, Any], proxy: str = "") -> str:
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 
-def next_commands(outputs: Mapping[str, Any]) -> str:
-    """Return what the user may type next."""
+def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:
+    """Return what the user may type next. `proxy`: see `mint`."""
     url = outputs["urls"][outputs["regions"][0]]
-    return f"mint one more:  curl {url}\nend it:         {command('down')}"
+    return f"mint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}"

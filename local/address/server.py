@@ -66,7 +66,7 @@ class Address:
 
     def watch(self, stop: Event) -> None:
         """Read the records and check the regions' health, again and again, until `stop` is set."""
-        self._health.run(self._refreshed, stop)
+        self._health.run(self.refreshed, stop)
 
     def respond(
         self,
@@ -107,7 +107,7 @@ class Address:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
         return 200 <= response.status < 400
 
-    def _refreshed(self) -> list[Check]:
+    def refreshed(self) -> list[Check]:
         """Read the records again, and return the checks. What can't be read now stays as it was."""
         try:
             self._known = self._read()
@@ -158,6 +158,11 @@ def serve(port: int, address: Address) -> None:
             if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
                 self.close_connection = True
                 self.send_error(400)
+                return
+            if self.path == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
+                address.refreshed()
+                self.send_response_only(204)
+                self.end_headers()
                 return
             host, target = self.headers.get("Host", ""), self.path
             if target.startswith("http://"):  # the caller takes this for its HTTP proxy
