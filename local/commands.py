@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import caller, server
+from .address.process import ADDRESS
+from .address.trying import LOCAL, how_to, moving, plain, serve
 from .apigateway.resources import GATEWAY
 from .configuration import configuration, project, stacks
-from .demo import next_commands, table
+from .demo import mint, next_commands, table
 from .engine import deploy
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
@@ -41,7 +43,7 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
             sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<12} {name}\n")  # one write: threads report
 
     try:
-        exported = deploy(name, stack, config, Aws(started.endpoint), report)
+        exported = serve(stack, deploy(name, stack, config, Aws(started.endpoint), report), started.endpoint)
     except LocalError as error:
         ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
         raise LocalError(f"{error}{ended}") from error
@@ -49,6 +51,7 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     print(as_text(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
+    print(how_to(exported), end="")
 
 
 def _server(port: int | None) -> server.Server:
@@ -83,10 +86,20 @@ def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
 def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
     exported = _exported(stack)
+    local = exported.get(LOCAL, "")
+    by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
+    if by_name and not local:
+        raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
+    proxy = local if by_name else ""
+    exported["urls"] = plain(exported["urls"])
     try:
-        print(f"\n{table(exported)}\n")
-        caller.check(exported["urls"])
-        print(f"\n{next_commands(exported)}")
+        print(f"\n{table(exported, proxy)}\n")
+        if local:
+            print(f"the address, {local}, minted {mint(local)}\n")
+        caller.check(exported["urls"], proxy)
+        print(f"\n{next_commands(exported, proxy)}")
+        if local:
+            print(moving(exported))
     except OSError as error:
         raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error
 
@@ -107,6 +120,7 @@ def _exported(stack: str) -> dict[str, Any]:
 def down() -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
     recorded = server.recorded() is not None
+    ADDRESS.stop()
     GATEWAY.stop()
     GATEWAY_OF_VERSION_1.stop()
     ended = server.SERVICE.stop()

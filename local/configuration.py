@@ -16,7 +16,7 @@ EXAMPLE = "`global-integers:lease: 1`"
 PART = re.compile(r"""(?P<setting>\w+)(\.|\[)["']?(?P<entry>[^"'\]]+)["']?\]?""")
 """A part of a setting, as `pulumi config set --path` takes it: `regions[3]`, `floors.orders`, `floors["*"]`."""
 
-RESERVED = frozenset({"server", "gateway", "door"})
+RESERVED = frozenset({"server", "gateway", "door", "address"})
 """Stacks can't be called so: the records of processes have these names in the state folder."""
 
 

@@ -13,15 +13,20 @@ MINTS = 5
 """Integers per region."""
 
 
-def mint(url: str, counter: str = "") -> int:
+def mint(url: str, counter: str = "", proxy: str = "") -> int:
     """Return one integer from a region's URL.
+
+    Args:
+        url: the URL.
+        counter: a counter's name; by default the first one.
+        proxy: the URL of what stands for the address here, if the URL is one of its names.
 
     Raises:
         LocalError: the URL takes signed requests only.
         OSError: No response, or one without an integer.
     """
-    # No proxy: whatever the environment says, the URL is on this machine.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    # No other proxy: whatever the environment says, the URL is on this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy} if proxy else {}))
     try:
         with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
@@ -35,12 +40,12 @@ def mint(url: str, counter: str = "") -> int:
         ) from error
 
 
-def table(outputs: Mapping[str, Any]) -> str:
-    """Mint `MINTS` integers in every region, in turn, and return them as a table."""
+def table(outputs: Mapping[str, Any], proxy: str = "") -> str:
+    """Mint `MINTS` integers in every region, in turn, and return them as a table. `proxy`: see `mint`."""
     minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
     for _ in range(MINTS):
         for region, integers in minted.items():
-            integers.append(mint(outputs["urls"][region]))
+            integers.append(mint(outputs["urls"][region], proxy=proxy))
     rows = [("region", "offset", "stride", "just minted", "URL")]
     for region, integers in minted.items():
         place = outputs["layout"][region]
@@ -51,7 +56,7 @@ def table(outputs: Mapping[str, Any]) -> str:
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 
-def next_commands(outputs: Mapping[str, Any]) -> str:
-    """Return what the user may type next."""
+def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:
+    """Return what the user may type next. `proxy`: see `mint`."""
     url = outputs["urls"][outputs["regions"][0]]
-    return f"mint one more:  curl {url}\nend it:         {command('down')}"
+    return f"mint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}"

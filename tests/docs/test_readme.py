@@ -22,7 +22,7 @@ def test_the_table_is_what_the_demo_prints_of_the_stack_dev(monkeypatch: pytest.
     offsets = {urls[region]: offset for offset, region in enumerate(regions, 1)}
     minted: dict[str, int] = {}
 
-    def mint(url: str) -> int:
+    def mint(url: str, **_: str) -> int:
         minted[url] = minted.get(url, offsets[url] - len(regions)) + len(regions)
         return minted[url]
 

@@ -1,0 +1,60 @@
+"""Where the AWS regions are, and how far it is from one to another. Latency records need it. No I/O."""
+
+from math import asin, cos, radians, sin, sqrt
+
+PLACES = {
+    "af-south-1": (-33.9, 18.4),
+    "ap-east-1": (22.3, 114.2),
+    "ap-east-2": (25.0, 121.5),
+    "ap-northeast-1": (35.7, 139.7),
+    "ap-northeast-2": (37.6, 127.0),
+    "ap-northeast-3": (34.7, 135.5),
+    "ap-south-1": (19.1, 72.9),
+    "ap-south-2": (17.4, 78.5),
+    "ap-southeast-1": (1.3, 103.8),
+    "ap-southeast-2": (-33.9, 151.2),
+    "ap-southeast-3": (-6.2, 106.8),
+    "ap-southeast-4": (-37.8, 145.0),
+    "ap-southeast-5": (3.1, 101.7),
+    "ap-southeast-6": (-36.8, 174.8),
+    "ap-southeast-7": (13.8, 100.5),
+    "ca-central-1": (45.5, -73.6),
+    "ca-west-1": (51.0, -114.1),
+    "eu-central-1": (50.1, 8.7),
+    "eu-central-2": (47.4, 8.5),
+    "eu-north-1": (59.3, 18.1),
+    "eu-south-1": (45.5, 9.2),
+    "eu-south-2": (41.6, -0.9),
+    "eu-west-1": (53.3, -6.3),
+    "eu-west-2": (51.5, -0.1),
+    "eu-west-3": (48.9, 2.4),
+    "il-central-1": (32.1, 34.8),
+    "me-central-1": (25.2, 55.3),
+    "me-south-1": (26.1, 50.6),
+    "mx-central-1": (20.6, -100.4),
+    "sa-east-1": (-23.6, -46.6),
+    "us-east-1": (38.9, -77.4),
+    "us-east-2": (40.0, -83.0),
+    "us-west-1": (37.4, -122.0),
+    "us-west-2": (45.8, -119.7),
+}
+"""Region → latitude and longitude in degrees: of the city, or the middle of the state, after which AWS calls it."""
+
+EARTH = 6371
+"""The earth's radius in kilometres."""
+
+KM_PER_MS = 100
+"""Kilometres for each millisecond of a round trip: light in fibre makes 200 km in one, and there and back is twice the
+way. Real routes are longer. Only the order of the regions matters here."""
+
+FARTHEST = 20_000 / KM_PER_MS
+"""The latency of a region that isn't in the table."""
+
+
+def latency(start: str, region: str) -> float:
+    """Return the milliseconds of a round trip between two regions."""
+    if start not in PLACES or region not in PLACES:
+        return 0 if start == region else FARTHEST
+    (south, west), (north, east) = (tuple(map(radians, PLACES[place])) for place in (start, region))
+    chord = sin((north - south) / 2) ** 2 + cos(south) * cos(north) * sin((east - west) / 2) ** 2
+    return 2 * EARTH * asin(sqrt(chord)) / KM_PER_MS

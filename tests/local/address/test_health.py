@@ -1,0 +1,59 @@
+"""When a health check changes its status."""
+
+from collections.abc import Sequence
+from threading import Event
+
+import pytest
+
+from local.address import health
+from local.address.health import Health
+from local.address.records import Check
+
+CHECK = Check("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
+
+
+def statuses(results: str) -> str:
+    """The status after each result: `+` is well, `-` is not."""
+    checked = Health(lambda _: True)
+    shown = ""
+    for result in results:
+        checked.count(CHECK, well=result == "+")
+        shown += "+" if checked.healthy(CHECK.id) else "-"
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ("++", "++"),
+        ("-+-+", "++++"),
+        ("--+", "+--"),
+        ("--++", "+--+"),
+        ("--+-++", "+----+"),
+        ("--++-", "+--++"),
+    ],
+)
+def test_as_many_results_in_a_row_as_the_threshold_says_change_the_status(results: str, expected: str) -> None:
+    assert statuses(results) == expected
+
+
+def test_all_checks_are_asked_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "INTERVAL", 0.001)
+    stop, asked = Event(), list[str]()
+    other = Check("2", "us-east-1.integers.example.com", "/-/health", threshold=2)
+
+    def ask(check: Check) -> bool:
+        asked.append(check.id)
+        return check != CHECK
+
+    checked = Health(ask)
+
+    def checks() -> Sequence[Check]:
+        if len(asked) >= 4:
+            stop.set()
+        return [CHECK, other]
+
+    checked.run(checks, stop)
+
+    assert (checked.healthy(CHECK.id), checked.healthy(other.id)) == (False, True)
+    assert asked.count("1") == asked.count("2") == len(asked) / 2

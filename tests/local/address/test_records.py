@@ -1,0 +1,51 @@
+"""Which record answers: the nearest that is well."""
+
+import pytest
+
+from components.partitions import partitions
+from local.address.places import PLACES, latency
+from local.address.records import Record, answer
+
+HOST = "integers.example.com"
+REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
+RECORDS = [Record(HOST, f"d-{region}", region, f"check-{region}") for region in REGIONS]
+OWN = Record(f"eu-west-1.{HOST}", "d-own")
+
+
+def region_of(host: str, start: str, unwell: set[str]) -> str | None:
+    """The region that answers while these are unwell; None if there is no record."""
+    found = answer([*RECORDS, OWN], host, start, lambda check: check.removeprefix("check-") not in unwell)
+    return found and found.region
+
+
+def test_every_region_of_aws_has_a_place() -> None:
+    assert {region for region, partition in partitions().items() if partition == "aws"} <= set(PLACES)
+
+
+@pytest.mark.parametrize(
+    ("start", "order"),
+    [
+        ("us-east-1", ["us-east-1", "eu-west-1", "ap-southeast-2"]),
+        ("eu-central-1", ["eu-west-1", "us-east-1", "ap-southeast-2"]),
+        ("ap-southeast-1", ["ap-southeast-2", "eu-west-1", "us-east-1"]),
+        ("us-west-2", ["us-east-1", "eu-west-1", "ap-southeast-2"]),
+    ],
+)
+def test_the_nearest_region_that_is_well_answers(start: str, order: list[str]) -> None:
+    assert [region_of(HOST, start, set(order[:unwell])) for unwell in range(3)] == order
+
+
+def test_if_none_is_well_all_count_as_well() -> None:
+    assert region_of(HOST, "eu-west-2", set(REGIONS)) == "eu-west-1"
+
+
+def test_a_record_without_a_check_answers_always_and_another_name_not_at_all() -> None:
+    assert answer([*RECORDS, OWN], OWN.host, "us-east-1", lambda _: False) == OWN
+    assert region_of(f"mars.{HOST}", "us-east-1", set()) is None
+
+
+def test_a_round_trip_is_about_as_long_as_light_takes() -> None:
+    assert latency("eu-west-1", "eu-west-1") == 0
+    assert latency("us-east-1", "eu-west-1") == pytest.approx(latency("eu-west-1", "us-east-1"))
+    assert 50 < latency("us-east-1", "eu-west-1") < 60
+    assert latency("us-east-1", "us-moon-1") > max(latency("us-east-1", region) for region in PLACES)
