@@ -1,7 +1,8 @@
 """Checks that a region's minting function works, right after it was updated.
 
-It is asked for the version of its code, for its health and for one integer of `CHECK_COUNTER`. What must come back follows from the region's
-table, so a region in which nothing is laid out yet only has to say so: layouts follow when all functions are there.
+It is asked for the version of its code, for its health and for one integer of `CHECK_COUNTER`. What must come back
+follows from the region's table, so a region in which nothing is laid out yet only has to say so: layouts follow when
+all functions are there.
 
 Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
 provider waits for that. A wrong answer is asked for again all the same: the layout may just have changed.
