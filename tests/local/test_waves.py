@@ -25,7 +25,7 @@ def machine(machines: Callable[[], Machine], tmp_path: Path) -> Generator[Machin
     machine.checkout = tmp_path / "checkout"
     for name in ("components", "integers", "lambda", "local"):
         shutil.copytree(ROOT / name, machine.checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (*ROOT.glob("Pulumi*.yaml"), ROOT / "__main__.py"):
+    for path in (*ROOT.glob("Pulumi*.yaml"), ROOT / "__main__.py", ROOT / "pyproject.toml"):
         shutil.copy(path, machine.checkout)
     yield machine
     machine.end()

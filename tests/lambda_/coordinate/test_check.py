@@ -99,7 +99,7 @@ def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
     function = Function(minted(501))
     passes(function)
 
-    assert function.asked == [("GET", "/-/status"), ("GET", "/-/health"), ("POST", "/-check")]
+    assert function.asked == [("GET", "/-/health"), ("POST", "/-check"), ("GET", "/-/status")]
 
 
 @pytest.mark.parametrize(
