@@ -62,10 +62,8 @@ def test_an_address_is_asked_for_the_counter_that_is_used(monkeypatch: pytest.Mo
     class Proxy(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            self.send_error(403)
-
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
+            self.send_response_only(403)
+            self.end_headers()
 
     with HTTPServer(("127.0.0.1", 0), Proxy) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
