@@ -59,7 +59,7 @@ def _project_version() -> str:
 
 def version_in(code: pulumi.AssetArchive) -> str:
     """Return the version of an archive's files. It is known in a preview."""
-    return cast("pulumi.StringAsset", code.assets[VERSION]).text
+    return cast("pulumi.StringAsset", code.assets[VERSION]).text.strip()
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:

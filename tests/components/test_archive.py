@@ -7,7 +7,7 @@ from typing import cast
 import pulumi
 import pytest
 
-from components.archive import VERSION, archive, version
+from components.archive import VERSION, archive, version, version_in
 from local.paths import ROOT
 
 
@@ -54,6 +54,13 @@ def test_only_source_files_of_the_function_and_of_integers_are_in_it() -> None:
 
     assert set(made) == {"greet/__init__.py", "greet/handler.py", "integers/names.py"}
     assert made["greet/handler.py"] == "# lambda/greet/handler.py\n"
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_version_that_a_check_expects_is_the_one_that_the_function_reads() -> None:
+    made = archive("greet")
+
+    assert version_in(made) == said(made).strip()
 
 
 @pytest.mark.usefixtures("repository")
