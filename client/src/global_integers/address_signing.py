@@ -31,8 +31,8 @@ class AnyRegionSignature(Signature):
 class AddressSignatures(dict[str, httpx.Auth | None]):
     """How requests are signed, by region: the address itself, `name`, is signed for any region.
 
-    A company's own host name doesn't show whether requests must be signed. So the client begins without signatures, unless
-    `sign` is True, and signs everything after the first refusal.
+    A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
+    unless `sign` is True, and signs everything after the first refusal.
     """
 
     def __init__(self, name: str, sign: bool | None) -> None:

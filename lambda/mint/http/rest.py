@@ -25,9 +25,8 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
         "rawQueryString": _query_string(event.get("multiValueQueryStringParameters")),
         "headers": headers,
         "requestContext": {
-            "domainName": context.get(
-                "domainName"
-            ),  # the key shows that the event came through an API, even if the value is None
+            # The key shows that the event came through an API, even if the value is None.
+            "domainName": context.get("domainName"),
             "http": {"method": event.get("httpMethod")},
             "authorizer": {"iam": {"userArn": identity.get("userArn")}},
         },
