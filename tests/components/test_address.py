@@ -323,10 +323,10 @@ def test_a_region_that_leaves_keeps_its_own_name_and_is_no_longer_in_the_shared_
 @pytest.mark.parametrize(
     ("zone", "zones", "expected"),
     [
-        ("example.com", {}, "hostedZone: 'example.com' can't be found in this account: "),
-        ("Z9", {"Z123": "example.com"}, "hostedZone: 'Z9' can't be found in this account: "),
-        ("Z9", {"Z9": "example.org"}, f"'Z9' is the zone example.org, which is no parent of domain, {DOMAIN!r}"),
-        ("Z9", {"Z9": "example.com."}, "hostedZone: 'Z9' is a private zone; the address needs a public one"),
+        ("example.com", {}, "hostedZone: 'example.com' can't be found in this account; check it"),
+        ("Z9", {"Z123": "example.com"}, "hostedZone: 'Z9' can't be found in this account; check it"),
+        ("Z9", {"Z9": "example.org"}, f"'Z9' is the zone example.org; use the zone that holds domain, {DOMAIN!r}"),
+        ("Z9", {"Z9": "example.com."}, "hostedZone: 'Z9' is a private zone; use a public one"),
     ],
 )
 def test_a_zone_that_cannot_hold_the_address_is_refused(zone: str, zones: dict[str, str], expected: str) -> None:
