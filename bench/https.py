@@ -1,7 +1,7 @@
 """Our function beside the tutorial's with https on both sides: `python -m bench.https`, a part of `make bench`.
 
 The stub has a certificate of a chain of its own: root, intermediate, server. Both sides are given one bundle: this
-machine's roots and, as AWS's endpoints have it, a root that is called like Amazon's.
+machine's roots, and the chain's root. Its name begins like Amazon's, as that of AWS's endpoints does.
 """
 
 import argparse
@@ -24,7 +24,7 @@ COLUMNS = {
     "cpu_ms": ("CPU ms/request", "{:.3f}"),
     "peak_mb": ("peak MB", "{:.1f}"),
 }
-"""Heading and format. boto3 reads the roots in its first request, ours while it is initialised: so also their sum."""
+"""Heading and format. boto3 reads the roots in its first request, ours while it is initialised. So the sum is shown."""
 
 
 def measure(bench: Bench, folder: Path, rounds: int, requests: int) -> dict[str, dict[str, float]]:

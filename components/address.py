@@ -1,4 +1,4 @@
-"""One address for all regions, `https://<domain>/`: the nearest region that is well answers."""
+"""One address for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
 
 GATEWAY = "gateway"
-"""The label in front of the domain that leads to the API Gateways without a function. No region is called so."""
+"""The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
 
 
 @dataclass
@@ -30,14 +30,14 @@ class AddressArgs:
     regions: Sequence[str]
     """The regions of the layout."""
     counters: Mapping[str, RegionalCounter]
-    """Region → what it has; also the regions that are leaving. They aren't in the address, but keep their own name."""
+    """Region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their own."""
     gateways: Mapping[str, Gateway]
     signed: bool
     """Whether callers sign (`AWS_IAM`)."""
     cors_origins: Sequence[str]
     open_counters: bool
     settled: pulumi.Resource
-    """What exists once every region of the layout can mint."""
+    """It is complete once every region of the layout can mint."""
 
 
 class Address(pulumi.ComponentResource):
@@ -80,9 +80,9 @@ class Address(pulumi.ComponentResource):
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
     def _names(self, name: str, args: AddressArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
-        """Add a region's API and its names. Return those that belong in DNS.
+        """Add a region's API and its names. Return the names that need a record in DNS.
 
-        A region that leaves still knows the shared names, for callers that remember the last answer of DNS.
+        A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
         counter = args.counters[region]
         api = AddressApi(
@@ -152,5 +152,5 @@ def _issued(
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:
-    """Return the URL of a host name once these exist."""
+    """Return the URL of a host name once these resources exist."""
     return pulumi.Output.all(*(resource.urn for resource in ready)).apply(lambda _: f"https://{host}/")

@@ -14,7 +14,7 @@ from .cors import cors
 from .python_function import PythonFunction
 
 STAGE = "v1"
-"""Of the REST API. It is in no URL, since the names of the address map to it."""
+"""The REST API's stage. No URL contains it, since the names of the address map to it."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class AddressApi(pulumi.ComponentResource):
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
-            # A new API of the same kind replaces the statement, whose id can't be there twice.
+            # Another API of the same kind replaces the statement. A policy can't have two statements with one id.
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.statements), delete_before_replace=True),
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
@@ -105,7 +105,7 @@ class AddressApi(pulumi.ComponentResource):
         return api.id, stage.name, api.execution_arn
 
     def _rest_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
-        """Add a REST API that hands every request over in payload format 1.0. A change of it is deployed at once."""
+        """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
         body = args.function.arn.apply(lambda arn: json.dumps(document(args.name, arn), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",

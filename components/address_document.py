@@ -3,7 +3,8 @@
 Callers of the address don't know which region will answer. So they sign with Signature Version 4A, whose signatures
 are valid in every region. REST APIs take it (API Gateway guide, "Control access for invoking an API"). HTTP APIs take
 Version 4 only (guide, "Control access to HTTP APIs with IAM authorization"). A REST API costs more for each request,
-hands over payload format 1.0, waits 29 seconds for a function instead of 30, and answers no preflight of browsers.
+hands over payload format 1.0, waits 29 seconds for a function instead of 30, and doesn't answer browsers' preflight
+requests.
 """
 
 from typing import Any
@@ -20,7 +21,7 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
 
     Args:
         name: the API's name.
-        function_arn: the function's ARN. Its partition and region are the API's.
+        function_arn: the function's ARN. The API is in its partition and region.
     """
     _, partition, _, region, *_ = function_arn.split(":")
     operation: dict[str, Any] = {

@@ -14,8 +14,9 @@ INTERVAL = 10
 """Seconds between two requests of one of Route 53's checkers: 10 or 30."""
 
 FAILURES = 2
-"""How many requests in a row must fail. A checker waits up to 6 s for a response, so a region that can't mint is out of
-the answer within half a minute (Route 53 guide, "How Amazon Route 53 determines whether a health check is healthy")."""
+"""How many requests in a row must fail. A checker waits up to 6 s for a response. So within half a minute, Route 53
+leaves out a region that can't mint (Route 53 guide,
+"How Amazon Route 53 determines whether a health check is healthy")."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,11 @@ class Name:
     """A host name at one region's API."""
 
     name: str
-    """In the program."""
+    """The resource's name in the program."""
     host: str
     region: str
     shared: bool
-    """Whether other regions have it too: then the nearest one that is well answers."""
+    """Whether other regions have it too. Then the nearest healthy one answers."""
     domain: aws.apigatewayv2.DomainName
     ready: Sequence[pulumi.Resource]
     """What must exist before anybody is sent there."""
@@ -36,7 +37,10 @@ class Name:
 def health_checks(
     name: str, names: ResourceNames, domain: str, regions: Sequence[str], parent: pulumi.Resource
 ) -> dict[str, aws.route53.HealthCheck]:
-    """Ask each region under its own name whether it can mint. Many places ask, all over the world."""
+    """Make a health check for each region, which asks at the region's own name whether it can mint.
+
+    Route 53 asks from many places all over the world.
+    """
     return {
         region: aws.route53.HealthCheck(
             f"{name}-{region}-check",
@@ -60,7 +64,7 @@ def make(
     checks: Mapping[str, aws.route53.HealthCheck],
     parent: pulumi.Resource,
 ) -> list[aws.route53.Record]:
-    """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names, which cost nothing."""
+    """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names: queries are free."""
     return [_make(host, type_, zone_id, checks, parent) for host in hosts for type_ in ("A", "AAAA")]
 
 
@@ -95,9 +99,9 @@ def _make(
 
 
 def listed(hosts: Sequence[Name], validation: pulumi.Output[dict[str, str]]) -> pulumi.Output[list[dict[str, str]]]:
-    """Return the records to make by hand: `name`, `type`, `value`, and the `region` of a record of the shared names.
+    """Return the records to make by hand: `name`, `type`, `value`, and with a shared name the `region`.
 
-    An answer for the shared names is one of their records: that of the nearest region that is well.
+    A shared name has a record for each region. DNS must answer with one of them: that of the nearest healthy region.
     """
     return pulumi.Output.all(validation, *(_by_hand(host) for host in hosts)).apply(list)
 

@@ -19,10 +19,10 @@ def certificate(name: str, domain: str, region: str, parent: pulumi.Resource) ->
 
 
 def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[str, str]]:
-    """Return the record that proves the ownership, as `name`, `type` and `value`.
+    """Return the record that proves that the domain is ours, as `name`, `type` and `value`.
 
-    It depends on the domain and the account only: it is the same in every region, and for the domain as for the names
-    below it (ACM guide, "AWS Certificate Manager DNS validation").
+    It depends only on the domain and the account. So it is the same in every region, and it also counts for the names
+    below the domain (ACM guide, "AWS Certificate Manager DNS validation").
     """
 
     def first(options: Sequence[aws.acm.outputs.CertificateDomainValidationOption]) -> dict[str, str]:
@@ -39,9 +39,9 @@ def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[st
 def make_validation_record(
     name: str, record: pulumi.Output[dict[str, str]], zone_id: pulumi.Input[str], parent: pulumi.Resource
 ) -> aws.route53.Record:
-    """Make that record. It must stay: ACM renews the certificates by it.
+    """Make that record. It must stay: ACM needs it to renew the certificates.
 
-    Another certificate for the same domain may have been validated with it before. Then it is taken over as it is.
+    It may exist already, if another certificate for the same domain needed it. Then it is taken over as it is.
     """
     return aws.route53.Record(
         name,
@@ -56,14 +56,15 @@ def make_validation_record(
 
 
 def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.Certificate) -> None:
-    """Say which record must be made by hand, as long as the certificate is not known to be issued."""
+    """Say which record must be made by hand, unless the certificate is known to be issued."""
 
     def say(both: Sequence[object]) -> None:
         wanted, status = both
         if status != "ISSUED" and isinstance(wanted, dict):
             pulumi.log.info(
-                "Make this record in DNS now, and keep it: the certificates wait for it, up to 75 minutes, then `up` "
-                f"fails and can be run again.\n  {wanted['name']}  {wanted['type']}  {wanted['value']}",
+                "Make this record in DNS now, and keep it. `up` waits for it for up to 75 minutes and then fails. "
+                "If it has failed, make the record and run `up` again.\n"
+                f"  {wanted['name']}  {wanted['type']}  {wanted['value']}",
                 resource=certificate,
             )
 

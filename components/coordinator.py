@@ -49,7 +49,7 @@ JOURNAL_DAYS = 365
 class Coordinator(pulumi.ComponentResource):
     """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
 
-    It is there before any minting function changes. It checks each of them, and at the end it settles.
+    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it settles.
 
     Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
     """

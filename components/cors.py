@@ -11,7 +11,7 @@ SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-
 def cors(origins: Sequence[str], *, open_counters: bool, signed: bool) -> dict[str, Any]:
     """Return what pages of these origins may do: all that the API offers, and read the whole response.
 
-    A browser asks first whether it may send these headers, also those of a signature.
+    A browser asks first whether it may send these headers. Those of a signature must be allowed, too.
 
     Returns:
         Arguments that Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have.

@@ -167,13 +167,13 @@ class GlobalIntegers(pulumi.ComponentResource):
     def _in_waves(
         self, name: str, names: ResourceNames, settings: Settings, coordinator: Coordinator
     ) -> dict[str, RegionalCounter]:
-        """Return what every region has. A wave's minting functions change once those before it were found to work."""
+        """Return what every region has. A wave's minting functions change after the checks of the wave before."""
         after: Sequence[pulumi.Resource] = [coordinator.function]
         found: dict[str, RegionalCounter] = {}
         for wave in settings.waves:
             found |= {region: self._regional_counter(name, region, names, settings, after) for region in wave}
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
-            # A check for each region, so that it runs when the function has changed, and not when the wave has.
+            # One check for each region: it runs when this region's function has changed, not when another one has.
             checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
             after = checks or after
         return {region: found[region] for region in (*settings.regions, *settings.leaving)}

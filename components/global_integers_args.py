@@ -54,7 +54,7 @@ class GlobalIntegersArgs:
     api_gateway_burst: Optional[int] = None
     """Requests that each region's API Gateway allows in one burst, above its rate."""
     domain: Optional[str] = None
-    """A host name for the whole stack, like `integers.example.com`: the nearest region that is well answers there."""
+    """A host name for the whole stack, like `integers.example.com`: the nearest healthy region answers there."""
     hosted_zone: Optional[str] = None
     """The name or id of the public zone of Route 53 that holds `domain`. By default, its records are made by hand."""
     function_urls: Optional[bool] = None
@@ -70,7 +70,7 @@ class GlobalIntegersArgs:
     paused: Optional[list[str]] = None
     """Regions that mint nothing until they are taken from this list. Their tables and URLs stay as they are."""
     waves: Optional[list[list[str]]] = None
-    """Regions whose minting functions are updated together, wave after wave; each wave is checked."""
+    """Waves: regions whose minting functions are updated at the same time. Each wave is checked before the next."""
     callers: Optional[dict[str, list[str]]] = None
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use; `*` is every one."""
     tags: Optional[dict[str, str]] = None

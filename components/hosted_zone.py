@@ -11,7 +11,7 @@ def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[st
     """Return the id of a public zone, by its name or id.
 
     Raises:
-        SettingsError: in the output. There is no such zone, it is private, or it doesn't hold the domain.
+        SettingsError: when the output is known. There is no such zone, it is private, or it doesn't hold the domain.
     """
     opts = pulumi.InvokeOutputOptions(parent=parent)
     if ZONE_ID.fullmatch(zone):
@@ -22,14 +22,14 @@ def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[st
     def check(found: aws.route53.GetZoneResult) -> str:
         name = found.name.removesuffix(".")
         if found.private_zone:
-            raise SettingsError(f"hostedZone: {zone!r} is a private zone; the address needs a public one")
+            raise SettingsError(f"hostedZone: {zone!r} is a private zone; use a public one")
         if not within(domain, name):
-            raise SettingsError(f"hostedZone: {zone!r} is the zone {name}, which is no parent of domain, {domain!r}")
+            raise SettingsError(f"hostedZone: {zone!r} is the zone {name}; use the zone that holds domain, {domain!r}")
         return found.zone_id
 
     def refuse(error: Exception) -> str:
         if isinstance(error, SettingsError):
             raise error
-        raise SettingsError(f"hostedZone: {zone!r} can't be found in this account: {error}")
+        raise SettingsError(f"hostedZone: {zone!r} can't be found in this account; check it, or give its id: {error}")
 
     return found.apply(check).recover(refuse)

@@ -115,7 +115,7 @@ class PythonFunction(pulumi.ComponentResource):
             *(RUNTIME, args.handler, self.version),
             *(args.memory_size, args.timeout, args.log_level, args.reserved_concurrency),
         ]
-        # Of what is asked for, not of what AWS returns: that may be the same in other words after a refresh.
+        # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
         self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)
         self.register_outputs({"name": self.name, "arn": self.arn})
 

@@ -61,8 +61,8 @@ class RegionalCounter(pulumi.ComponentResource):
     table: aws.dynamodb.Table
     mint: PythonFunction
     statements: list[pulumi.Resource]
-    """What the function's policy holds so far. A further statement is added after them: of two at a time, Lambda may
-    drop one."""
+    """The statements of the function's policy so far. A further one is added after them: if two are added at the same
+    time, Lambda may lose one."""
 
     def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)

@@ -1,4 +1,4 @@
-"""Waves: the order in which the regions' minting functions are updated, so that a bad build stops at the first."""
+"""Waves: the order in which the regions' minting functions are updated, so that a bad build stops at the first wave."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ FIRST = "first"
 """In a wave: the first region of the layout."""
 
 REST = "rest"
-"""In a wave: the regions that no wave names. Without it, they are in the last wave."""
+"""In a wave: the regions that no wave names. If no wave has it, they join the last wave."""
 
 DEFAULT = ((FIRST,), (REST,))
 
@@ -52,7 +52,7 @@ def _check(checks: Checks, given: Sequence[Sequence[str]], regions: Sequence[str
         if not wave:
             checks.wrong("waves", given, f"has no region in wave {number}; name one, or remove the wave")
     for region, times in Counter(region for wave in given for region in wave).items():
-        if region not in (*regions, FIRST, REST):  # FIRST stays one if there are no regions
+        if region not in (*regions, FIRST, REST):  # without regions, FIRST is not replaced by a name
             where = f"neither in {checks.key('regions')} nor in {checks.key('leaving')}"
             checks.wrong("waves", region, f"is {where}{did_you_mean(region, (*regions, FIRST, REST))}")
         elif times > 1:

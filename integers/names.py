@@ -6,9 +6,9 @@ COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 """1 to 63 characters that need no escaping in a URL, a DynamoDB key or a mapping template."""
 
 CHECK_COUNTER = "-check"
-"""The counter of which the coordinator mints an integer to check a region. No setting and no caller can name it."""
+"""The counter of which an integer is minted to check a region. No setting and no caller can name it."""
 
 
 def no_counter(counter: str) -> str:
-    """Return what a region says of a counter that it doesn't have. The coordinator's check knows it by that."""
+    """Return what a region says of a counter that it doesn't have. The coordinator's check looks for this text."""
     return f"there is no counter {counter!r} in this region"

@@ -1,4 +1,7 @@
-"""An exchange on the socket and nothing else: what no code can save. The request is fixed, the response isn't read."""
+"""An exchange on the socket and nothing else: what no code can save.
+
+The request is fixed. Of the response, only the status is checked.
+"""
 
 import json
 import os

@@ -9,7 +9,7 @@ from .service import Service
 from .signature import encoded
 
 NOT_READY = "ResourceConflictException"
-"""The code of a function that is being created or brought back, and which wasn't invoked (Lambda API, "Invoke")."""
+"""The error code if the function is being created or brought back. It wasn't invoked (Lambda API, "Invoke")."""
 
 
 class InvocationFailed(Exception):

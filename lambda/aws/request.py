@@ -20,8 +20,8 @@ def signed_post(
 ) -> bytes:
     """Return a signed POST request as it is sent.
 
-    Its signature is the same for a whole second, so all mints of a counter in a second send the same bytes. They are
-    made once and kept.
+    The signature holds its time in whole seconds, so all mints of a counter in one second send the same bytes. They
+    are made once and kept.
 
     Args:
         endpoint: the service's.

@@ -1,11 +1,11 @@
-"""TLS settings that trust this machine's root certificates: Amazon's are read first, and all if they aren't enough.
+"""TLS settings that trust this machine's root certificates: Amazon's are read first, the others only if needed.
 
-AWS's endpoints prove who they are by Amazon's roots ("Amazon Trust Services: Repository" names these five). To read all
-140 roots would take ten times as long. Behind a company's proxy, or in another partition, an endpoint may need another
-root: then all are read, and the connection is made once more.
+AWS's endpoints prove who they are by Amazon's five roots ("Amazon Trust Services: Repository"). A machine has about 140
+roots, and reading all of them takes much longer (figures: mint/__init__.py). Behind a company's proxy, or in another
+partition, an endpoint may need another root. Then all are read, and the connection is made once more.
 
-A certificate's name only decides when it is read. Nothing is trusted that this machine doesn't trust, and every
-connection is verified.
+A certificate's name only decides when it is read. Every connection is verified, and only by roots that this machine
+trusts.
 """
 
 from binascii import a2b_base64
@@ -36,7 +36,7 @@ class Trust:
         self._all = not first
 
     def connect(self, make: "Callable[[SSLContext], Connection]") -> "Connection":
-        """Return the connection that `make` makes. It is called again with all roots if the first ones aren't enough.
+        """Return the connection that `make` makes. It calls `make` again with all roots if the first aren't enough.
 
         Raises:
             Unsent: no connection could be made.
@@ -61,7 +61,7 @@ def trust() -> Trust:
 
 
 def _first(file: str | None) -> bytes:
-    """Return the certificates (DER) in a file of PEM that are read first. They are none if the file can't be read."""
+    """Return those certificates of a PEM file that are read first, as DER; nothing if the file can't be read."""
     if file is None:
         return b""
     try:

@@ -26,16 +26,16 @@ class Answer:
     document: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The response's JSON object; empty if it is none."""
     passing: bool = False
-    """Whether it is an error that ends by itself."""
+    """Whether it is an error that ends by itself, so that asking again may help."""
 
 
 def ask(function: str, method: str, path: str) -> Answer:
-    """Return what a minting function, by its ARN, answers. The function may run more than once."""
+    """Return the answer of the minting function with this ARN. The function may run more than once."""
     try:
         return answer_of(invoke(function, _event(method, path), TIMEOUT, idempotent=True))
     except InvocationFailed as failed:
         return Answer(": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))[:MOST])
-    except NotAllowed as refused:  # the coordinator's policy may be a new one
+    except NotAllowed as refused:  # AWS may not know the coordinator's new policy yet
         return Answer(str(refused)[:MOST], passing=refused.unaccepted)
     except NotReached as lost:
         return Answer(str(lost)[:MOST], passing=True)
@@ -61,7 +61,7 @@ def _object(body: object) -> Mapping[str, Any]:
 
 
 def _event(method: str, path: str) -> dict[str, Any]:
-    """Return the event. It has no domain name, by which the function knows that no caller sent it."""
+    """Return the event. It has no domain name. By this the function knows that no caller sent it."""
     agent = "global-integers-check"
     return {
         "version": "2.0",

@@ -1,11 +1,11 @@
 """Checks that a region's minting function works, right after it was updated.
 
-It is asked for its health, for one integer of `CHECK_COUNTER` and for the version of its code. What must come back
-follows from the region's table, so a region in which nothing is laid out yet only has to say so: layouts follow when
-all functions are there.
+It is asked for its health, for one integer of `CHECK_COUNTER` and for the version of its code. The right answers
+follow from the region's table. A region without any layout only has to answer that it has no such counter: it gets its
+layouts later, when all functions exist.
 
 Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
-provider waits for that. A wrong answer is asked for again all the same: the layout may just have changed.
+provider waits for that. Still, a region that answers wrongly is asked again: the layout may just have changed.
 """
 
 import time
@@ -29,7 +29,7 @@ PAUSE = 2.0
 """Seconds between two attempts. A function that leases integers has forgotten that it is busy by then."""
 
 PATIENCE = 60.0
-"""Seconds for which errors are retried that end by themselves. A new role needs some of them to be accepted."""
+"""Seconds for which errors that end by themselves are retried. AWS needs some seconds to accept a new role."""
 
 Ask = Callable[[str, str], Answer]
 """Asks the region's minting function: method, path."""
@@ -42,25 +42,28 @@ class Standing:
     counter: str
     region: str
     register: Register | None
-    """None too if it was written in another layouts table: then it proves nothing."""
+    """None also if it was written in another layouts table, since it then proves nothing."""
     item: Item | Absent | None
 
     def lacks(self) -> bool:
-        """Return whether the region may lack the counter: its table does, or it can't be read and was given none."""
+        """Return whether the region may lack the counter.
+
+        Its table lacks it, or the table can't be read and the register doesn't say that it was given the counter.
+        """
         if not isinstance(self.item, Absent):
             return self.item is None
         given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
         return given.get(self.region) is None
 
     def refuses(self, answer: Answer) -> bool:
-        """Return whether the region rightly answers that it has nothing to mint."""
+        """Return whether the region answers that it has nothing to mint, and is right."""
         if isinstance(self.item, Item):
             return answer.status == 503 and self.item.issued >= self.item.ceiling
         said = answer.document.get("detail") == no_counter(self.counter)
         return said and answer.status in (404, 503) and self.lacks()
 
     def owns(self, integer: object) -> bool:
-        """Return whether the region may just have minted this: one of its own, above all that it had issued."""
+        """Return whether the region may just have minted this: an integer of its own, larger than all before."""
         if not isinstance(integer, int) or isinstance(integer, bool) or self.lacks():
             return False
         item = self.item
@@ -81,7 +84,7 @@ def check(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, str]:
-    """Check a region, and return which.
+    """Check a region. Return its name as `checked`.
 
     Raises:
         Refused: the region doesn't work, or the home region can't be reached.
@@ -99,7 +102,7 @@ def check(
 
 
 def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
-    """Return what was asked for and expected, with the wrong answer to it; None if all answers are right."""
+    """Return the request and the expected answer, with the wrong answer; None if all answers are right."""
     region = asked.region
     standing = _standing(asked.counter, region, carry_out)
     answer = ask("GET", "/-/health")

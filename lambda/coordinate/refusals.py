@@ -106,10 +106,10 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
 
 
 def unwell(region: str, problem: str) -> Refused:
-    """Return the refusal to go on with a deployment after which a region doesn't work."""
+    """Return the refusal to go on with a deployment, since a region doesn't work after its update."""
     return Refused(
         f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "
-        "The deployment stops here: regions of later waves run on with the code that they have. Correct the code or "
+        "The deployment stops here: the regions of later waves keep the code that they have. Correct the code or "
         "the settings and run `pulumi up` again, or run it with the former commit. If the region itself is down, put "
-        "it into `paused`, or into the last wave with the setting `waves`. See docs/operations.md#a-wave-that-fails."
+        "it into `paused`, or into the last wave of the setting `waves`. See docs/operations.md#a-wave-that-fails."
     )

@@ -17,7 +17,7 @@ def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def reply(outcomes: Mapping[str, Outcome], counters: Iterable[str]) -> dict[str, Any]:
-    """Return how the counters that were asked for stand, and how many there are in all; not the one of the check."""
+    """Return how the counters that were asked for stand, and how many there are in all, without `CHECK_COUNTER`."""
     reported = {counter: outcomes[counter] for counter in counters if counter != CHECK_COUNTER}
     return {
         "counters": {counter: _layout(outcome) for counter, outcome in reported.items()},

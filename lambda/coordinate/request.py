@@ -73,7 +73,7 @@ def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
 
 
 def _check(asked: Any) -> Check:
-    """Read what is to be checked. The digest only makes it another event when the function has changed."""
+    """Read what is to be checked. The digest isn't read: it makes another event when the function has changed."""
     if not isinstance(asked, dict):
         raise Refused(f"check: {asked!r} is not an object.")
     asked = cast("dict[str, Any]", asked)

@@ -9,7 +9,7 @@ from .seen import WentBackwards
 from .table import CounterTable, Item, UnknownCounter
 
 VERSION = Path(__file__).parents[1] / "version.txt"
-"""A file of the function's archive, so that it is that of the code that runs (components/archive.py)."""
+"""A file of the function's archive, so it belongs to the code that runs (components/archive.py)."""
 
 
 def status(table: CounterTable, region: str, counter: str, *, html: bool, https: bool = False) -> Response:

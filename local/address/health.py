@@ -1,4 +1,4 @@
-"""Health checks: a thread asks every region again and again whether it is well."""
+"""Health checks: a thread asks every region again and again whether it is healthy."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ from threading import Event
 from .records import Check
 
 INTERVAL = 2.0
-"""Seconds between two requests of a check: shorter than the 10 s that are registered, so that a try is short."""
+"""Seconds between two requests of a check: shorter than the 10 s that are registered, so that nobody waits long."""
 
 TIMEOUT = 6.0
 """Seconds that a response may take (Route 53 guide, "How Amazon Route 53 determines whether a health check is
@@ -15,13 +15,13 @@ healthy": 4 s to connect, 2 s to respond)."""
 
 
 class Health:
-    """The status of every check. A new one is well until it has failed."""
+    """The status of every check. A new one is healthy until it has failed."""
 
     def __init__(self, ask: Callable[[Check], bool]) -> None:
         """Begin with no check.
 
         Args:
-            ask: sends one request of a check, and returns whether the response says that all is well.
+            ask: sends one request of a check, and returns whether the response says that the region is healthy.
         """
         self._ask = ask
         self._unwell: set[str] = set()
@@ -33,7 +33,7 @@ class Health:
         return check not in self._unwell
 
     def run(self, checks: Callable[[], Sequence[Check]], stop: Event) -> None:
-        """Ask all of them, all at once, every `INTERVAL` seconds, until `stop` is set."""
+        """Ask all checks at the same time, every `INTERVAL` seconds, until `stop` is set."""
         with ThreadPoolExecutor(32) as pool:
             while not stop.wait(INTERVAL):
                 present = checks()

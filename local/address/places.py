@@ -44,8 +44,8 @@ EARTH = 6371
 """The earth's radius in kilometres."""
 
 KM_PER_MS = 100
-"""Kilometres for each millisecond of a round trip: light in fibre makes 200 km in one, and there and back is twice the
-way. Real routes are longer. Only the order of the regions matters here."""
+"""Kilometres for each millisecond of a round trip: light in fibre travels 200 km in one, and a round trip is twice the
+distance. Real routes are longer. Only the order of the regions matters here."""
 
 FARTHEST = 20_000 / KM_PER_MS
 """The latency of a region that isn't in the table."""

@@ -20,7 +20,7 @@ def running(endpoint: str) -> str:
         endpoint: the local server's URL.
 
     Raises:
-        LocalError: it doesn't come up.
+        LocalError: it doesn't start.
     """
     recorded = ADDRESS.recorded()
     if recorded and ADDRESS.alive(recorded[0]) and _reads_again(recorded[1]):

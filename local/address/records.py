@@ -32,7 +32,7 @@ class Check:
 def answer(records: Sequence[Record], host: str, start: str, healthy: Callable[[str], bool]) -> Record | None:
     """Return the record that a resolver in the region `start` gets for a host name, or None if there is none.
 
-    Of the records that are well, it is the one of the least latency. Where none is, all count as well (Route 53 guide,
+    It is the healthy record with the least latency. If none is healthy, all count as healthy (Route 53 guide,
     "How Amazon Route 53 chooses records when health checking is configured").
     """
     found = [record for record in records if record.host == host]

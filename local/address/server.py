@@ -24,7 +24,7 @@ FROM = "x-from-region"
 """The request header that says in which region the caller is."""
 
 HERE = "us-east-1"
-"""Where callers are that don't say it."""
+"""Where callers are that don't send this header."""
 
 INTEGRATION_TIMEOUT = 30
 """Seconds (API Gateway guide, "Quotas for configuring and running an HTTP API": the maximum integration timeout)."""
@@ -46,7 +46,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Known:
-    """What the local server knew of the address a moment ago."""
+    """What the local server knew of the address when it was last read."""
 
     domain: str
     records: list[Record]
@@ -77,13 +77,15 @@ class Address:
         body: bytes,
         timeout: float = INTEGRATION_TIMEOUT,
     ) -> Response:
-        """Return the response to a request. A host that is not below the domain stands for the shared name."""
+        """Return the response to a request. A host that isn't the domain or below it stands for the shared name."""
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
             host = known.domain
         start = headers.get(FROM, HERE)
         if start not in PLACES:
-            return _said(400, f"{FROM}: {start!r} is not a region that is known here, like eu-west-1")
+            return _said(
+                400, f"{FROM}: {start!r} is not a region of local/address/places.py; use one of them, like eu-west-1"
+            )
         record = answer(known.records, host, start, self._health.healthy)
         if record is None:
             names = ", ".join(sorted({record.host for record in known.records}))
@@ -108,7 +110,7 @@ class Address:
         return 200 <= response.status < 400
 
     def refreshed(self) -> list[Check]:
-        """Read the records again, and return the checks. What can't be read now stays as it was."""
+        """Read the records again, and return the checks. If they can't be read now, they stay as they were."""
         try:
             self._known = self._read()
         except Exception as error:  # the server may be ending, a deployment may be changing what is read

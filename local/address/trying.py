@@ -1,4 +1,4 @@
-"""How the address of a deployment is called on this machine."""
+"""How to call a deployment's address on this machine."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ LOCAL = "localAddress"
 
 
 def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
-    """Start or end the process that is the address, as the deployment has one or not. Return the outputs with its URL.
+    """Start the address's process, or end it if no deployment has an address. Return the outputs with its URL.
 
-    Without a hosted zone there are no records that it could decide by.
+    Without a hosted zone it isn't started: it decides by the zone's records, and there are none.
     """
     outputs = dict(exported)
     if "address" in outputs and "records" not in outputs:
@@ -34,7 +34,7 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         return ""
     if LOCAL not in outputs:
         again = command(f"up -c domain={_host(outputs['address'])} -c hostedZone={_host(outputs['address'])}")
-        return f"address: the records are made by hand, so nothing answers for it here. To try it: {again}\n"
+        return f"address: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
     host, url, last = _host(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
     if any(api.signed for api in zone.apis("").values()):
         signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"

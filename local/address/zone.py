@@ -61,7 +61,7 @@ def checks(aws: Aws) -> list[Check]:
 
 
 def apis(endpoint: str) -> dict[str, Api]:
-    """Return API Gateway's own name → the API that it leads to, as the stacks here have made them."""
+    """Return API Gateway's own name → the API that it leads to, for all stacks on this machine."""
     found: dict[str, Api] = {}
     for stack in stacks():
         made = [made for made in State(stack).resources.values() if not made.replaced]

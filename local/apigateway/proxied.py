@@ -1,7 +1,7 @@
 """REST APIs that hand every request to a function. The local AWS server serves them itself, and checks signatures.
 
-It knows Signature Version 4, not 4A. Of an OpenAPI document it would leave out the methods that stand for all, so the
-resources of the document are made one by one.
+It knows Signature Version 4, not 4A. From an OpenAPI document, it wouldn't make the methods that stand for all methods.
+So the resources of the document are made one by one.
 """
 
 import json
@@ -22,7 +22,7 @@ def hands_over(body: str) -> bool:
 
 
 def on_server(api: str) -> bool:
-    """Return whether an API is such a one, by its id. The others have the region in theirs."""
+    """Return whether the server serves this API, by its id. The ids of other APIs contain a region."""
     return "-" not in api
 
 

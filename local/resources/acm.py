@@ -57,7 +57,7 @@ class CertificateValidation:
         """Check that the certificate is issued.
 
         Raises:
-            LocalError: it isn't. Here nothing would change that later.
+            LocalError: it isn't issued. On this machine, waiting wouldn't change that.
         """
         arn = inputs["certificateArn"]
         client = aws.client("acm", inputs["region"])

@@ -83,6 +83,7 @@ def test_the_environment_is_named_if_it_is_missing_or_wrong(monkeypatch: pytest.
         "https://integers.example.com/",
         '{"address": "https://integers.example.com/", "regions": ["eu-west-1"]}',
         '{"address": "https://integers.example.com/", "urls": {}}',
+        '{"address": "https://integers.example.com/", "urls": {"eu-west-1": "https://eu-west-1.integers.example.com/"}}',
     ],
 )
 def test_an_address_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:

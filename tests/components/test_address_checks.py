@@ -26,19 +26,22 @@ LONG = f"{'x' * 40}.{'y' * (MAX_DOMAIN - 40 - len('.example.com') - 1)}.example.
         ({"domain": "192.0.2.1"}, "is not a host name"),
         ({"domain": f"{'x' * 64}.com"}, "is not a host name"),
         ({"domain": f"z{LONG}"}, f"has {MAX_DOMAIN + 1} characters; at most {MAX_DOMAIN} are possible"),
-        ({"hostedZone": "example.com"}, "hostedZone: 'example.com' is for domain, which is not set"),
+        (
+            {"hostedZone": "example.com"},
+            "hostedZone: 'example.com' is for domain, which is not set; set both, or neither",
+        ),
         ({"hostedZone": "Z123"}, "hostedZone: 'Z123' is for domain, which is not set"),
         (
             {"domain": DOMAIN, "hostedZone": "example.org"},
-            f"hostedZone: 'example.org' is no parent of domain, {DOMAIN!r}; the zone must hold it",
+            f"hostedZone: 'example.org' is neither domain, {DOMAIN!r}, nor a parent of it; use the zone that holds it",
         ),
-        ({"domain": DOMAIN, "hostedZone": "ample.com"}, "hostedZone: 'ample.com' is no parent of domain"),
-        ({"domain": DOMAIN, "hostedZone": "x.integers.example.com"}, "is no parent of domain"),
+        ({"domain": DOMAIN, "hostedZone": "ample.com"}, "hostedZone: 'ample.com' is neither domain"),
+        ({"domain": DOMAIN, "hostedZone": "x.integers.example.com"}, "'x.integers.example.com' is neither"),
         (
             {"domain": DOMAIN, "hostedZone": "/hostedzone/Z123"},
             "is neither a zone's name, like example.com, nor its id",
         ),
-        ({"functionUrls": False}, "functionUrls: may only be false with domain; nobody could mint"),
+        ({"functionUrls": False}, "functionUrls: may be false only if domain is set; otherwise nobody could mint"),
         ({"functionUrls": "off"}, "functionUrls: 'off' is neither true nor false"),
         (
             {"domain": DOMAIN, "functionUrls": False, "corsOrigins": ["https://shop.example"]},

@@ -39,10 +39,10 @@ log = logging.getLogger("global_integers")
 
 
 class Address(Mapping[str, str]):
-    """The URLs of an address's regions, as far as they are known. Iterating gives the regions.
+    """The URLs of an address's regions, once they are known. Iterating gives the regions.
 
-    The address itself has a URL too, under `name`. An address on this machine, or one that is an IP address, has no
-    names for its regions: it is itself the only "region".
+    The address itself has a URL too, under `name`. If its host is on this machine or an IP address, its regions have no
+    names. It then stands for the only "region".
     """
 
     def __init__(self, url: str, sign: bool | None) -> None:
@@ -56,7 +56,7 @@ class Address(Mapping[str, str]):
         self.name = parsed.netloc.decode("ascii")
         """The address's host, with its port if it has one."""
         self.alone = _is_local(parsed.host)
-        """Whether its regions have no names."""
+        """Whether its regions have no names, so that it is asked for everything."""
         self.signatures = AddressSignatures(self.name, sign)
         self._scheme, self._path = parsed.scheme, parsed.path.rstrip("/") + "/"
         self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
@@ -88,7 +88,7 @@ class Address(Mapping[str, str]):
         return not self.alone and (self._outdated or not self._regions)
 
     def may_have_changed(self) -> bool:
-        """Return whether to read the regions again in the background. Then the next calls needn't."""
+        """Return whether to read the regions again now, in the background. The caller must do so if it is True."""
         if self.alone or time.monotonic() < self._read + REFRESH:
             return False
         self._read = time.monotonic()
@@ -112,16 +112,16 @@ class Address(Mapping[str, str]):
     def reading(self, regions: Regions, options: "Options", seconds: float) -> Steps[tuple[str, ...]]:
         """Read which regions there are, and sign from now on if the address wants it.
 
-        If they are known already, and the address doesn't say it within one attempt's time, those stay.
+        The regions that are known stay if the address doesn't name its regions within one attempt's time.
 
         Args:
-            regions: told which ones there are.
+            regions: gets the regions that were read.
             options: the client's.
             seconds: for all attempts together.
 
         Raises:
-            Unavailable: the address doesn't say it. The next call asks again.
-            Refused: the address doesn't allow it.
+            Unavailable: no regions are known, and the address names none. The next call asks again.
+            Refused: no regions are known, and the address refuses to name them.
             CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
         """
         known = bool(self._regions)
@@ -132,7 +132,7 @@ class Address(Mapping[str, str]):
                 found = yield from self._asked(f"?counter={options.counter}", _named, regions, options, ends)
             found = found or (yield from self._asked("", _regions_in, regions, options, ends))
         except (FailedEverywhere, Refused) as failed:
-            self._outdated = False  # until the next failure
+            self._outdated = False  # don't ask again before the next failure
             if known:
                 log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
                 return self._regions
@@ -181,7 +181,7 @@ def addressed(urls: Mapping[str, str] | str, sign: bool | None) -> Mapping[str, 
 
 
 def _fail_nowhere_else(_: str, __: str, ___: str) -> None:
-    """Note nothing: the address is asked alone, and no region follows it."""
+    """Do nothing: only the address is asked, so no region follows it."""
 
 
 def _parsed(url: str) -> httpx.URL:
@@ -194,7 +194,7 @@ def _parsed(url: str) -> httpx.URL:
         raise ValueError(f"the address {url!r} should look like https://integers.example.com/")
     if parsed.host.endswith(AWS_HOSTS):
         raise ValueError(
-            f"{url!r} is one region's URL, not an address; give it by its region: {{'eu-west-1': {url!r}}}"
+            f"{url!r} is one region's URL, not an address; give it with its region: {{'eu-west-1': {url!r}}}"
         )
     return parsed
 

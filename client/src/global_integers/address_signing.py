@@ -1,8 +1,8 @@
 """Signs requests to an address and to its regions (`authorization: AWS_IAM`).
 
-Who calls the address doesn't know which region answers. So these requests have an asymmetric signature (Signature
-Version 4A), which every region accepts; it needs awscrt: `pip install "global-integers-client[address]"`. Requests to
-one region have the usual signature.
+A caller doesn't know which region answers at the address. So these requests have an asymmetric signature (Signature
+Version 4A), which every region accepts. It needs awscrt: `pip install "global-integers-client[address]"`. Requests to
+a region's own name have the usual signature (Version 4).
 """
 
 from typing import Any
@@ -31,8 +31,8 @@ class AnyRegionSignature(Signature):
 class AddressSignatures(dict[str, httpx.Auth | None]):
     """How requests are signed, by region: the address itself, `name`, is signed for any region.
 
-    Whether requests must be signed can't be seen from a company's own host name. So the client begins without, unless
-    `sign` is True, and signs everything from the first refusal on.
+    A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
+    unless `sign` is True, and signs everything after the first refusal.
     """
 
     def __init__(self, name: str, sign: bool | None) -> None:
@@ -61,7 +61,7 @@ class AddressSignatures(dict[str, httpx.Auth | None]):
         return self._credentials is not None
 
     def begin(self) -> bool:
-        """Sign from now on, if another call hasn't begun already. Return False if requests are never signed.
+        """Sign from now on, unless another call has begun to. Return False if `sign` is False.
 
         Raises:
             CannotSign: botocore, awscrt or the credentials are missing.

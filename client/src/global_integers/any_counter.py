@@ -1,4 +1,4 @@
-"""What a counter is, for threads and for tasks alike. No I/O."""
+"""The part of a counter that is the same for threads and for asyncio tasks. No I/O."""
 
 from time import time
 from typing import NoReturn

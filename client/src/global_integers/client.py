@@ -1,6 +1,6 @@
-"""What a client is, for threads and for tasks alike. No I/O.
+"""The part of a client that is the same for threads and for asyncio tasks. No I/O.
 
-`Integers` and `AsyncIntegers` add what waits: for responses, for locks, and between two rounds.
+`Integers` and `AsyncIntegers` add all that waits: for responses, for locks, and between two rounds of attempts.
 """
 
 import logging
@@ -97,7 +97,7 @@ class Client(Generic[C]):
         self.tell(FailedOver(failed, following, reason))
 
     def _to_check(self) -> list[str]:
-        """Return the regions whose health must be checked now: none if there is no choice."""
+        """Return the regions whose health must be checked now. These are none if the client has only one region."""
         return self.regions.to_check() if len(self.options.urls) > 1 else []
 
     def _checked(self, region: str, answer: object | Failure, began: float) -> Health:

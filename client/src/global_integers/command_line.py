@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sign",
         action=argparse.BooleanOptionalAction,
-        help="sign requests (by default those to *.on.aws, and to an address that wants it)",
+        help="sign requests (by default those to *.on.aws, and to an address that refuses unsigned ones)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

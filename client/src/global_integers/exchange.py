@@ -68,7 +68,7 @@ class Exchange:
         )
 
     def tell(self, event: Event) -> None:
-        """Tell the observer. An error that it raises is logged, and harms no call."""
+        """Tell the observer. An error that it raises is logged; the call goes on."""
         if self._observer is not None:
             try:
                 self._observer(event)

@@ -142,7 +142,7 @@ class Integers(Client[Counter], Counter):
         """Return whether each region can mint now. All are asked at the same time.
 
         Raises:
-            Unavailable, Refused: the client has an address, which doesn't say its regions.
+            Unavailable, Refused: the client has an address, and the address doesn't name its regions.
         """
         self.locate(time.monotonic() + self.options.timeout)
         found: dict[str, Health] = {}

@@ -76,7 +76,7 @@ def urls_from(text: str) -> dict[str, str] | str:
     """Return the regions' URLs from JSON, or from the file with this path. Or return the stack's address.
 
     The JSON is either an object of URLs by region, or a stack's outputs (`pulumi stack output --json`,
-    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if there are no `urls`.
+    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if the `urls` are names of it.
 
     Raises:
         ValueError: the text is neither an address, nor JSON, nor the path of a file with JSON; or the JSON has no URLs.
@@ -97,10 +97,10 @@ def urls_from(text: str) -> dict[str, str] | str:
     except ValueError as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
     members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    address = members.get("address")
-    if isinstance(address, str) and address and not members.get("urls"):
-        return address
     urls: Any = members.get("urls", members)
+    address = members.get("address")
+    if isinstance(address, str) and address and _are_names_of(address, members.get("urls")):
+        return address
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)
@@ -109,6 +109,12 @@ def urls_from(text: str) -> dict[str, str] | str:
             f"{source} has something else than URLs by region; give these, or a stack's outputs with 'urls'"
         )
     return found
+
+
+def _are_names_of(address: str, urls: Any) -> bool:
+    """Return whether there are no URLs but the regions' names of an address (`functionUrls: false`)."""
+    own = f".{address.partition('://')[2]}"
+    return not urls or (isinstance(urls, dict) and all(str(url).endswith(own) for url in cast("Any", urls).values()))
 
 
 def urls_from_environment() -> dict[str, str] | str:

@@ -85,7 +85,7 @@ class Regions:
 
         Args:
             names: the regions.
-            last: asked after all of them, and never measured: it leads to one of them.
+            last: what is asked after all of them. It is never measured, since it leads to one of them.
         """
         with self._lock:
             self._names, self._last = list(names), [last]

@@ -48,7 +48,7 @@ def verify(integers: Integers, counter: str = "") -> Report:
 
     Raises:
         ValueError: the client has an address whose regions have no names.
-        Unavailable, Refused: the client has an address, which doesn't say its regions.
+        Unavailable, Refused: the client has an address, and the address doesn't name its regions.
     """
     if isinstance(integers.options.urls, Address) and integers.options.urls.alone:
         raise ValueError(f"{integers.options.urls.name} has no names for its regions; give the regions' URLs instead")

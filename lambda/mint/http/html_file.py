@@ -1,4 +1,4 @@
-"""Responses made of an HTML file. Browsers are told to load nothing but what is in the file."""
+"""Responses made of an HTML file. Browsers are told to load nothing that isn't in the file."""
 
 import re
 from base64 import b64encode
@@ -19,8 +19,8 @@ def html_response(name: str, mark: str, content: str, *, https: bool, **allowed:
 
     Args:
         name: the file.
-        mark: stands in the file where `content` goes. It isn't inside of a style or script that runs.
-        content: HTML, or what the place needs.
+        mark: the text in the file that `content` replaces. It must not be inside a style or a script that runs.
+        content: HTML, or what belongs at this place.
         https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
             section 7.2).
         allowed: further directives of the Content-Security-Policy, with `_` for `-`.

@@ -97,8 +97,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     """Read an event (payload format 2.0).
 
     The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`. It is taken as
-    it is: an HTTP API puts a stage's name before it, unless the stage is `$default`, and the name of a counter is not
-    to be guessed.
+    it is. An HTTP API puts its stage's name before it, unless the stage is `$default`; what is a stage and what is a
+    counter can't be told apart.
 
     Args:
         event: Lambda's event.
@@ -161,7 +161,8 @@ def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
 def invoked_directly(event: Mapping[str, Any]) -> bool:
     """Return whether the function itself was invoked, as the coordinator does.
 
-    Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
+    Function URLs and API Gateway add a domain name. So an event without one is from a caller who may invoke the
+    function itself.
     """
     return "domainName" not in _mapping(event.get("requestContext"))
 

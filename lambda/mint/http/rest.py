@@ -1,7 +1,7 @@
 """Read a REST API's event (payload format 1.0) as one of a Function URL (2.0). Imported only for such an event.
 
-API Gateway guide, "Lambda proxy integrations in API Gateway": `path` has no stage, and is encoded as it was sent; the
-parameters of the query are decoded; each header and each parameter has a list of all its values.
+API Gateway guide, "Lambda proxy integrations in API Gateway": `path` has no stage, and stays encoded as it was sent.
+The parameters of the query are decoded. Each header and each parameter has a list of all its values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event of a REST API as a Function URL would have sent it, with the members that this function reads.
 
     Repeated headers are joined with commas, also if they are spelled in different cases. Repeated parameters stay
-    repeated. The identity is the one whose signature API Gateway has checked (`requestContext.identity`).
+    repeated. The caller is the one whose signature API Gateway has checked (`requestContext.identity`).
     """
     context = _mapping(event.get("requestContext"))
     identity = _mapping(context.get("identity"))
@@ -25,7 +25,8 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
         "rawQueryString": _query_string(event.get("multiValueQueryStringParameters")),
         "headers": headers,
         "requestContext": {
-            "domainName": context.get("domainName"),  # shows that it came through an API, even if it has none
+            # The key shows that the event came through an API, even if the value is None.
+            "domainName": context.get("domainName"),
             "http": {"method": event.get("httpMethod")},
             "authorizer": {"iam": {"userArn": identity.get("userArn")}},
         },

@@ -12,8 +12,8 @@ ROWS = {
     "ceiling": "the last one that this region may mint now",
     "stride": "the distance between two integers",
     "epoch": "the number of the layout",
-    "fenced": "has a change of layout ended this epoch here?",
-    "pending": "has a newer layout yet to reach this region?",
+    "fenced": "has a change of layout ended the epoch here?",
+    "pending": "is there a newer layout that doesn’t apply here yet?",
     "regions": "of the newest layout, in order",
     "version": "of the code that runs here",
 }
