@@ -122,7 +122,10 @@ class Address(pulumi.ComponentResource):
                 domain_name=domain.domain_name,
                 api_id=front.api_id,
                 stage=front.stage,
-                opts=pulumi.ResourceOptions(parent=self, depends_on=[domain, api.permission]),
+                # It can't be changed to lead to another API, and a name has only one: `authorization` replaces both.
+                opts=pulumi.ResourceOptions(
+                    parent=self, depends_on=[domain, api.permission], delete_before_replace=True
+                ),
             )
             shared = label != "own"
             if region in args.regions or not shared:

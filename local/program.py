@@ -52,6 +52,8 @@ class Registration:
     """Earlier names."""
     ignore_changes: tuple[str, ...] = ()
     """Paths of inputs that keep the value which they have in the state."""
+    delete_before_replace: bool = False
+    """Whether a new one is made only after the old one is deleted."""
 
 
 class Provider(Protocol):
@@ -213,6 +215,7 @@ class _Monitor(mocks.MockMonitor):
                 providers=tuple(provider for provider in providers if provider),
                 aliases=tuple(str(alias.spec.name) for alias in cast("Any", request).aliases),
                 ignore_changes=tuple(request.ignoreChanges),
+                delete_before_replace=request.deleteBeforeReplace,
             )
             return super().RegisterResource(request)
 

@@ -72,7 +72,9 @@ class Standing:
             if not new or self.register is None:
                 return new
         owner = owner_of(integer, self.register.layouts) if self.register else None
-        return owner is not None and owner.region == self.region
+        if owner is None:  # the register has forgotten the layout of this item
+            return isinstance(item, Item)
+        return owner.region == self.region
 
 
 def check(

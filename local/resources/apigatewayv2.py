@@ -165,15 +165,14 @@ class ApiMapping:
     identity: tuple[str, ...] = ("region", "domainName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the mapping, or let it lead to another API."""
+        """Add the mapping. It can't be changed, so it is removed and added again."""
+        if before is not None:
+            self.delete(aws, before)
         if not on_server(inputs["apiId"]):
             return Result(f"{inputs['domainName']}/{inputs['apiId']}", {})
         client = aws.client("apigatewayv2", inputs["region"])
         wanted = {"DomainName": inputs["domainName"], "ApiId": inputs["apiId"], "Stage": inputs["stage"]}
-        if before is None:
-            return Result(client.create_api_mapping(**wanted)["ApiMappingId"], {})
-        client.update_api_mapping(ApiMappingId=before.id, **wanted)
-        return Result(before.id, {})
+        return Result(client.create_api_mapping(**wanted)["ApiMappingId"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or raise the service's error if it no longer exists."""

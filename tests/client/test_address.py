@@ -89,6 +89,15 @@ def test_after_a_region_has_left_the_regions_are_read_again(names: Names, ways: 
 
 
 @pytest.mark.server
+def test_a_counter_that_does_not_exist_yet_hides_no_region(names: Names) -> None:
+    with Integers(ADDRESS, counter="not-there", http=names.client, timeout=5) as integers:
+        assert integers["integers"].next()
+        assert set(integers.options.urls) == set(REGIONS)
+
+    assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
+
+
+@pytest.mark.server
 def test_while_the_address_is_down_known_regions_go_on(
     names: Names, ways: Ways, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,6 @@
 """Requests to an address have signatures that every region accepts, checked here without the library that made them."""
 
+import asyncio
 import hmac
 import json
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from botocore.credentials import Credentials
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from global_integers import CannotSign, Integers, Refused
+from global_integers import AsyncIntegers, CannotSign, Integers, Refused
 
 from tests.client.names import ADDRESS, HOST
 
@@ -141,6 +142,27 @@ def test_everything_is_signed_once_the_address_wants_it(
     assert closed.signed[0] == (HOST, first)
     assert all(signed for _, signed in closed.signed[1:])
     assert {host for host, _ in closed.signed} == {HOST, f"eu-west-1.{HOST}", f"us-east-1.{HOST}"}
+
+
+def test_calls_that_are_refused_at_the_same_time_are_all_signed_then(gateway: Callable[..., Gateway]) -> None:
+    closed = gateway(closed=True)
+
+    async def mint() -> list[int]:
+        refused = asyncio.Barrier(3)
+
+        async def respond(request: httpx.Request) -> httpx.Response:
+            response = closed.respond(request)
+            if response.status_code == 403:
+                await refused.wait()
+            return response
+
+        def client() -> httpx.AsyncClient:
+            return httpx.AsyncClient(transport=httpx.MockTransport(respond))
+
+        async with AsyncIntegers(ADDRESS, http=client) as integers:
+            return await asyncio.gather(*(integers.next() for _ in range(3)))
+
+    assert asyncio.run(mint()) == [1, 1, 1]
 
 
 def test_the_check_of_signatures_finds_another_request(gateway: Callable[..., Gateway]) -> None:

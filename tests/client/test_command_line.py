@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,26 @@ def test_an_address_is_enough(direct: dict[str, str]) -> None:
     assert json.loads(command("status", "--json", urls=address).stdout)[0]["ok"]
     done = command("check", urls=address)
     assert (done.returncode, "has no names for its regions" in done.stderr) == (2, True)
+
+
+def test_an_address_is_asked_for_the_counter_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the setting `callers`, the stack's first counter may be refused."""
+    asked: list[str] = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response_only(403)
+            self.end_headers()
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
+        done = command("--urls", "http://integers.example.com", "--no-sign", "mint", "orders")
+        server.shutdown()
+
+    assert asked == ["http://integers.example.com/-/status?counter=orders"]
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_owner_create_and_status(direct: dict[str, str]) -> None:

@@ -224,6 +224,16 @@ def test_signed_requests_go_through_a_rest_api_since_http_apis_take_no_signature
             )
 
 
+def test_another_authorization_leads_the_names_to_other_apis_and_a_name_leads_to_one_api_at_a_time() -> None:
+    """Terraform's provider replaces a mapping for another API, which AWS refuses as long as the old one is there."""
+    signed, public = address(*THREE, apiGateway=True), address(*THREE, apiGateway=True, authorization="NONE")
+    before = {mapping.urn: mapping.inputs["apiId"] for mapping in signed.of(MAPPING)}
+    moved = [mapping for mapping in public.of(MAPPING) if before[mapping.urn] != mapping.inputs["apiId"]]
+
+    assert len(moved) == 2 * len(THREE), "its own name and the shared one"
+    assert {mapping.delete_before_replace for mapping in moved} == {True}
+
+
 def test_only_asking_for_the_health_needs_no_signature() -> None:
     operations = _operations(json.loads(address(THREE[0]).one(REST_API).inputs["body"]))
     free = [place for place, operation in operations.items() if "security" not in operation]

@@ -8,7 +8,7 @@ client's `attempts` carry out what is decided here.
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -30,6 +30,9 @@ REFRESH = 300.0
 
 REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[1-9][0-9]?")
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
+
+Reader = Callable[[str, httpx.Response, int], tuple[str, ...]]
+"""Reads a response, as `Call.read` does."""
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
@@ -121,13 +124,13 @@ class Address(Mapping[str, str]):
             Refused: no regions are known, and the address refuses to name them.
             CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
         """
-        path = f"-/status?counter={options.counter}" if options.counter else "-/status"
-        call = Call(f"the regions of {self[self.name]}", "GET", path, _regions_in)
         known = bool(self._regions)
+        ends = time.monotonic() + (min(seconds, options.attempt_timeout) if known else seconds)
+        found: tuple[str, ...] = ()
         try:
-            found = yield from self._asked(
-                call, regions, min(seconds, options.attempt_timeout) if known else seconds, options.attempt_timeout
-            )
+            if options.counter:  # which may not exist yet
+                found = yield from self._asked(f"?counter={options.counter}", _named, regions, options, ends)
+            found = found or (yield from self._asked("", _regions_in, regions, options, ends))
         except (FailedEverywhere, Refused) as failed:
             self._outdated = False  # don't ask again before the next failure
             if known:
@@ -142,15 +145,19 @@ class Address(Mapping[str, str]):
         return found
 
     def _asked(
-        self, call: Call[tuple[str, ...]], regions: Regions, seconds: float, each: float
+        self, query: str, read: Reader, regions: Regions, options: "Options", ends: float
     ) -> Steps[tuple[str, ...]]:
-        def steps() -> Steps[tuple[str, ...]]:
-            return attempts(call, regions, lambda: [self.name], seconds, each, _fail_nowhere_else)
+        call = Call(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
 
+        def steps() -> Steps[tuple[str, ...]]:
+            seconds = max(ends - time.monotonic(), 0)
+            return attempts(call, regions, lambda: [self.name], seconds, options.attempt_timeout, _fail_nowhere_else)
+
+        unsigned = not self.signatures.begun
         try:
             return (yield from steps())
         except Refused as refused:
-            if refused.status not in (401, 403) or not self.signatures.begin():
+            if refused.status not in (401, 403) or not (unsigned and self.signatures.begin()):
                 raise
         return (yield from steps())
 
@@ -206,9 +213,14 @@ def _regions_in(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
     Raises:
         Unreadable: it names none.
     """
-    found = document_of(response).get("regions")
-    names = cast("list[object]", found) if isinstance(found, list) else []
-    regions = tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))
+    regions = _named(_, response, __)
     if not regions:
         raise Unreadable("the status names no regions; does the counter exist?")
     return regions
+
+
+def _named(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
+    """Return the regions that a status document names: none if the region doesn't know the counter."""
+    found = document_of(response).get("regions")
+    names = cast("list[object]", found) if isinstance(found, list) else []
+    return tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))

@@ -55,15 +55,21 @@ class AddressSignatures(dict[str, httpx.Auth | None]):
         self[region] = kind(signed_for, self._credentials, SERVICE)
         return self[region]
 
+    @property
+    def begun(self) -> bool:
+        """Whether requests are signed now."""
+        return self._credentials is not None
+
     def begin(self) -> bool:
-        """Sign from now on. Return whether this is new: False if requests are signed already, or if `sign` is False.
+        """Sign from now on, if another call hasn't begun already. Return False if requests are never signed.
 
         Raises:
             CannotSign: botocore, awscrt or the credentials are missing.
         """
-        if self._sign is False or self._credentials is not None:
+        if self._sign is False:
             return False
-        self._credentials = _credentials()
+        if self._credentials is None:
+            self._credentials = _credentials()
         return True
 
 

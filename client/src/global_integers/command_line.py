@@ -22,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         urls = urls_from(options.urls) if options.urls else urls_from_environment()
-        with Integers(urls, sign=options.sign, timeout=options.timeout, prefer=options.prefer) as integers:
+        with Integers(
+            urls, counter=options.counter or "", sign=options.sign, timeout=options.timeout, prefer=options.prefer
+        ) as integers:
             return options.run(integers, options)
     except ValueError as error:
         print(f"global-integers: {error}", file=sys.stderr)

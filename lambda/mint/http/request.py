@@ -154,12 +154,16 @@ def _is_https(headers: Mapping[str, str]) -> bool:
 
 
 def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
-    """Return whether the coordinator checks this region.
+    """Return whether the coordinator checks this region."""
+    return name == CHECK_COUNTER and method == "POST" and invoked_directly(event)
 
-    Function URLs and API Gateway add a domain name. So an event without one is from a caller who may invoke the
-    function itself.
+
+def invoked_directly(event: Mapping[str, Any]) -> bool:
+    """Return whether the function itself was invoked, as the coordinator does.
+
+    Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
     """
-    return name == CHECK_COUNTER and method == "POST" and "domainName" not in _mapping(event.get("requestContext"))
+    return "domainName" not in _mapping(event.get("requestContext"))
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:

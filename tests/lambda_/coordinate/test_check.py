@@ -187,6 +187,15 @@ def test_a_region_that_has_yet_to_follow_mints_in_its_past_layout() -> None:
     assert "POST /-check" in refusal(Function(minted(502)), Tables(following))
 
 
+def test_a_region_comes_back_that_has_left_before_the_oldest_layout_that_the_register_remembers() -> None:
+    """Only settling gives it a newer item, and settling comes after the check."""
+    forgetful = register("b", "c", epoch=44, base=900_001)
+    passes(Function(minted(501)), Tables(forgetful))
+
+    assert "POST /-check" in refusal(Function(minted(502)), Tables(forgetful))
+    assert "POST /-check" in refusal(Function(minted(501)), Tables(forgetful, a=Absent.AWAY))
+
+
 def test_a_register_of_another_layouts_table_proves_nothing() -> None:
     turned = register("b", "a")
 

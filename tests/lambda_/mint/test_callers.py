@@ -182,9 +182,16 @@ def test_the_coordinators_check_signs_nothing_and_mints_its_own_counter_only(sen
     sent = event("get")
     del sent["requestContext"]["domainName"]
     statuses: dict[str, int] = {}
-    for path in ("/-check", "/integers"):
+    for method, path in (("GET", "/-/status"), ("GET", "/-/health"), ("POST", "/-check"), ("POST", "/integers")):
         forget()
-        sent["requestContext"]["http"]["method"] = "POST"
+        sent["requestContext"]["http"]["method"] = method
         statuses[path] = mint.handler.handler({**sent, "rawPath": path}, None)["statusCode"]
 
-    assert statuses == {"/-check": 200, "/integers": 403}
+    assert statuses == {"/-/status": 200, "/-/health": 200, "/-check": 200, "/integers": 403}
+
+
+def test_a_caller_who_signs_nothing_learns_nothing_of_a_counter(send: Send, stack: Stack) -> None:
+    stack.monkeypatch.setenv("CALLERS", json.dumps({ALICE: ["tickets"]}))
+    forget()
+
+    assert mint.handler.handler({**event("get"), "rawPath": "/-/status"}, None)["statusCode"] == 403
