@@ -46,12 +46,14 @@ coverage: packages
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
 
-# Search 100,000 random schedules of the protocol for a duplicate (some minutes).
-search: .venv/local
+# Search 100,000 random schedules of the protocol, and small cases in full, for a duplicate (some minutes).
+search: .venv/dev
+	@$(BIN)/python -m pytest -q -m long tests/simulation
 	@$(BIN)/python -m simulation
 
 # Mint 100,000 integers while everything fails that can, and look for duplicates (some minutes).
-chaos: .venv/local
+chaos: .venv/dev
+	@$(BIN)/python -m pytest -q -m long tests/chaos
 	@$(BIN)/python -m chaos
 
 # Style, common mistakes and spelling.

@@ -11,7 +11,7 @@ import pytest
 from local.paths import ROOT
 from tests.chaos.test_chaos import nothing_left
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.long]
 
 
 def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_no_interleaving_mints_twice_and_all_end_as_wished() -> None:
     assert ends > 5
 
 
+@pytest.mark.long
 def test_nor_does_any_while_a_region_is_away() -> None:
     states, ends = explore(Case(mints=0, away="b"), check_next_run)
 
@@ -53,7 +54,14 @@ def test_nor_does_any_when_a_table_is_lost() -> None:
     assert ends > 1_000
 
 
-@pytest.mark.parametrize("condition", ["mint: below the ceiling", "fence: issued within", "fence: not fenced"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "mint: below the ceiling",
+        pytest.param("fence: issued within", marks=pytest.mark.long),
+        pytest.param("fence: not fenced", marks=pytest.mark.long),
+    ],
+)
 def test_the_exploration_can_fail(condition: str) -> None:
     with pytest.raises(Duplicate):
         explore(Case(mints=3, without=condition), check_end)

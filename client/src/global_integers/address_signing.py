@@ -61,7 +61,7 @@ class AddressSignatures(dict[str, httpx.Auth | None]):
         return self._credentials is not None
 
     def begin(self) -> bool:
-        """Sign from now on, unless another call has begun to. Return False if `sign` is False.
+        """Sign from now on, if another call hasn't begun already. Return False if requests are never signed.
 
         Raises:
             CannotSign: botocore, awscrt or the credentials are missing.

@@ -161,8 +161,7 @@ def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
 def invoked_directly(event: Mapping[str, Any]) -> bool:
     """Return whether the function itself was invoked, as the coordinator does.
 
-    Function URLs and API Gateway add a domain name. So an event without one is from a caller who may invoke the
-    function itself.
+    Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
     """
     return "domainName" not in _mapping(event.get("requestContext"))
 
