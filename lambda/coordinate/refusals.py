@@ -111,5 +111,5 @@ def unwell(region: str, problem: str) -> Refused:
         f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "
         "The deployment stops here: the regions of later waves keep the code that they have. Correct the code or "
         "the settings and run `pulumi up` again, or run it with the former commit. If the region itself is down, put "
-        "it into `paused`, or into the last wave of the setting `waves`. See docs/operations.md#a-wave-that-fails."
+        "it into the last wave of the setting `waves`. See docs/operations.md#a-wave-that-fails."
     )
