@@ -105,7 +105,6 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, counter in regional.items()
             if settings.api_gateway
         }
-
         address = self._address(name, names, settings, regional, gateways, coordinator) if settings.domain else None
         Observability(
             f"{name}-alarms",
