@@ -43,13 +43,15 @@ class AddressArgs:
 class Address(pulumi.ComponentResource):
     """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
 
-    Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand.
+    Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
+    `apis`, the id of each region's API.
     """
 
     url: pulumi.Output[str]
     gateway_url: pulumi.Output[str] | None
     urls: dict[str, pulumi.Output[str]]
     records: pulumi.Output[list[dict[str, str]]] | None
+    apis: dict[str, pulumi.Output[str]]
 
     def __init__(self, name: str, args: AddressArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Address", name, None, opts)
@@ -62,6 +64,7 @@ class Address(pulumi.ComponentResource):
         validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
         if validation is None:
             ask_for_record(record, first)
+        self.apis = {}
         hosts = [
             host
             for region in args.counters
@@ -98,6 +101,7 @@ class Address(pulumi.ComponentResource):
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        self.apis[region] = api.api_id
         hosts = {"own": f"{region}.{args.domain}", "shared": args.domain}
         if region in args.gateways:
             hosts[GATEWAY] = f"{GATEWAY}.{args.domain}"

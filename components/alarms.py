@@ -48,6 +48,13 @@ class Alarm:
     periods: int = 1
     text: str = ""
     """What it says to whoever is woken."""
+    front: Literal["", "address"] = ""
+    """`address`, if it is about the callers that come by it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called: as its threshold, or `addressErrors` for the `errors` of the address."""
+        return f"{self.front}{self.key[0].upper()}{self.key[1:]}" if self.front else self.key
 
     @property
     def of_the_whole(self) -> bool:
@@ -69,27 +76,40 @@ def _all(watched: Watched) -> Iterator[Alarm]:
 
 def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
     """Return a region's alarms. Two bad periods of three: one burst, or one retried deployment, wakes nobody."""
-    counted = {
-        "errors": watched.url("Url5xxCount", region),
-        "throttles": watched.url("Throttles", region),
-        "tableThrottles": watched.table("WriteThrottleEvents", region),
-    }
-    for key, metric in counted.items():
-        yield Alarm(
-            key,
-            metric,
-            "Sum",
-            FIVE_MINUTES,
-            "GreaterThanOrEqualToThreshold",
-            watched.thresholds[key],
-            "notBreaching",  # AWS writes no zeros
-            breaching=2,
-            periods=3,
-            text=_text(watched, key, region),
-        )
-    yield Alarm(
+    if watched.function_urls:
+        yield _count(watched, "errors", watched.url("Url5xxCount", region))
+    yield _count(watched, "throttles", watched.url("Throttles", region))
+    yield _count(watched, "tableThrottles", watched.table("WriteThrottleEvents", region))
+    if watched.function_urls:
+        yield _latency(watched, watched.url("UrlRequestLatency", region))
+    if region in watched.apis:
+        # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
+        errors = _count(watched, "errors", watched.address("5xx", region))
+        latency = _latency(watched, watched.address("Latency", region))
+        for alarm in (errors, latency):
+            text = _text(watched, alarm.key, f"the API of the address in {region}")
+            yield replace(alarm, front="address", text=text)
+
+
+def _count(watched: Watched, key: str, metric: Metric) -> Alarm:
+    return Alarm(
+        key,
+        metric,
+        "Sum",
+        FIVE_MINUTES,
+        "GreaterThanOrEqualToThreshold",
+        watched.thresholds[key],
+        "notBreaching",  # AWS writes no zeros
+        breaching=2,
+        periods=3,
+        text=_text(watched, key, metric.region),
+    )
+
+
+def _latency(watched: Watched, metric: Metric) -> Alarm:
+    return Alarm(
         "latency",
-        watched.url("UrlRequestLatency", region),
+        metric,
         "p99",
         FIVE_MINUTES,
         "GreaterThanThreshold",
@@ -97,7 +117,7 @@ def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
         "notBreaching",
         breaching=3,
         periods=3,
-        text=_text(watched, "latency", region),
+        text=_text(watched, "latency", metric.region),
     )
 
 

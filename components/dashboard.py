@@ -5,7 +5,7 @@ say why not.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .watched import Metric, Watched
@@ -76,15 +76,17 @@ def body(watched: Watched) -> dict[str, Any]:
 def _well(watched: Watched) -> list[Graph]:
     limits = watched.thresholds
     slow = [
-        Line(watched.url("UrlRequestLatency", region), f"{region} {percentile}", percentile)
-        for region in watched.regions
+        replace(line, label=f"{line.label} {percentile}", statistic=percentile)
+        for line in _fronts(watched, watched.regions, "UrlRequestLatency", "Latency")
         for percentile in ("p50", "p99")
     ]
+    leaving = _fronts(watched, watched.leaving, "UrlRequestCount", "Count", "SampleCount")
     requests = [
-        *_each(watched.regions, lambda region: watched.url("UrlRequestCount", region)),
-        *(Line(watched.url("UrlRequestCount", region), f"{region} (leaving)") for region in watched.leaving),
+        *_fronts(watched, watched.regions, "UrlRequestCount", "Count", "SampleCount"),
+        *(replace(line, label=f"{line.label} (leaving)") for line in leaving),
     ]
-    errors, paces = _urls(watched, "Url5xxCount"), _paces(watched, "IntegersPerSecond", "Average")
+    errors = _fronts(watched, watched.regions, "Url5xxCount", "5xx")
+    paces = _paces(watched, "IntegersPerSecond", "Average")
     return [
         Graph("Requests per minute", requests),
         Graph("Responses 5xx in 5 minutes", errors, _limit("errors", limits["errors"]), period=300),
@@ -124,9 +126,9 @@ def _why_not(watched: Watched) -> list[Row]:
         Row(
             "The functions",
             [
-                Graph("Throttled requests per minute", _urls(watched, "Throttles")),
-                Graph("Concurrent executions", _urls(watched, "ConcurrentExecutions", "Maximum")),
-                Graph("Responses 4xx per minute", _urls(watched, "Url4xxCount")),
+                Graph("Throttled requests per minute", _functions(watched, "Throttles")),
+                Graph("Concurrent executions", _functions(watched, "ConcurrentExecutions", "Maximum")),
+                Graph("Responses 4xx per minute", _fronts(watched, watched.regions, "Url4xxCount", "4xx")),
                 Graph("The coordinator's run, ms", [Line(watched.coordinator("Duration"), "duration", "Maximum")]),
             ],
         ),
@@ -145,7 +147,23 @@ def _why_not(watched: Watched) -> list[Row]:
     ]
 
 
-def _urls(watched: Watched, metric: str, statistic: str = "Sum") -> list[Line]:
+def _fronts(
+    watched: Watched, regions: Iterable[str], of_url: str, of_address: str, statistic: str = "Sum"
+) -> list[Line]:
+    """Return a line for each way by which callers come: a region's Function URL, and its API of the address.
+
+    The statistic is that of the API's metric.
+    """
+    lines: list[Line] = []
+    for region in regions:
+        if watched.function_urls:
+            lines.append(Line(watched.url(of_url, region), region))
+        if region in watched.apis:
+            lines.append(Line(watched.address(of_address, region), f"{region} (address)", statistic))
+    return lines
+
+
+def _functions(watched: Watched, metric: str, statistic: str = "Sum") -> list[Line]:
     return _each(watched.regions, lambda region: watched.url(metric, region), statistic)
 
 

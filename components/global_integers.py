@@ -93,24 +93,6 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         regional = self._in_waves(name, names, settings, coordinator)
         coordinator.settle({region: regional[region] for region in settings.regions})
-        Observability(
-            f"{name}-alarms",
-            ObservabilityArgs(
-                watched=Watched(
-                    names=names,
-                    home=settings.home,
-                    regions=settings.regions,
-                    leaving=settings.leaving,
-                    paused=settings.paused,
-                    watch_minutes=settings.watch_minutes,
-                    thresholds=settings.alarms,
-                ),
-                emails=settings.alarm_emails,
-                topics=settings.alarm_topics,
-                coordinator=coordinator,
-            ),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
         if settings.budget:
             regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
             budget(
@@ -123,8 +105,28 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, counter in regional.items()
             if settings.api_gateway
         }
-
         address = self._address(name, names, settings, regional, gateways, coordinator) if settings.domain else None
+        Observability(
+            f"{name}-alarms",
+            ObservabilityArgs(
+                watched=Watched(
+                    names=names,
+                    home=settings.home,
+                    regions=settings.regions,
+                    leaving=settings.leaving,
+                    paused=settings.paused,
+                    watch_minutes=settings.watch_minutes,
+                    thresholds=settings.alarms,
+                    function_urls=settings.function_urls,
+                    apis=address.apis if address is not None else {},
+                    signed=settings.authorization == "AWS_IAM",
+                ),
+                emails=settings.alarm_emails,
+                topics=settings.alarm_topics,
+                coordinator=coordinator,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(

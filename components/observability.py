@@ -1,6 +1,5 @@
 """What shows an operator how it stands, and wakes one: the dashboard, the alarms, and where they are sent."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,7 +40,7 @@ class Observability(pulumi.ComponentResource):
             f"{name}-dashboard",
             dashboard_name=names.prefix,
             region=watched.home,
-            dashboard_body=json.dumps(body(watched)),
+            dashboard_body=pulumi.Output.json_dumps(body(watched)),
             opts=self._child,
         )
         regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
@@ -85,8 +84,8 @@ class Observability(pulumi.ComponentResource):
         place = "" if alarm.of_the_whole else region
         after = [args.coordinator] if alarm.key == "noRun" else None
         return aws.cloudwatch.MetricAlarm(
-            "-".join(filter(None, [self._name, place, alarm.key])),
-            name=args.watched.names.alarm(alarm.key),
+            "-".join(filter(None, [self._name, place, alarm.name])),
+            name=args.watched.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text,
             namespace=alarm.metric.namespace,

@@ -72,7 +72,7 @@ class ResourceNames:
         return f"{self.prefix}-alarms"
 
     def alarm(self, key: str) -> str:
-        """Return the name of an alarm, by what the settings call it. It is the same in every region."""
+        """Return the name of an alarm (`Alarm.name`). It is the same in every region."""
         return f"{self.prefix}-{key}"
 
     @property

@@ -3,10 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pulumi
+
 from .resource_names import ResourceNames
 
 COORDINATOR = "GlobalIntegers"
 """The namespace of the coordinator's metrics (lambda/coordinate/metrics.py), which are all in the home region."""
+
+OF_REST_APIS = {"4xx": "4XXError", "5xx": "5XXError"}
+"""What REST APIs call metrics of HTTP APIs. The others are called the same."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,21 @@ class Watched:
     """Minutes between two runs of the schedule."""
     thresholds: Mapping[str, int]
     """Alarm → its threshold (`thresholds.py`); 0: there is no such alarm."""
+    function_urls: bool
+    apis: Mapping[str, pulumi.Input[str]]
+    """With `domain`: region → the id of the address's API there. Leaving regions have one too."""
+    signed: bool
+    """Whether callers sign (`AWS_IAM`), so that these APIs are REST APIs."""
+
+    def address(self, metric: str, region: str) -> "Metric":
+        """Return a metric of the address's API in a region, by its name for HTTP APIs.
+
+        API Gateway guide, "Working with metrics for HTTP APIs" and "Amazon API Gateway dimensions and metrics" (REST).
+        """
+        if self.signed:
+            name = OF_REST_APIS.get(metric, metric)
+            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.address_api})
+        return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
 
     def url(self, metric: str, region: str) -> "Metric":
         """Return a metric of a region's minting function, or of its URL.
@@ -58,4 +78,4 @@ class Metric:
     """Where it is kept."""
     namespace: str
     name: str
-    dimensions: Mapping[str, str]
+    dimensions: Mapping[str, pulumi.Input[str]]

@@ -21,6 +21,9 @@ STACK = Watched(
     paused=(),
     watch_minutes=WATCH_MINUTES,
     thresholds=thresholds({}, WATCH_MINUTES),
+    function_urls=True,
+    apis={},
+    signed=True,
 )
 COLOURS = ("#2563eb", "#c2410c", "#15803d", "#6ea8fe", "#f0883e", "#5fb878")
 WIDTH, MARGIN, BETWEEN, HEAD = 1000, 16, 10, 34

@@ -19,6 +19,9 @@ from tests.lambda_.coordinate.made_up import items_of, record, register
 
 OTHER = "eu-west-1"
 WATCH = 5
+URL_LATENCY = ("AWS/Lambda", "UrlRequestLatency", {"FunctionName": f"{PREFIX}-mint"})
+API = {"AWS_IAM": {"ApiName": f"{PREFIX}-address"}, "NONE": {"ApiId": f"integers-address-{OTHER}-http-id"}}
+"""The dimensions of the API's metrics in the other region, by who may call."""
 
 
 @pytest.fixture(scope="module")
@@ -114,15 +117,14 @@ def test_what_is_counted_in_a_region(key: str, series: Series, goes_off: bool, d
     assert fires(alarm(deployment, key, OTHER), series, 60) == goes_off
 
 
-def slow(each_minute: int, share: float) -> Series:
+def slow(each_minute: int, share: float, metric: tuple[str, str, dict[str, str]] = URL_LATENCY) -> Series:
     """Return so many requests each minute, of which a share takes two seconds and the others 20 ms."""
     series = Series()
-    dimensions = {"FunctionName": f"{PREFIX}-mint"}
     for minute in range(1, 31):
         for number in range(each_minute):
             at = minute * MINUTE - MINUTE * number / each_minute
             late = number < each_minute * share
-            series.put(OTHER, "AWS/Lambda", "UrlRequestLatency", dimensions, at, 2000 if late else 20)
+            series.put(OTHER, *metric, at, 2000 if late else 20)
     return series
 
 
@@ -133,6 +135,49 @@ def test_a_region_is_slow_if_one_in_a_hundred_of_many_requests_is(
     each_minute: int, share: float, goes_off: bool, deployment: Deployment
 ) -> None:
     assert fires(alarm(deployment, "latency", OTHER), slow(each_minute, share), 30) == goes_off
+
+
+@pytest.fixture(scope="module", params=["AWS_IAM", "NONE"])
+def authorization(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def address_only(authorization: str) -> Deployment:
+    """With an address and without Function URLs."""
+    return deploy(config(*THREE, domain="integers.example.com", functionUrls=False, authorization=authorization))
+
+
+@pytest.mark.parametrize(
+    ("by_minute", "region", "goes_off"),
+    [
+        (LASTING, OTHER, True),
+        (BURST, OTHER, False),
+        (DRIPPING, OTHER, False),
+        (LASTING, HOME, False),
+        ({}, OTHER, False),
+    ],
+    ids=["lasting", "burst", "few", "elsewhere", "none"],
+)
+def test_5xx_to_callers_by_the_address(
+    by_minute: Mapping[int, float], region: str, goes_off: bool, authorization: str, address_only: Deployment
+) -> None:
+    series, name = Series(), "5XXError" if authorization == "AWS_IAM" else "5xx"
+    for minute, value in by_minute.items():
+        series.put(region, "AWS/ApiGateway", name, API[authorization], minute * MINUTE, value)
+
+    assert fires(alarm(address_only, "addressErrors", OTHER), series, 60) == goes_off
+
+
+@pytest.mark.parametrize(
+    ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
+)
+def test_an_address_is_slow_in_a_region_by_the_same_rule(
+    each_minute: int, share: float, goes_off: bool, authorization: str, address_only: Deployment
+) -> None:
+    series = slow(each_minute, share, ("AWS/ApiGateway", "Latency", API[authorization]))
+
+    assert fires(alarm(address_only, "addressLatency", OTHER), series, 30) == goes_off
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from tests.components.aws_answers import (
     DASHBOARD,
     FUNCTION,
     FUNCTION_URL,
+    HTTP_API,
+    REST_API,
     SUBSCRIPTION,
     TABLE,
     TOPIC,
@@ -26,6 +28,7 @@ from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy
 
 ONE = ("eu-west-1",)
 THIRTY = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
+DOMAIN = "integers.example.com"
 ALL: dict[str, Any] = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS)}
 OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
 
@@ -33,6 +36,8 @@ FUNCTION_METRICS = {"Errors", "Duration", "Throttles", "ConcurrentExecutions"}
 URL_METRICS = {"UrlRequestCount", "UrlRequestLatency", "Url4xxCount", "Url5xxCount"}
 """Lambda guide, "Types of metrics for Lambda functions" and "Monitoring Lambda function URLs"."""
 TABLE_METRICS = {"ConsumedWriteCapacityUnits", "WriteThrottleEvents", "ConditionalCheckFailedRequests"}
+API_METRICS = {"Count", "Latency"}
+"""API Gateway guide, "Amazon API Gateway dimensions and metrics" and "Working with metrics for HTTP APIs"."""
 OPERATION_METRICS = {"ThrottledRequests"}
 """DynamoDB guide, "DynamoDB metrics and dimensions": these have the dimension Operation too."""
 
@@ -62,6 +67,11 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             if name in URL_METRICS:
                 return function in names(deployment, FUNCTION_URL, region, "functionName")
             return name in FUNCTION_METRICS and function in names(deployment, FUNCTION, region, "name")
+        case "AWS/ApiGateway", {"ApiName": api, **rest} if not rest:
+            return name in {*API_METRICS, "4XXError", "5XXError"} and api in names(deployment, REST_API, region, "name")
+        case "AWS/ApiGateway", {"ApiId": api, **rest} if not rest:
+            apis = {f"{made.name}-id" for made in deployment.of(HTTP_API) if made.inputs["region"] == region}
+            return name in {*API_METRICS, "4xx", "5xx"} and api in apis
         case "AWS/DynamoDB", {"TableName": table, "Operation": "UpdateItem", **rest} if not rest:
             return name in OPERATION_METRICS and table in names(deployment, TABLE, region, "name")
         case "AWS/DynamoDB", {"TableName": table, **rest} if not rest:
@@ -83,8 +93,22 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
 
 @pytest.mark.parametrize("regions", [ONE, THREE, THIRTY], ids=len)
 @pytest.mark.parametrize("home", [HOME, "us-west-2"])
-def test_every_metric_that_is_shown_or_watched_exists(regions: tuple[str, ...], home: str) -> None:
-    deployment = deploy(config(*regions, home=home, leaving=["sa-east-1"] if len(regions) == 3 else [], **ALL))
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"domain": DOMAIN},
+        {"domain": DOMAIN, "authorization": "NONE"},
+        {"domain": DOMAIN, "functionUrls": False},
+        {"domain": DOMAIN, "authorization": "NONE", "functionUrls": False},
+    ],
+    ids=["urls", "signed too", "public too", "signed", "public"],
+)
+def test_every_metric_that_is_shown_or_watched_exists(
+    given: dict[str, Any], regions: tuple[str, ...], home: str
+) -> None:
+    leaving = ["sa-east-1"] if len(regions) == 3 else []
+    deployment = deploy(config(*regions, home=home, leaving=leaving, **ALL, **given))
     used = [*lines(deployment), *watched(deployment)]
 
     assert len(used) > 20 * len(regions) / 2
@@ -106,9 +130,35 @@ def test_each_region_has_its_alarms_and_the_home_region_those_of_the_whole(regio
     assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
 
 
-def test_the_dashboard_is_one_at_home_within_cloudwatchs_limits_and_its_widgets_do_not_overlap() -> None:
+@pytest.mark.parametrize("authorization", ["AWS_IAM", "NONE"])
+@pytest.mark.parametrize("urls", [True, False])
+def test_with_a_domain_each_region_has_alarms_on_its_api(authorization: str, urls: bool) -> None:
+    given: dict[str, Any] = {"domain": DOMAIN, "authorization": authorization, "functionUrls": urls}
+    deployment = deploy(config(*THREE, leaving=["us-west-2"], paused=["ap-southeast-2"], **given))
+    on_urls, on_apis = {"errors", "latency"}, {"addressErrors", "addressLatency"}
+    expected = {f"{PREFIX}-{key}" for key in {"throttles", "tableThrottles", *on_apis, *(on_urls if urls else ())}}
+
+    assert names(deployment, ALARM, "eu-west-1", "name") == expected
+    assert names(deployment, ALARM, HOME, "name") == expected | {f"{PREFIX}-{key}" for key in OF_THE_WHOLE}
+    assert {made.inputs["region"] for made in deployment.of(ALARM)} == {HOME, "eu-west-1"}
+    assert "address" not in deployment.one(COMPOSITE).inputs["alarmRule"]
+
+
+def test_the_alarms_on_the_apis_have_the_thresholds_of_those_on_the_urls() -> None:
+    deployment = deploy(config(HOME, domain=DOMAIN, alarms={"errors": 7, "latency": 0}))
+    errors = deployment.one(ALARM, name=f"{PREFIX}-addressErrors").inputs
+
+    assert errors["threshold"] == deployment.one(ALARM, name=f"{PREFIX}-errors").inputs["threshold"] == 7
+    assert f"the API of the address in {HOME} answers 5xx" in errors["alarmDescription"]
+    assert not {f"{PREFIX}-latency", f"{PREFIX}-addressLatency"} & names(deployment, ALARM, HOME, "name")
+
+
+@pytest.mark.parametrize("given", [{}, {"domain": DOMAIN}], ids=["urls", "address"])
+def test_the_dashboard_is_one_at_home_within_cloudwatchs_limits_and_its_widgets_do_not_overlap(
+    given: dict[str, Any],
+) -> None:
     """CloudWatch user guide, "Service quotas": 500 metrics in a graph, 2,500 in a dashboard."""
-    made = deploy(config(*THIRTY, **ALL)).one(DASHBOARD).inputs
+    made = deploy(config(*THIRTY, **ALL, **given)).one(DASHBOARD).inputs
     widgets = json.loads(made["dashboardBody"])["widgets"]
     counts = [len(widget["properties"].get("metrics", ())) for widget in widgets]
 
@@ -137,6 +187,23 @@ def test_its_first_row_has_a_line_for_each_region() -> None:
         [f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")],
         [*THREE],
     ]
+
+
+def test_with_a_domain_each_region_has_a_line_for_its_api_too() -> None:
+    deployment = deploy(config(HOME, leaving=["us-west-2"], domain=DOMAIN, authorization="NONE"))
+    _, requests, errors, latency, _ = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])["widgets"][:5]
+
+    def shown(graph: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(line[-1]["label"], line[-1]["stat"]) for line in graph["properties"]["metrics"]]
+
+    assert shown(requests) == [
+        (HOME, "Sum"),
+        (f"{HOME} (address)", "SampleCount"),
+        ("us-west-2 (leaving)", "Sum"),
+        ("us-west-2 (address) (leaving)", "SampleCount"),
+    ]
+    assert shown(errors) == [(HOME, "Sum"), (f"{HOME} (address)", "Sum")]
+    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99"]
 
 
 def test_a_composite_alarm_joins_those_of_the_whole_and_notifies_nobody_twice() -> None:

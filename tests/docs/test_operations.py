@@ -49,5 +49,14 @@ def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
     assert f"{row} {dollars(cents)} |" in PAGE
 
 
+@pytest.mark.parametrize(("urls", "more"), [(True, 2), (False, 0)])
+def test_the_alarms_of_the_address_cost_what_the_page_says(urls: bool, more: int) -> None:
+    regions = ("us-east-1", "eu-west-1")
+    without = len(deploy(config(*regions)).of(ALARM))
+
+    assert len(deploy(config(*regions, domain="a.example.com", functionUrls=urls)).of(ALARM)) == without + 2 * more
+    assert "With `domain`, each region has two alarms more, for $0.20." in PAGE
+
+
 def dollars(cents: int) -> str:
     return f"${cents / 100:.2f}"
