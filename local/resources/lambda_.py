@@ -9,6 +9,9 @@ from ..state import Made
 from .kind import Aws, Result
 from .tags import changed_tags
 
+SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
+"""For waiters: look ten times a second. A deployment waits for several functions, one after the other."""
+
 
 class Function:
     """A function. `inputs["code"]` is the archive as base64 text (`inputs.py` makes it so)."""
@@ -47,7 +50,7 @@ class Function:
             )
         else:
             client.delete_function_concurrency(FunctionName=name)
-        client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+        client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
         arn = client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")
         tags, gone = changed_tags(inputs, before)
         if tags:
