@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down check test coverage packages bench search chaos lint types fix lock clean
+.PHONY: help demo up outputs down check test long coverage packages bench search chaos lint types fix lock clean
 
 # List these commands.
 help:
@@ -34,6 +34,10 @@ check: lint types
 test: packages lint types
 	$(BIN)/python -m pytest
 
+# The tests that take too long for make test (some minutes). Run them before a release.
+long: packages
+	$(BIN)/python -m pytest -m long
+
 # Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
 packages: .venv/dev
 	@$(BIN)/python -m tests.programs
@@ -46,14 +50,12 @@ coverage: packages
 bench: .venv/local .venv-bench/ready
 	@$(BIN)/python -m bench
 
-# Search 100,000 random schedules of the protocol, and small cases in full, for a duplicate (some minutes).
-search: .venv/dev
-	@$(BIN)/python -m pytest -q -m long tests/simulation
+# Search 100,000 random schedules of the protocol for a duplicate (some minutes).
+search: .venv/local
 	@$(BIN)/python -m simulation
 
 # Mint 100,000 integers while everything fails that can, and look for duplicates (some minutes).
-chaos: .venv/dev
-	@$(BIN)/python -m pytest -q -m long tests/chaos
+chaos: .venv/local
 	@$(BIN)/python -m chaos
 
 # Style, common mistakes and spelling.

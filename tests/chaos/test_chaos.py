@@ -144,7 +144,14 @@ def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
     assert "lost_tabel: unknown; there is regions, lost_table, " in err
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        signal.SIGKILL,
+    ],
+)
 def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
     with command(tmp_path, "--events", "regions") as process:
         assert process.stdout

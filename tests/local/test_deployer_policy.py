@@ -142,11 +142,11 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "lambda:CreateFunction",
         "lambda:InvokeFunction",
         "events:PutTargets",
-        "acm:RequestCertificate",
-        "apigateway:POST",
-        "route53:ChangeResourceRecordSets",
-        "route53:CreateHealthCheck",
-        "route53:ListHostedZones",
+        pytest.param("acm:RequestCertificate", marks=pytest.mark.long),
+        pytest.param("apigateway:POST", marks=pytest.mark.long),
+        pytest.param("route53:ChangeResourceRecordSets", marks=pytest.mark.long),
+        pytest.param("route53:CreateHealthCheck", marks=pytest.mark.long),
+        pytest.param("route53:ListHostedZones", marks=pytest.mark.long),
     ],
 )
 def test_without_one_of_its_actions_it_does_not(

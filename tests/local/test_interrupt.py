@@ -41,6 +41,7 @@ def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1)
     return process.returncode
 
 
+@pytest.mark.long
 def test_up_goes_on_after_ctrl_c_at_any_moment(fresh: Machine) -> None:
     statuses: list[int] = []
     for n, after in enumerate(AFTER_SECONDS):
@@ -66,7 +67,10 @@ def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> N
         assert processes_of(fresh.folder) == []
 
 
-@pytest.mark.parametrize("arguments", [("outputs",), ("demo",), ("up",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param(("outputs",), marks=pytest.mark.long), pytest.param(("demo",), marks=pytest.mark.long), ("up",)],
+)
 def test_a_second_ctrl_c_is_no_traceback_either(deployed: Machine, arguments: tuple[str, ...]) -> None:
     for after in (0.05, 0.2, 0.5, 1.0):
         interrupted(deployed, after, *arguments)

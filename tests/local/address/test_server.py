@@ -118,6 +118,7 @@ def test_wrong_names_and_places_are_said(machine: Machine) -> None:
     assert (status, "'mars' is not a region" in document["message"]) == (400, True)
 
 
+@pytest.mark.long
 def test_the_outputs_and_up_say_where_it_is_and_it_comes_again_on_its_port(machine: Machine) -> None:
     pid, port = process(machine)
     outputs = machine.outputs()
@@ -153,6 +154,7 @@ def test_a_region_that_cannot_mint_is_left_out_until_it_can(machine: Machine) ->
     moved(machine, "us-east-1")
 
 
+@pytest.mark.long
 def test_a_paused_region_is_left_out_and_if_all_are_each_is_asked_again(machine: Machine) -> None:
     functions = {region: Aws(f"http://127.0.0.1:{machine.port}").client("lambda", region) for region in REGIONS}
     paused = ("us-east-1", "eu-west-1")
@@ -209,7 +211,7 @@ def test_without_a_zone_nothing_answers_and_up_says_so(machine: Machine) -> None
     result = machine.up(*REGIONS, settings=(f"domain={DOMAIN}",))
 
     assert result.returncode == 0, result.stderr
-    assert "the records are made by hand, so nothing answers for it here. To try it: " in result.stdout
+    assert "the records are made by hand, so nothing answers at it here. To try it: " in result.stdout
     assert "localAddress" not in machine.outputs()
     assert pid not in processes_of(machine.folder)
 
@@ -217,6 +219,7 @@ def test_without_a_zone_nothing_answers_and_up_says_so(machine: Machine) -> None
     assert "there are no Function URLs to mint by.\naddress: the records are made by hand" in machine.run("demo").stderr
 
 
+@pytest.mark.long
 def test_without_function_urls_the_demo_mints_by_the_names(machine: Machine) -> None:
     assert machine.up(*REGIONS, settings=(*ADDRESS, "functionUrls=false")).returncode == 0
 
@@ -228,6 +231,7 @@ def test_without_function_urls_the_demo_mints_by_the_names(machine: Machine) -> 
     assert "12 integers minted; all is well" in shown.stdout
 
 
+@pytest.mark.long
 def test_an_added_region_answers_by_its_name_at_once_and_by_the_address_once_it_is_well(machine: Machine) -> None:
     assert machine.up(*REGIONS, "us-west-2", settings=ADDRESS).returncode == 0
 

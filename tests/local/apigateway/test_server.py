@@ -83,6 +83,7 @@ def test_the_process_comes_again_on_its_port_and_goes_when_it_is_switched_off(ma
     assert mint(machine.outputs()["urls"]["us-east-1"])[0] == 200
 
 
+@pytest.mark.long
 def test_eight_clients_at_both_urls_while_a_region_is_added_and_no_duplicate(machine: Machine) -> None:
     assert machine.up(*TWO, settings=ON).returncode == 0
     outputs = machine.outputs()
