@@ -111,6 +111,7 @@ def test_eight_clients_at_both_urls_while_a_region_is_added_and_no_duplicate(mac
 
 
 def test_down_ends_it(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=ON).returncode == 0
     pid, _ = process(machine)
     machine.run("down")
 
