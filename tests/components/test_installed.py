@@ -69,7 +69,7 @@ def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_pat
     assert outcome["files"]
     assert all(file.startswith(str(installed)) for file in outcome["files"])
     assert set(outcome["versions"]) == {
-        f"{version(archived(*folders))}\n" for folders in (("mint", "aws"), ("coordinate",))
+        f"{version(archived(*folders))}\n" for folders in (("mint", "aws"), ("coordinate", "aws"))
     }, "those of a checkout with the same files"
 
 
