@@ -4,14 +4,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .interrupt import uninterrupted
-from .paths import VERSION, LocalError, command, state_folder
-from .ports import command_line, working_folder
+from .paths import ROOT, VERSION, LocalError, command, state_folder
+from .ports import any_free_port, command_line, is_free, working_folder
 
 START_TIMEOUT = 30
 """Seconds until it answers."""
@@ -69,6 +70,37 @@ class Service:
                 return False
             time.sleep(0.05)
         return True
+
+    def start_module(
+        self, arguments: Sequence[str], answers: Callable[[int], bool], what: str, more: Mapping[str, str] | None = None
+    ) -> int:
+        """Start this project's module `mark`, ending one that runs, on its port if that is free. Return its port.
+
+        Args:
+            arguments: of its command line, after the port.
+            answers: returns whether it answers at a port.
+            what: what it is for, in an error.
+            more: further environment variables.
+
+        Raises:
+            LocalError: it doesn't come up.
+        """
+        recorded = self.recorded()
+        self.stop()
+        port = recorded[1] if recorded and is_free(recorded[1]) else any_free_port()
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": str(state_folder()),
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **(more or {}),
+        }
+        process = self.start([sys.executable, "-m", self.mark, str(port), *arguments], environment, port)
+        if not self.comes_up(process.pid, lambda: answers(port)):
+            self.stop()
+            raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
+        return port
 
     def recorded(self) -> tuple[int, int] | None:
         """Return process and port of the last one started and not ended, running or not.

@@ -1,11 +1,8 @@
 """The process that is the stack's address on this machine: its start and its end."""
 
 import http.client
-import os
-import sys
 
-from ..paths import ROOT, LocalError, state_folder
-from ..ports import any_free_port, is_free
+from ..paths import state_folder
 from ..process import Service
 
 ADDRESS = Service("address", "local.address.server")
@@ -25,22 +22,8 @@ def running(endpoint: str) -> str:
     recorded = ADDRESS.recorded()
     if recorded and ADDRESS.alive(recorded[0]) and _reads_again(recorded[1]):
         return _url(recorded[1])
-    ADDRESS.stop()
-    port = recorded[1] if recorded and is_free(recorded[1]) else any_free_port()
-    command = [sys.executable, "-m", "local.address.server", str(port), endpoint]
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(state_folder()),
-        "GLOBAL_INTEGERS_LOCAL": str(state_folder().resolve()),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    process = ADDRESS.start(command, environment, port)
-    if not ADDRESS.comes_up(process.pid, lambda: _reads_again(port)):
-        ADDRESS.stop()
-        raise LocalError(f"the process that is the address does not come up.\n{ADDRESS.log_end()}")
-    return _url(port)
+    more = {"GLOBAL_INTEGERS_LOCAL": str(state_folder().resolve())}
+    return _url(ADDRESS.start_module([endpoint], _reads_again, "is the address", more))
 
 
 def _url(port: int) -> str:

@@ -4,15 +4,12 @@ Those that hand every request to a function are served by the local AWS server (
 """
 
 import http.client
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..paths import ROOT, LocalError, state_folder
-from ..ports import any_free_port, is_free
+from ..paths import state_folder
 from ..process import Service
 from ..resources.kind import Aws, Result
 from ..state import Made
@@ -141,21 +138,8 @@ def running(endpoint: str) -> int:
         recorded = GATEWAY.recorded()
         if recorded and GATEWAY.alive(recorded[0]):
             return recorded[1]
-        port = recorded[1] if recorded and is_free(recorded[1]) else any_free_port()
         _folder().mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "local.apigateway.server", str(port), str(_folder()), endpoint]
-        environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HOME": str(state_folder()),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
-        process = GATEWAY.start(command, environment, port)
-        if not GATEWAY.comes_up(process.pid, lambda: _answers(port)):
-            GATEWAY.stop()
-            raise LocalError(f"the process that serves gatewayUrls does not come up.\n{GATEWAY.log_end()}")
-        return port
+        return GATEWAY.start_module([str(_folder()), endpoint], _answers, "serves gatewayUrls")
 
 
 def _answers(port: int) -> bool:
