@@ -9,6 +9,7 @@ from ..state import State
 from . import zone
 from .process import ADDRESS, running
 from .server import FROM
+from .zone import host_of
 
 LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
@@ -33,9 +34,9 @@ def how_to(outputs: Mapping[str, Any]) -> str:
     if "address" not in outputs:
         return ""
     if LOCAL not in outputs:
-        again = command(f"up -c domain={_host(outputs['address'])} -c hostedZone={_host(outputs['address'])}")
+        again = command(f"up -c domain={host_of(outputs['address'])} -c hostedZone={host_of(outputs['address'])}")
         return f"address: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
-    host, url, last = _host(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
+    host, url, last = host_of(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
     if any(api.signed for api in zone.apis("").values()):
         signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
     else:
@@ -61,7 +62,3 @@ def moving(outputs: Mapping[str, Any]) -> str:
 def plain(urls: Mapping[str, str]) -> dict[str, str]:
     """Return URLs without TLS, which the address doesn't have here."""
     return {region: url.replace("https://", "http://", 1) for region, url in urls.items()}
-
-
-def _host(url: str) -> str:
-    return url.removeprefix("https://").strip("/")

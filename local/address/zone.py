@@ -77,7 +77,12 @@ def apis(endpoint: str) -> dict[str, Api]:
 def domain() -> str:
     """Return the host name that all regions share, of the first stack that has one, or an empty string."""
     found = [State(stack).outputs.get("address", "") for stack in stacks()]
-    return next((url.removeprefix("https://").strip("/") for url in found if url), "")
+    return next((host_of(url) for url in found if url), "")
+
+
+def host_of(url: str) -> str:
+    """Return the host name of an address."""
+    return url.removeprefix("https://").strip("/")
 
 
 def _place(inputs: Mapping[str, Any]) -> tuple[str, str]:

@@ -90,7 +90,7 @@ Request = Mint | Page | Health | Status | OwnerOf | CreateCounter | ListCounters
 
 def method_of(event: Mapping[str, Any]) -> str:
     """Return the request's method."""
-    return str(_mapping(_mapping(event.get("requestContext")).get("http")).get("method", ""))
+    return str(mapping_of(mapping_of(event.get("requestContext")).get("http")).get("method", ""))
 
 
 def request_of(event: Mapping[str, Any], default: str) -> Request:
@@ -163,12 +163,12 @@ def invoked_directly(event: Mapping[str, Any]) -> bool:
 
     Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
     """
-    return "domainName" not in _mapping(event.get("requestContext"))
+    return "domainName" not in mapping_of(event.get("requestContext"))
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:
     """Return the request's headers. Their names are in lower case."""
-    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
+    return {str(name).lower(): str(value) for name, value in mapping_of(event.get("headers")).items()}
 
 
 def _accepted(accept: str, *, html: bool) -> "Format":
@@ -198,5 +198,6 @@ def _check_body(event: Mapping[str, Any]) -> None:
         )
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return a part of an event, empty if it is missing or something else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -7,6 +7,8 @@ The parameters of the query are decoded. Each header and each parameter has a li
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from .request import mapping_of
+
 
 def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event of a REST API as a Function URL would have sent it, with the members that this function reads.
@@ -14,8 +16,8 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
     Repeated headers are joined with commas, also if they are spelled in different cases. Repeated parameters stay
     repeated. The caller is the one whose signature API Gateway has checked (`requestContext.identity`).
     """
-    context = _mapping(event.get("requestContext"))
-    identity = _mapping(context.get("identity"))
+    context = mapping_of(event.get("requestContext"))
+    identity = mapping_of(context.get("identity"))
     headers: dict[str, str] = {}
     for name, value in _pairs(event.get("multiValueHeaders")):
         lower = name.lower()
@@ -45,10 +47,6 @@ def _query_string(parameters: Any) -> str:
 
 def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
     """Yield each name with each of its values."""
-    for name, values in _mapping(lists).items():
+    for name, values in mapping_of(lists).items():
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
             yield str(name), str(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
