@@ -1,6 +1,6 @@
 """The whole deployment as one component."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Optional
 
 import pulumi
@@ -11,10 +11,11 @@ from .address import Address, AddressArgs
 from .budget import BudgetArgs, budget
 from .company import CompanyRules
 from .coordinator import Coordinator, CoordinatorArgs
-from .gateway import Gateway, GatewayArgs
+from .gateway import Gateway
 from .global_integers_args import GlobalIntegersArgs
 from .observability import Observability, ObservabilityArgs
-from .regional_counter import RegionalCounter, RegionalCounterArgs
+from .regional_counter import RegionalCounter
+from .regions import Regions, child
 from .resource_names import ResourceNames
 from .settings import Settings, settings_of
 from .watched import Watched
@@ -89,9 +90,10 @@ class GlobalIntegers(pulumi.ComponentResource):
                 protect=settings.protect,
                 keys=tuple(settings.kms_keys.values()),
             ),
-            opts=self._child("coordinator"),
+            opts=child(self, "coordinator"),
         )
-        regional = self._in_waves(name, names, settings, coordinator)
+        deployed = Regions(name, names, settings, self)
+        regional = deployed.counters(coordinator)
         coordinator.settle({region: regional[region] for region in settings.regions})
         if settings.budget:
             regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
@@ -100,11 +102,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 BudgetArgs(names.budget, settings.budget, settings.budget_emails, tuple(regions)),
                 self,
             )
-        gateways = {
-            region: self._gateway(name, region, names, settings, counter)
-            for region, counter in regional.items()
-            if settings.api_gateway
-        }
+        gateways = deployed.gateways(regional) if settings.api_gateway else {}
         address = self._address(name, names, settings, regional, gateways, coordinator) if settings.domain else None
         Observability(
             f"{name}-alarms",
@@ -166,68 +164,6 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
         )
 
-    def _in_waves(
-        self, name: str, names: ResourceNames, settings: Settings, coordinator: Coordinator
-    ) -> dict[str, RegionalCounter]:
-        """Return what every region has. A wave's minting functions change after the checks of the wave before."""
-        after: Sequence[pulumi.Resource] = [coordinator.function]
-        found: dict[str, RegionalCounter] = {}
-        for wave in settings.waves:
-            found |= {region: self._regional_counter(name, region, names, settings, after) for region in wave}
-            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
-            # One check for each region: it runs when this region's function has changed, not when another one has.
-            checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
-            after = checks or after
-        return {region: found[region] for region in (*settings.regions, *settings.leaving)}
-
-    def _regional_counter(
-        self, name: str, region: str, names: ResourceNames, settings: Settings, after: Sequence[pulumi.Resource]
-    ) -> RegionalCounter:
-        leaving = region in settings.leaving
-        return RegionalCounter(
-            f"{name}-{region}",
-            RegionalCounterArgs(
-                names=names,
-                region=region,
-                home=settings.home,
-                default_counter=settings.counters[0],
-                authorization=settings.authorization,
-                memory_size=settings.memory_size,
-                log_retention_days=settings.log_retention_days,
-                reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
-                idempotency_hours=settings.idempotency_hours,
-                lease=settings.lease,
-                cors_origins=settings.cors_origins,
-                open_counters=settings.open_counters,
-                protect=settings.protect and not leaving,
-                successors=settings.regions if leaving else (),
-                callers=settings.callers,
-                keys=_key(settings, region),
-                after=after,
-                function_url=settings.function_urls,
-            ),
-            opts=self._child(region),
-        )
-
-    def _gateway(
-        self, name: str, region: str, names: ResourceNames, settings: Settings, counter: RegionalCounter
-    ) -> Gateway:
-        return Gateway(
-            f"{name}-{region}-gateway",
-            GatewayArgs(
-                names=names,
-                region=region,
-                default_counter=settings.counters[0],
-                signed=settings.authorization == "AWS_IAM",
-                rate=settings.api_gateway_rate,
-                burst=settings.api_gateway_burst,
-                table=counter.table,
-                paused=region in settings.paused,
-                keys=_key(settings, region),
-            ),
-            opts=self._child(f"{region}-gateway"),
-        )
-
     def _address(
         self,
         name: str,
@@ -253,16 +189,6 @@ class GlobalIntegers(pulumi.ComponentResource):
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
-
-    def _child(self, old_name: str) -> pulumi.ResourceOptions:
-        """Return a child's options. In 1.0.0 it was the stack's own child, and called `old_name`."""
-        old = pulumi.Alias(name=old_name, parent=pulumi.ROOT_STACK_RESOURCE)
-        return pulumi.ResourceOptions(parent=self, aliases=[old])
-
-
-def _key(settings: Settings, region: str) -> tuple[str, ...]:
-    """Return the key of a region's tables, if it has one."""
-    return (settings.kms_keys[region],) if region in settings.kms_keys else ()
 
 
 def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -8,7 +8,6 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from .archive import archive
 from .cors import cors
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
@@ -28,6 +27,8 @@ class RegionalCounterArgs:
     """The counter at `/`."""
     authorization: str
     """Who may call the URL: `AWS_IAM` or `NONE`."""
+    code: pulumi.AssetArchive
+    """The minting function's."""
     memory_size: int
     """MB."""
     log_retention_days: int
@@ -83,7 +84,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 role_name=names.mint_role(region),
                 region=region,
                 handler="mint.handler.handler",
-                code=archive("mint", "aws"),
+                code=args.code,
                 environment={
                     "COUNTERS_TABLE": self.table.name,
                     "RECEIPTS_TABLE": receipts.name,

@@ -114,7 +114,7 @@ def settings_of(
     address = AddressChecks(checks)
     domain = address.domain()
     function_urls = address.function_urls(domain)
-    checks.function_urls(**({"regions": regions, "leaving": leaving} if function_urls else {}))
+    checks.function_urls(regions=regions if function_urls else (), leaving=leaving if function_urls else ())
     alarm_emails = checks.alarm_emails()
     watch_minutes = checks.integer("watch_minutes", 1, 60, default=5)
     authorization = checks.one_of("authorization", ("AWS_IAM", "NONE"), default="AWS_IAM")
