@@ -1,6 +1,7 @@
 """A local AWS server that the tests share, on a free port and in a folder of its own."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +17,12 @@ pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 LONGEST = ("simulation/test_schedule", "simulation/test_two", "chaos/", "local/", "client/", "simulation/", "recipes/")
 """What takes longest, which is begun first. Otherwise one process would still be at it when the others have ended."""
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C also where it is ignored (`make test &` in a script): what the tests start would ignore it, too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,6 +19,15 @@ from local.paths import ROOT
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+class Command(subprocess.Popen[str]):
+    """A command that is killed where a test ends before it, rather than waited for."""
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is not None:
+            self.kill()
+        super().__exit__(*error)
+
+
 class Machine:
     """One folder, one server, and the checkout whose program it deploys."""
 
@@ -28,8 +37,8 @@ class Machine:
         self.port = port
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+    def start(self, *arguments: str) -> Command:
+        return Command(
             [sys.executable, "-m", "local", *arguments],
             cwd=self.checkout,
             env=self.environment,
