@@ -1,5 +1,6 @@
 """A local AWS server that the tests share, on a free port and in a folder of its own."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -23,6 +24,12 @@ def pytest_configure() -> None:
     """Take Ctrl-C also where it is ignored (`make test &` in a script): what the tests start would ignore it, too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles seldom: otherwise this takes a fifth of the time of all tests that run the program."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -100,6 +100,7 @@ def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     assert out.endswith("duplicates: 0\n")
 
 
+@pytest.mark.long
 def test_it_runs_on_another_dynamodb_and_leaves_nothing_there(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

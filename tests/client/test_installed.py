@@ -49,6 +49,7 @@ def test_the_wheel_has_the_package_its_types_and_nothing_else(wheel: Path) -> No
 
 
 @pytest.mark.server
+@pytest.mark.long
 def test_it_mints_from_a_fresh_environment(fresh: Path, stack: Machine, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs.json"
     outputs.write_text(stack.run("outputs", "--json").stdout)

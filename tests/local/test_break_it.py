@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from local.paths import ROOT
 from tests.local.machine import Machine, mint
 
@@ -28,6 +30,7 @@ def test_a_lost_table_heals_as_the_readme_says(fresh: Machine) -> None:
     assert min(mint(url)[1]["integer"] for url in urls.values()) > 300_000_000
 
 
+@pytest.mark.long
 def test_the_runbooks_lines_run_on_one_machine(deployed: Machine) -> None:
     _, _, section = (ROOT / "docs" / "runbook.md").read_text().partition("## On one machine\n")
     (shell,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)

@@ -188,6 +188,7 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.long
 def test_up_ends_where_its_reader_stops_early_and_goes_on_when_run_again(fresh: Machine) -> None:
     for regions in (("us-east-1",), ("us-east-1", "eu-west-1"), ("eu-west-1", "us-east-1")):  # `… | head -1`
         port = [] if (fresh.folder / "server.json").exists() else ["--port", str(fresh.port)]

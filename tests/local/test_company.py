@@ -27,6 +27,7 @@ def aws(machine: Machine) -> Aws:
     return Aws(f"http://127.0.0.1:{machine.port}")
 
 
+@pytest.mark.long
 def test_a_running_deployment_takes_a_companys_rules_on_and_off_again(machine: Machine, aws: Aws) -> None:
     boundary = (
         aws.client("iam", "us-east-1")

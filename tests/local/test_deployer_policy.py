@@ -138,10 +138,10 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
     "action",
     [
         "dynamodb:CreateTable",
-        "iam:PutRolePolicy",
+        pytest.param("iam:PutRolePolicy", marks=pytest.mark.long),
         "lambda:CreateFunction",
         "lambda:InvokeFunction",
-        "events:PutTargets",
+        pytest.param("events:PutTargets", marks=pytest.mark.long),
         pytest.param("acm:RequestCertificate", marks=pytest.mark.long),
         pytest.param("apigateway:POST", marks=pytest.mark.long),
         pytest.param("route53:ChangeResourceRecordSets", marks=pytest.mark.long),

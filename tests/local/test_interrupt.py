@@ -79,6 +79,7 @@ def test_a_second_ctrl_c_is_no_traceback_either(deployed: Machine, arguments: tu
     assert deployed.run(*arguments).returncode == 0
 
 
+@pytest.mark.long
 def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
     machine = Machine(folder, any_free_port())
     for after in (0.05, 0.3, 0.5, 0.6, 0.7, 0.8):

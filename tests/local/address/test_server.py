@@ -206,6 +206,7 @@ def signed(keys: Credentials, host: str, region: str) -> Mapping[str, str]:
     return {str(name): str(value) for name, value in cast("Any", request.headers).items()}
 
 
+@pytest.mark.long
 def test_without_a_zone_nothing_answers_and_up_says_so(machine: Machine) -> None:
     pid, _ = process(machine)
     result = machine.up(*REGIONS, settings=(f"domain={DOMAIN}",))

@@ -65,6 +65,7 @@ def test_an_unsigned_call_is_refused_where_callers_sign(machine: Machine) -> Non
     assert "not signed" in document["detail"]
 
 
+@pytest.mark.long
 def test_the_process_comes_again_on_its_port_and_goes_when_it_is_switched_off(machine: Machine) -> None:
     assert machine.up(*TWO, settings=ON).returncode == 0
     pid, port = process(machine)
