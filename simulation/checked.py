@@ -17,6 +17,17 @@ from coordinate.operations import (
 
 from .world import Layouts, Mirror, World
 
+WRITTEN: dict[type, str] = {
+    WriteRegister: "layouts",
+    WriteRecord: "layouts",
+    WriteCopy: "mirror",
+    WriteRecordCopy: "mirror",
+}
+"""The table at home that an operation writes."""
+
+READS: set[type] = {ReadItem, ScanItems, DescribeTable}
+"""The operations in a region that write nothing."""
+
 
 class Duplicate(AssertionError):
     """An integer was minted twice."""
@@ -89,18 +100,11 @@ class CheckedWorld(World):
         Raises:
             Unasked: it began a layout that nobody asks for.
         """
-        region = getattr(operation, "region", None)
-        match operation:
-            case WriteRegister() | WriteRecord():
-                self._back_up("layouts")
-            case WriteCopy():
-                self._back_up("mirror")
-            case WriteRecordCopy():
-                self._back_up("mirror")
-            case _ if region is not None and not isinstance(operation, ReadItem | ScanItems | DescribeTable):
-                self._back_up(region)
-            case _:
-                pass
+        written = WRITTEN.get(type(operation))
+        if written is None and type(operation) not in READS:
+            written = getattr(operation, "region", None)
+        if written is not None:
+            self._back_up(written)
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record

@@ -25,9 +25,10 @@ class Network:
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out an operation, and return its answer. It may be lost: the caller can't tell what has happened."""
-        region = getattr(operation, "region", None)
-        if type(operation).__name__.startswith(("Read", "Describe", "Scan")) or self._random.random() >= self.rate:
+        reads = type(operation).__name__.startswith(("Read", "Describe", "Scan"))
+        if reads or self._random.random() >= self.rate:
             return self._world.carry_out(operation)
+        region = getattr(operation, "region", None)
         kind = self._random.randrange(3)
         if kind < 2:
             self._late.append((self._world.clock, operation))

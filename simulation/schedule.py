@@ -13,6 +13,7 @@ from coordinate.model import Refused
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
+from .dice import Dice
 from .network import Network
 from .owners import ask
 from .pulumi import Pulumi
@@ -36,7 +37,7 @@ class Schedule:
             losses: how many tables may be lost before the first one is mended. With 1, all must settle without an
                 operator. With 2, a floor may be needed in the end.
         """
-        random = self.random = Random(seed)
+        random = self.random = Dice(seed)
         self.world = CheckedWorld(without)
         self.losses = losses
         self.rates = {

@@ -172,6 +172,8 @@ class World:
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says."""
+        if hasattr(operation, "region"):
+            return self._in_region(operation)
         match operation:
             case DescribeLayouts():
                 return self._id("identity: of the layouts table", self.layouts.id)
@@ -210,7 +212,7 @@ class World:
                     self.mirror.copies[counter] = new
                 return held
             case _:
-                return self._in_region(operation)
+                raise TypeError(f"{operation} is not an operation")
 
     def _write_register(self, old: Register | None, new: Register, record: Record) -> bool:
         stands = self.layouts.record

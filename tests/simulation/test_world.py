@@ -107,7 +107,10 @@ def test_the_steps_meet_every_condition_both_ways() -> None:
     }
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(
+    "condition",
+    [pytest.param(name, marks=pytest.mark.long) if name == "fence: issued within" else name for name in CONDITIONS],
+)
 def test_a_condition_that_is_taken_out_is_a_difference(stack: Stack, condition: str) -> None:
     tables = Tables(stack)
 
