@@ -12,7 +12,7 @@ from .address.process import ADDRESS
 from .address.trying import LOCAL, how_to, moving, plain, serve
 from .apigateway.resources import GATEWAY
 from .configuration import configuration, project, stacks
-from .demo import mint, next_commands, table
+from .demo import mint, mint_everywhere, next_commands, table
 from .engine import deploy
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
@@ -31,9 +31,13 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     name = project()["name"]
     if server.recorded() is None:  # wrong settings start nothing
         check(name, stack, config)
-    started = _server(port)
     zone = config.get(f"{name}:hostedZone", "").removesuffix(".")
-    if zone.islower():  # an id is in upper case
+    if zone.isupper() and "." not in zone:
+        raise LocalError(
+            f"hostedZone: {zone} is an id; here, give the zone's name, like example.com. `up` makes the zone"
+        )
+    started = _server(port)
+    if zone.islower():
         make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
 
@@ -92,8 +96,12 @@ def demo(stack: str) -> None:
         raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
     proxy = local if by_name else ""
     exported["urls"] = plain(exported["urls"])
+    if local and not ADDRESS.runs():
+        raise LocalError("the process that stands for the address has ended. To start it, run `up` again as before")
     try:
-        print(f"\n{table(exported, proxy)}\n")
+        minted = mint_everywhere(exported, proxy)
+        print(f"\n{table(exported, minted)}\n")
+        exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
         if local:
             print(f"the address, {local}, minted {mint(local)}\n")
         caller.check(exported["urls"], proxy)

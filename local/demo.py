@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -11,6 +12,10 @@ from .paths import LocalError, command
 
 MINTS = 5
 """Integers per region."""
+
+
+class Paused(LocalError):
+    """A region is in the setting `paused`."""
 
 
 def mint(url: str, counter: str = "", proxy: str = "") -> int:
@@ -23,6 +28,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
 
     Raises:
         LocalError: the URL takes signed requests only.
+        Paused: the region takes no requests.
         OSError: No response, or one without an integer.
     """
     # No other proxy: whatever the environment says, the URL is on this machine.
@@ -32,24 +38,39 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
         error.close()
+        if error.code == HTTPStatus.TOO_MANY_REQUESTS:
+            raise Paused(f"{url} answers 429: the region is paused, or it has too many requests") from error
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         raise LocalError(
             "the URLs take signed requests only (authorization: AWS_IAM); docs/api.md says how to sign.\n"
-            f"The demo doesn't sign; open them: {command('up -c authorization=NONE')}"
+            "The demo doesn't sign. To open them, run `up` again as before, but with: -c authorization=NONE"
         ) from error
 
 
-def table(outputs: Mapping[str, Any], proxy: str = "") -> str:
-    """Mint `MINTS` integers in every region, in turn, and return them as a table. `proxy`: see `mint`."""
+def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, list[int]]:
+    """Mint `MINTS` integers in every region, in turn. Return them by region; none of a paused one. `proxy`: see `mint`.
+
+    Raises:
+        LocalError: all regions are paused, or the URLs take signed requests only.
+        OSError: see `mint`.
+    """
     minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
     for _ in range(MINTS):
         for region, integers in minted.items():
-            integers.append(mint(outputs["urls"][region], proxy=proxy))
+            with suppress(Paused):
+                integers.append(mint(outputs["urls"][region], proxy=proxy))
+    if not any(minted.values()):
+        raise LocalError("all regions are paused: run `up` again as before, but without `paused`")
+    return minted
+
+
+def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
+    """Return what was minted as a table."""
     rows = [("region", "offset", "stride", "just minted", "URL")]
     for region, integers in minted.items():
         place = outputs["layout"][region]
-        shown = ", ".join(map(str, integers))
+        shown = ", ".join(map(str, integers)) or "paused"
         rows.append((region, str(place["offset"]), str(place["stride"]), shown, outputs["urls"][region]))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -58,5 +79,5 @@ def table(outputs: Mapping[str, Any], proxy: str = "") -> str:
 
 def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:
     """Return what the user may type next. `proxy`: see `mint`."""
-    url = outputs["urls"][outputs["regions"][0]]
+    url = next(iter(outputs["urls"].values()))
     return f"mint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}"

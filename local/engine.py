@@ -9,6 +9,7 @@ from typing import Any, cast
 import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
+from .configuration import stacks
 from .deletion import refuse_protected, refuse_unknown
 from .ignored import with_kept
 from .inputs import as_json
@@ -24,6 +25,7 @@ INVOCATION = "aws:lambda/invocation:Invocation"
 
 EXISTS = frozenset(
     {
+        "ConflictException",
         "EntityAlreadyExists",
         "ResourceAlreadyExistsException",
         "ResourceConflictException",
@@ -147,10 +149,11 @@ class Engine:
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
-            if before is not None or _code(error) not in EXISTS:
+            if before is not None or _code(error) not in EXISTS or _of_another_stack(wanted.key, self._state.stack):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.
-            name = inputs.get("statementId") or inputs.get("name") or inputs.get("functionName", "")
+            keys = ("statementId", "name", "domainName", "functionName")
+            name = next((inputs[key] for key in keys if inputs.get(key)), "")
             return kind.apply(self._aws, inputs, replace(wanted, id=name))
 
     def delete_unseen(self) -> None:
@@ -179,6 +182,10 @@ class Engine:
         except (ClientError, BotoCoreError) as error:
             if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+def _of_another_stack(key: str, stack: str) -> bool:
+    return any(key in State(other).resources for other in stacks() if other != stack)
 
 
 def _as_now(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:

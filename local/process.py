@@ -119,6 +119,11 @@ class Service:
                 f"runs ({self.mark} is in its command line), delete that file, then: {command('down')}"
             ) from error
 
+    def runs(self) -> bool:
+        """Return whether the recorded process runs."""
+        recorded = self.recorded()
+        return recorded is not None and self.alive(recorded[0])
+
     def version(self) -> int:
         """Return the version (`paths.VERSION`) that started the recorded process."""
         return int(json.loads(self.record.read_text()).get("version", 1))

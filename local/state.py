@@ -48,7 +48,7 @@ class State:
         Raises:
             LocalError: it is damaged or of another version.
         """
-        self._stack = stack
+        self.stack = stack
         self._path: Path = state_folder() / f"{stack}.json"
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
@@ -67,9 +67,9 @@ class State:
                     f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "
                     f"which doesn't know what it made; {start_afresh()}"
                 )
-            if written["stack"] != self._stack:
+            if written["stack"] != self.stack:
                 raise LocalError(
-                    f"{self._path} is the state of the stack {written['stack']}; put that of {self._stack} back, or "
+                    f"{self._path} is the state of the stack {written['stack']}; put that of {self.stack} back, or "
                     "delete it and deploy again: what runs is taken over"
                 )
             self.resources = {made.key: made for made in (Made(**entry) for entry in written["resources"])}
@@ -114,7 +114,7 @@ class State:
             json.dumps(
                 {
                     "version": VERSION,
-                    "stack": self._stack,
+                    "stack": self.stack,
                     "outputs": self.outputs,
                     "resources": [asdict(made) for made in self.resources.values()],
                 }

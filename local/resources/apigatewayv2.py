@@ -160,17 +160,17 @@ class DomainName:
 
 
 class ApiMapping:
-    """The API that a name leads to. The local server can't lead to an API that it doesn't serve: that is only kept."""
+    """The API that a name leads to. The local server can't lead to one that it doesn't serve: that is only kept."""
 
     identity: tuple[str, ...] = ("region", "domainName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Add the mapping. It can't be changed, so it is removed and added again."""
-        if before is not None:
-            self.delete(aws, before)
+        """Add the mapping. It can't be changed: what is there is removed first, also if a killed run made it."""
+        client = aws.client("apigatewayv2", inputs["region"])
+        for found in client.get_api_mappings(DomainName=inputs["domainName"])["Items"]:
+            client.delete_api_mapping(DomainName=inputs["domainName"], ApiMappingId=found["ApiMappingId"])
         if not on_server(inputs["apiId"]):
             return Result(f"{inputs['domainName']}/{inputs['apiId']}", {})
-        client = aws.client("apigatewayv2", inputs["region"])
         wanted = {"DomainName": inputs["domainName"], "ApiId": inputs["apiId"], "Stage": inputs["stage"]}
         return Result(client.create_api_mapping(**wanted)["ApiMappingId"], {})
 

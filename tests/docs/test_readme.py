@@ -29,4 +29,6 @@ def test_the_table_is_what_the_demo_prints_of_the_stack_dev(monkeypatch: pytest.
     monkeypatch.setattr(demo, "mint", mint)
     layout = {region: {"offset": offset, "stride": len(regions)} for offset, region in enumerate(regions, 1)}
 
-    assert shown == demo.table({"regions": regions, "layout": layout, "urls": urls})
+    outputs = {"regions": regions, "layout": layout, "urls": urls}
+
+    assert shown == demo.table(outputs, demo.mint_everywhere(outputs))

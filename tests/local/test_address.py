@@ -100,6 +100,28 @@ def test_a_second_up_changes_nothing(machine: Machine) -> None:
     assert "," not in line
 
 
+def test_names_that_a_killed_up_made_are_taken_over_unless_they_are_another_stacks(machine: Machine) -> None:
+    """It was killed before it could record them."""
+    state, other = machine.folder / "dev.json", machine.folder / "local.json"
+    settings = (*ADDRESS, "functionUrls=false", "apiGateway=true")
+    written = json.loads(state.read_text())
+    names = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/domainName")]
+    mappings = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/apiMapping")]
+    rest = [made for made in written["resources"] if made not in names + mappings]
+    assert len(names) == len(mappings) == 3 * len(REGIONS)
+    state.write_text(json.dumps({**written, "resources": rest}))
+
+    other.write_text(json.dumps({**written, "stack": "local", "outputs": {}, "resources": names}))
+    refused = machine.up(*REGIONS, settings=settings)
+    other.unlink()
+    assert refused.returncode == 1
+    assert "ConflictException" in refused.stderr
+
+    again = machine.up(*REGIONS, settings=settings)
+    assert again.returncode == 0, again.stderr
+    assert [ask(machine, f"{region}.{DOMAIN}", "/", "POST")[0] for region in REGIONS] == [200, 200]
+
+
 def test_who_must_sign_is_refused_and_who_asks_for_the_health_is_not(machine: Machine) -> None:
     result = machine.up(*REGIONS, settings=(*ADDRESS, "authorization=AWS_IAM"))
     assert result.returncode == 0, result.stderr

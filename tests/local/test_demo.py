@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from local.demo import mint, table
+from local.demo import mint, mint_everywhere, table
 from local.paths import LocalError
 
 
@@ -21,7 +21,7 @@ class Minting(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         offset = self.path.strip("/")
         if offset not in ("1", "2"):
-            self.send_error(403 if offset else 500)
+            self.send_error({"": 500, "paused": 429}.get(offset, 403))
             return
         body = json.dumps({"integer": int(offset) + 2 * self.minted[offset]}).encode()
         self.minted[offset] += 1
@@ -49,7 +49,8 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
     layout = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
     urls = {"us-east-1": f"{url}1/", "eu-west-1": f"{url}2/"}
 
-    shown = table({"regions": list(layout), "layout": layout, "urls": urls}).splitlines()
+    outputs = {"regions": list(layout), "layout": layout, "urls": urls}
+    shown = table(outputs, mint_everywhere(outputs)).splitlines()
 
     assert [row.split()[:3] for row in shown] == [
         ["region", "offset", "stride"],
@@ -61,6 +62,24 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
     assert [row.split()[-1] for row in shown[2:]] == list(urls.values())
 
 
+def test_a_paused_region_is_shown_as_such(url: str) -> None:
+    layout = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
+    outputs = {
+        "regions": list(layout),
+        "layout": layout,
+        "urls": {"us-east-1": f"{url}paused/", "eu-west-1": f"{url}2/"},
+    }
+    minted = mint_everywhere(outputs)
+
+    assert minted == {"us-east-1": [], "eu-west-1": [2, 4, 6, 8, 10]}
+    assert [re.split("  +", row)[3] for row in table(outputs, minted).splitlines()[2:]] == ["paused", "2, 4, 6, 8, 10"]
+
+
+def test_if_all_are_paused_it_says_so(url: str) -> None:
+    with pytest.raises(LocalError, match="all regions are paused: run `up` again"):
+        mint_everywhere({"regions": ["us-east-1"], "urls": {"us-east-1": f"{url}paused/"}})
+
+
 def test_it_uses_no_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
 
@@ -68,7 +87,9 @@ def test_it_uses_no_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_urls_that_take_signed_requests_only_are_explained(url: str) -> None:
-    with pytest.raises(LocalError, match=r"signed requests only .*\n.*-m local up -c authorization=NONE"):
+    with pytest.raises(
+        LocalError, match=r"signed requests only .*\n.*run `up` again as before, but with: -c authorization=NONE"
+    ):
         mint(url, "signed")
 
 

@@ -100,7 +100,7 @@ def urls_from(text: str) -> dict[str, str] | str:
     urls: Any = members.get("urls", members)
     address = members.get("address")
     if isinstance(address, str) and address and _are_names_of(address, members.get("urls")):
-        return address
+        return members.get("localAddress", address)  # what stands for it, on one machine
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)
