@@ -12,7 +12,7 @@ from .address.process import ADDRESS
 from .address.trying import LOCAL, how_to, moving, plain, serve
 from .apigateway.resources import GATEWAY
 from .configuration import configuration, project, stacks
-from .demo import mint, mint_everywhere, next_commands, table
+from .demo import mint_everywhere, mint_once_moved, next_commands, table
 from .engine import deploy
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
@@ -103,7 +103,7 @@ def demo(stack: str) -> None:
         print(f"\n{table(exported, minted)}\n")
         exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
         if local:
-            print(f"the address, {local}, minted {mint(local)}\n")
+            print(f"the address, {local}, minted {mint_once_moved(local)}\n")
         caller.check(exported["urls"], proxy)
         print(f"\n{next_commands(exported, proxy)}")
         if local:

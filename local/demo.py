@@ -1,6 +1,7 @@
 """Mints from every region and shows the integers as a table."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from .paths import LocalError, command
 
 MINTS = 5
 """Integers per region."""
+
+MOVE_TIMEOUT = 15
+"""Seconds. The address leaves a region out after two failed checks, which are 2 s apart here."""
 
 
 class Paused(LocalError):
@@ -63,6 +67,21 @@ def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, li
     if not any(minted.values()):
         raise LocalError("all regions are paused: run `up` again as before, but without `paused`")
     return minted
+
+
+def mint_once_moved(address: str) -> int:
+    """Return one integer from the address, once it no longer leads to a paused region.
+
+    Raises:
+        Paused: it still does after `MOVE_TIMEOUT` seconds.
+        OSError: see `mint`.
+    """
+    deadline = time.monotonic() + MOVE_TIMEOUT
+    while time.monotonic() < deadline:
+        with suppress(Paused):
+            return mint(address)
+        time.sleep(0.5)
+    return mint(address)
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:

@@ -94,3 +94,10 @@ def test_an_address_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_urls_come_before_the_address() -> None:
     assert urls_from(json.dumps({"address": "https://integers.example.com/", "urls": URLS})) == URLS
+
+
+def test_on_one_machine_it_is_what_stands_for_the_address() -> None:
+    address, local = "https://integers.example.com/", "http://127.0.0.1:50001/"
+
+    assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": {}})) == local
+    assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": URLS})) == URLS
