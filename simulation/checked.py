@@ -5,10 +5,7 @@ from random import Random
 from typing import Any
 
 from coordinate.operations import (
-    DescribeTable,
     Operation,
-    ReadItem,
-    ScanItems,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -25,8 +22,15 @@ WRITTEN: dict[type, str] = {
 }
 """The table at home that an operation writes."""
 
-READS: set[type] = {ReadItem, ScanItems, DescribeTable}
-"""The operations in a region that write nothing."""
+
+def reads(operation: Operation) -> bool:
+    """Return whether an operation writes nothing."""
+    return type(operation).__name__.startswith(("Read", "Describe", "Scan"))
+
+
+def _written(operation: Any) -> str:
+    """Return the name of the table that a write is for: one at home, or a region's."""
+    return WRITTEN.get(operation.__class__) or operation.region
 
 
 class Duplicate(AssertionError):
@@ -100,11 +104,8 @@ class CheckedWorld(World):
         Raises:
             Unasked: it began a layout that nobody asks for.
         """
-        written = WRITTEN.get(type(operation))
-        if written is None and type(operation) not in READS:
-            written = getattr(operation, "region", None)
-        if written is not None:
-            self._back_up(written)
+        if not reads(operation):
+            self._back_up(_written(operation))
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record

@@ -6,7 +6,7 @@ from typing import Any
 from coordinate.model import Absent
 from coordinate.operations import Operation
 
-from .checked import CheckedWorld
+from .checked import CheckedWorld, reads
 
 LATENESS = 60
 """For how many steps a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
@@ -25,8 +25,7 @@ class Network:
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out an operation, and return its answer. It may be lost: the caller can't tell what has happened."""
-        reads = type(operation).__name__.startswith(("Read", "Describe", "Scan"))
-        if reads or self._random.random() >= self.rate:
+        if reads(operation) or self._random.random() >= self.rate:
             return self._world.carry_out(operation)
         region = getattr(operation, "region", None)
         kind = self._random.randrange(3)
