@@ -42,8 +42,7 @@ class RestApi:
         if proxied.on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).get_rest_api(restApiId=made.id)
             return made.outputs
-        recorded = GATEWAY.recorded()
-        served = recorded and GATEWAY.alive(recorded[0]) and (_folder() / f"{made.id}.json").exists()
+        served = GATEWAY.runs() and (_folder() / f"{made.id}.json").exists()
         return made.outputs if served else None
 
     def delete(self, aws: Aws, made: Made) -> None:
