@@ -117,8 +117,10 @@ def test_every_metric_that_is_shown_or_watched_exists(
 
 def test_so_it_does_in_thirty_regions() -> None:
     deployment = deploy(config(*THIRTY, **ALL, domain=DOMAIN))
+    used = [*lines(deployment), *watched(deployment)]
 
-    assert [metric for metric in (*lines(deployment), *watched(deployment)) if not exists(deployment, *metric)] == []
+    assert len(used) > 20 * len(THIRTY) / 2
+    assert [metric for metric in used if not exists(deployment, *metric)] == []
 
 
 def test_the_namespace_is_the_coordinators() -> None:

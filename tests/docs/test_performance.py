@@ -26,7 +26,7 @@ def test_they_are_small_beside_the_tutorials(column: str, most: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "most"), [("init_ms", 0.16), ("start_ms", 0.16), ("cpu_ms", 0.16), ("peak_mb", 0.45)]
+    ("column", "most"), [("init_ms", 0.15), ("start_ms", 0.15), ("cpu_ms", 0.15), ("peak_mb", 0.45)]
 )
 def test_they_are_small_with_https_too(column: str, most: float) -> None:
     kept = figures.read()["https"]

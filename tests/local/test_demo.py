@@ -12,6 +12,8 @@ import pytest
 from local.demo import mint, mint_everywhere, table
 from local.paths import LocalError
 
+LAYOUT = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
+
 
 class Minting(BaseHTTPRequestHandler):
     """Mints 1, 3, 5 … at /1/ and 2, 4, 6 … at /2/; everything else needs a signature."""
@@ -46,10 +48,9 @@ def url() -> Generator[str]:
 
 
 def test_the_table_has_a_row_for_each_region(url: str) -> None:
-    layout = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
     urls = {"us-east-1": f"{url}1/", "eu-west-1": f"{url}2/"}
 
-    outputs = {"regions": list(layout), "layout": layout, "urls": urls}
+    outputs = {"regions": list(LAYOUT), "layout": LAYOUT, "urls": urls}
     shown = table(outputs, mint_everywhere(outputs)).splitlines()
 
     assert [row.split()[:3] for row in shown] == [
@@ -63,10 +64,9 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
 
 
 def test_a_paused_region_is_shown_as_such(url: str) -> None:
-    layout = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
     outputs = {
-        "regions": list(layout),
-        "layout": layout,
+        "regions": list(LAYOUT),
+        "layout": LAYOUT,
         "urls": {"us-east-1": f"{url}paused/", "eu-west-1": f"{url}2/"},
     }
     minted = mint_everywhere(outputs)
