@@ -17,7 +17,6 @@ from statistics import median
 from bench.databases import mariadb
 from bench.figures import Figures
 from local.paths import ROOT
-from local.ports import any_free_port
 
 OTHERS = ROOT / ".venv-bench" / "bin" / "python"
 
@@ -104,7 +103,7 @@ def stack(folder: Path) -> Generator[str]:
         command = [sys.executable, "-m", "local", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
 
-    local("up", "--port", str(any_free_port()))
+    local("up", "--port", "0")
     try:
         yield json.dumps(json.loads(local("outputs", "--json"))["urls"])
     finally:

@@ -20,7 +20,6 @@ from components.resource_names import ResourceNames
 from local import server
 from local.apigateway.resources import running as running_gateway
 from local.paths import ROOT
-from local.ports import any_free_port
 
 from .deployment import StackAws
 from .guard import end_services
@@ -143,7 +142,7 @@ def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
         )
         try:
             # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
-            started = server.start(any_free_port(), {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
+            started = server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
             proxy.server = started.endpoint
             running_gateway(proxy.endpoint)
             stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb))

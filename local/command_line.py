@@ -41,7 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     up = add("up", help="start the server if need be, and deploy; again after a change")
     up.add_argument("--stack", default="dev", help="deploy with Pulumi.<stack>.yaml (default: dev)")
     up.add_argument("-c", dest="overrides", action="append", default=[], metavar="key=value", help="set for this run")
-    up.add_argument("--port", type=_port, help=f"the server's port (default: {USUAL_PORT}, or a free one)")
+    up.add_argument(
+        "--port", type=_port, help=f"the server's port; 0: any free one (default: {USUAL_PORT}, or a free one)"
+    )
 
     outputs = add("outputs", help="print what the last deployment exported")
     outputs.add_argument("--stack", default="dev")
@@ -68,9 +70,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text) if re.fullmatch("[0-9]{1,5}", text) else 0
-    if not 1 <= port <= MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is not a port; 1 to {MAX_PORT} are allowed")
+    port = int(text) if re.fullmatch("[0-9]{1,5}", text) else -1
+    if not 0 <= port <= MAX_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is not a port; 1 to {MAX_PORT} are allowed, and 0 for a free one")
     return port
 
 

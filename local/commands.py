@@ -63,12 +63,12 @@ def _server(port: int | None) -> server.Server:
     if server.recorded() is None:
         started = server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
-        if started.port != (port or server.USUAL_PORT):
+        if port is None and started.port != server.USUAL_PORT:
             print(server.taken(server.USUAL_PORT))
         return started
     started = server.running()
     server.check_version()
-    if port not in (None, started.port):
+    if port not in (None, 0, started.port):
         raise LocalError(
             f"--port {port}: the server runs on port {started.port}. To end it and forget all integers: "
             f"{command('down')}"

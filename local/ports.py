@@ -4,6 +4,9 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +37,26 @@ def any_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@contextmanager
+def reserved(port: int = 0) -> Generator[int]:
+    """Keep a port, by default any free one, until the server that is being started listens on it.
+
+    Linux gives a bound port to nobody who asks for any. Several sockets with SO_REUSEADDR may be bound to it as long as
+    none of them listens (socket(7)), and the servers here set that. On macOS they couldn't bind it then, so it is only
+    chosen there.
+
+    Raises:
+        OSError: somebody listens on the port, or may use it only as root.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", port))
+        chosen = held.getsockname()[1]
+        if sys.platform != "linux":
+            held.close()
+        yield chosen
 
 
 @dataclass(frozen=True)

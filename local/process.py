@@ -12,10 +12,10 @@ from pathlib import Path
 
 from .interrupt import uninterrupted
 from .paths import ROOT, VERSION, LocalError, command, state_folder
-from .ports import any_free_port, command_line, is_free, working_folder
+from .ports import command_line, is_free, reserved, working_folder
 
-START_TIMEOUT = 30
-"""Seconds until it answers."""
+START_TIMEOUT = 120
+"""Seconds until it answers. It takes one or two, and ten times as long on a machine that is busy."""
 
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
@@ -87,7 +87,6 @@ class Service:
         """
         recorded = self.recorded()
         self.stop()
-        port = recorded[1] if recorded and is_free(recorded[1]) else any_free_port()
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONPATH": str(ROOT),
@@ -96,10 +95,11 @@ class Service:
             "AWS_EC2_METADATA_DISABLED": "true",
             **(more or {}),
         }
-        process = self.start([sys.executable, "-m", self.mark, str(port), *arguments], environment, port)
-        if not self.comes_up(process.pid, lambda: answers(port)):
-            self.stop()
-            raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
+        with reserved(recorded[1] if recorded and is_free(recorded[1]) else 0) as port:
+            process = self.start([sys.executable, "-m", self.mark, str(port), *arguments], environment, port)
+            if not self.comes_up(process.pid, lambda: answers(port)):
+                self.stop()
+                raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
         return port
 
     def recorded(self) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .paths import VERSION, LocalError, command, start_afresh, state_folder
-from .ports import Listener, any_free_port, is_free, listener
+from .ports import Listener, is_free, listener, reserved
 from .process import Service
 
 USUAL_PORT = 4566
@@ -93,7 +93,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     """Start the server on `port`, by default the usual one or, if that is taken, a free one.
 
     Args:
-        port: where it listens.
+        port: where it listens. 0: on any free port.
         more: further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
 
     Raises:
@@ -101,18 +101,20 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     """
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
     try:
-        if port is not None and not is_free(port):
+        if port and not is_free(port):
             raise LocalError(f"{taken(port)}\nChoose another port: {command('up --port N')}")
     except PermissionError as error:
         raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
-    chosen = port or (USUAL_PORT if is_free(USUAL_PORT) else any_free_port())
-    process = SERVICE.start([sys.executable, "-m", "ministack"], {**_environment(chosen), **(more or {})}, chosen)
-    server = Server(process.pid, chosen)
-    if not server.comes_up():
-        status = process.poll()
-        SERVICE.stop()
-        problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
-        raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
+    if port is None:
+        port = USUAL_PORT if is_free(USUAL_PORT) else 0
+    with reserved(port) as chosen:
+        process = SERVICE.start([sys.executable, "-m", "ministack"], {**_environment(chosen), **(more or {})}, chosen)
+        server = Server(process.pid, chosen)
+        if not server.comes_up():
+            status = process.poll()
+            SERVICE.stop()
+            problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
+            raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
     return server
 
 

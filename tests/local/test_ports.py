@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from local import ports
-from local.ports import any_free_port, is_free, listener
+from local.ports import is_free, listener, reserved
+from tests.local.machine import HANGING
 
 
 @pytest.fixture
@@ -23,8 +24,18 @@ def taken() -> Generator[int]:
 
 
 def test_a_port_is_free_until_someone_listens(taken: int) -> None:
-    assert is_free(any_free_port())
+    with reserved() as port:
+        assert is_free(port)
     assert not is_free(taken)
+    with pytest.raises(OSError, match="in use"), reserved(taken):
+        pass
+
+
+def test_a_reserved_port_is_given_to_nobody_else() -> None:
+    with reserved() as port, reserved(port) as same:
+        others = {sock.getsockname()[1] for _ in range(200) if (sock := socket.create_server(("127.0.0.1", 0)))}
+        with socket.create_server(("127.0.0.1", port)):
+            assert same == port not in others
 
 
 def test_the_listener_is_named(taken: int) -> None:
@@ -34,7 +45,8 @@ def test_the_listener_is_named(taken: int) -> None:
     assert found.pid == os.getpid()
     assert "pytest" in found.command or "python" in found.command
     assert found.folder == Path.cwd()
-    assert listener(any_free_port()) is None
+    with reserved() as port:
+        assert listener(port) is None
 
 
 def test_a_connection_to_the_port_is_not_its_listener(taken: int) -> None:
@@ -45,7 +57,7 @@ def test_a_connection_to_the_port_is_not_its_listener(taken: int) -> None:
         assert client.stdout is not None
         assert client.stdout.readline() == "ready\n"
         found = listener(taken)
-        client.communicate("\n", timeout=60)
+        client.communicate("\n", timeout=HANGING)
 
     assert found is not None
     assert found.pid == os.getpid()
