@@ -5,7 +5,8 @@ renamed in the program stays the same one, with all that is in it.
 """
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -37,6 +38,11 @@ class Made:
     def replaced(self) -> bool:
         """Whether another one has taken its place. It is deleted at the end of the deployment, or of the next."""
         return self.key.startswith(REPLACED)
+
+    @cached_property
+    def text(self) -> str:
+        """It as JSON. It is kept, since the whole state is written whenever a resource changes."""
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
 
 class State:
@@ -82,8 +88,9 @@ class State:
     def put(self, made: Made) -> None:
         """Record a resource."""
         with self._lock:
-            self.resources[made.key] = made
-            self._write()
+            if self.resources.get(made.key) != made:
+                self.resources[made.key] = made
+                self._write()
 
     def replace(self, made: Made) -> None:
         """Record a resource in place of another, which stays recorded until it is deleted."""
@@ -110,14 +117,7 @@ class State:
     def _write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(".new")
-        fresh.write_text(
-            json.dumps(
-                {
-                    "version": VERSION,
-                    "stack": self.stack,
-                    "outputs": self.outputs,
-                    "resources": [asdict(made) for made in self.resources.values()],
-                }
-            )
-        )
+        rest = json.dumps({"version": VERSION, "stack": self.stack, "outputs": self.outputs})
+        resources = ",\n".join(made.text for made in self.resources.values())
+        fresh.write_text(f'{rest[:-1]}, "resources": [\n{resources}\n]}}')
         fresh.replace(self._path)
