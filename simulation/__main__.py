@@ -8,7 +8,7 @@ from random import SystemRandom
 
 from .schedule import Schedule
 
-CHUNK = 250
+CHUNK = 50
 """Schedules that a process runs before it reports."""
 
 

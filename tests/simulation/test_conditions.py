@@ -13,15 +13,26 @@ from tests.simulation.test_conditions_by_hand import BY_HAND
 
 MOST = 20_000
 
-RARE = {
+FOUND = {
+    "mint: below the ceiling": 0,
+    "register: unchanged": 54,
+    "register: record stands": 4,
+    "renew: that epoch": 2,
     "layouts: newer": 5_610,
+    "place: no item or the other's": 71,
     "open: own token": 322,
     "raise: not fenced": 2_488,
     "fence: this epoch": 2_276,
+    "fence: not fenced": 152,
+    "fence: issued within": 4,
+    "close: that epoch": 51,
+    "limit: no ceiling above it": 3,
+    "identity: of a counters table": 118,
     "identity: of the layouts table": 1_277,
     "identity: of the mirror": 5_169,
+    "mirror: written before anything is done": 51,
 }
-"""Seeds that find what is rarely found. They are tried first, and mean nothing once the protocol has changed."""
+"""The seed that found each. It is tried first, and means nothing once the protocol has changed."""
 
 BY_SEARCH = {
     "mint: below the ceiling": Duplicate,
@@ -49,10 +60,9 @@ def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
     assert {*BY_SEARCH, *BY_HAND} == {*CONDITIONS, *RULES}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("condition", BY_SEARCH)
 def test_the_search_finds_what_goes_wrong_without(condition: str) -> None:
-    for seed in (RARE.get(condition, 0), *range(MOST)):
+    for seed in (FOUND[condition], *range(MOST)):
         try:
             Schedule(seed, condition, losses=1 + seed % 2).run()
         except BY_SEARCH[condition]:

@@ -1,5 +1,7 @@
 """Small cases in full: two regions become three, two coordinators, some mints, a loss; every interleaving."""
 
+from collections.abc import Callable
+
 import pytest
 from coordinate.protocol import Outcome, settle
 
@@ -9,8 +11,6 @@ from simulation.interleavings import AFTER, Case, explore
 from simulation.run import Result
 from simulation.settled import check_settled
 from simulation.turns import NOW
-
-pytestmark = pytest.mark.slow
 
 
 def check_end(world: CheckedWorld) -> None:
@@ -32,36 +32,38 @@ def check_outcome(world: CheckedWorld, outcome: Outcome) -> None:
     check_settled(world, Result(record, {"c": outcome}))
 
 
-def test_no_interleaving_mints_twice_and_all_end_as_wished() -> None:
-    states, ends = explore(Case(mints=1), check_end)
-
-    assert states > 50_000
-    assert ends > 5
-
-
-@pytest.mark.long
-def test_nor_does_any_while_a_region_is_away() -> None:
-    states, ends = explore(Case(mints=0, away="b"), check_next_run)
-
-    assert states > 200_000
-    assert ends > 10
-
-
-def test_nor_does_any_when_a_table_is_lost() -> None:
-    states, ends = explore(Case(mints=5, coordinators=("one",), loses="b"), check_next_run)
-
-    assert states > 40_000
-    assert ends > 1_000
+ALONE = ("one",)
+"""A single coordinator."""
 
 
 @pytest.mark.parametrize(
-    "condition",
+    ("case", "check", "least"),
     [
-        "mint: below the ceiling",
-        pytest.param("fence: issued within", marks=pytest.mark.long),
-        pytest.param("fence: not fenced", marks=pytest.mark.long),
+        (Case(mints=2, coordinators=ALONE), check_end, 300),
+        (Case(mints=1, coordinators=ALONE, away="b"), check_next_run, 1_000),
+        (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000),
+        pytest.param(Case(mints=0), check_end, 10_000, marks=pytest.mark.slow),
+        pytest.param(Case(mints=1), check_end, 50_000, marks=pytest.mark.long),
+        pytest.param(Case(mints=0, away="b"), check_next_run, 200_000, marks=pytest.mark.long),
+        pytest.param(Case(mints=5, coordinators=ALONE, loses="b"), check_next_run, 40_000, marks=pytest.mark.long),
+    ],
+    ids=str,
+)
+def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld], None], least: int) -> None:
+    states, ends = explore(case, check)
+
+    assert states >= least, "hardly anything could happen: this shows nothing"
+    assert ends >= 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "coordinators"),
+    [
+        ("mint: below the ceiling", ALONE),
+        ("fence: issued within", ALONE),
+        pytest.param("fence: not fenced", ("one", "two"), marks=pytest.mark.long),
     ],
 )
-def test_the_exploration_can_fail(condition: str) -> None:
+def test_the_exploration_can_fail(condition: str, coordinators: tuple[str, ...]) -> None:
     with pytest.raises(Duplicate):
-        explore(Case(mints=3, without=condition), check_end)
+        explore(Case(mints=3, coordinators=coordinators, without=condition), check_end)
