@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from local import server
-from local.ports import any_free_port
 from local.resources import Aws
 
 pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
@@ -48,7 +47,7 @@ def aws() -> Generator[Aws]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         try:
-            started = server.start(any_free_port())
+            started = server.start(0)
         finally:
             if before is None:
                 del os.environ["GLOBAL_INTEGERS_LOCAL"]

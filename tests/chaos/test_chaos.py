@@ -13,7 +13,7 @@ from chaos.stack import wait_until
 from chaos.tables import lose, tables_of
 from local.paths import ROOT
 from local.resources import Aws
-from tests.local.machine import processes_of
+from tests.local.machine import HANGING, processes_of
 
 IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
 """The other events take too long here. `make chaos` has them all."""
@@ -47,7 +47,7 @@ def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Pope
 
 def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]:
     with command(folder, *options, prepared=prepared) as process:
-        out, err = process.communicate(timeout=280)
+        out, err = process.communicate(timeout=HANGING)
     return process.returncode, out, err
 
 
@@ -109,7 +109,7 @@ def test_it_runs_on_another_dynamodb_and_leaves_nothing_there(
 
     with command(tmp_path, "--integers", "300", "--events", "regions") as process:
         assert wait_until(lambda: "global-integers-dev-counters" in tables_of(client, PREFIX), 60)
-        out, err = process.communicate(timeout=200)
+        out, err = process.communicate(timeout=HANGING)
 
     assert process.returncode == 0, out + err
     assert tables_of(client, PREFIX) == []
@@ -161,7 +161,7 @@ def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -
         assert len(processes_of(tmp_path)) > 3
 
         process.send_signal(sign)
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANGING)
 
     assert process.returncode != 0
     assert nothing_left(tmp_path)

@@ -10,6 +10,7 @@ import pytest
 
 from local.paths import ROOT
 from tests.chaos.test_chaos import nothing_left
+from tests.local.machine import HANGING
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.long]
 
@@ -21,7 +22,7 @@ def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=HANGING,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from local.paths import ROOT
-from tests.local.machine import OPENER, Machine
+from tests.local.machine import HANGING, OPENER, Machine
 
 REGION = "eu-west-1"
 """The page's."""
@@ -38,7 +38,7 @@ def client(machine: Machine, service: str, keys: dict[str, str]) -> Any:
     session = boto3.Session(
         keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"], keys.get("AWS_SESSION_TOKEN"), region_name=REGION
     )
-    return cast("Any", session.client)(service, endpoint_url=f"http://127.0.0.1:{machine.port}")
+    return cast("Any", session.client)(service, endpoint_url=machine.endpoint)
 
 
 def environment(url: str, keys: dict[str, str]) -> dict[str, str]:
@@ -53,7 +53,7 @@ def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANGING,
     )
     body, _, status = result.stdout.rpartition("\n")
     return int(status), json.loads(body)
@@ -62,7 +62,7 @@ def curl(url: str, keys: dict[str, str], *options: str) -> tuple[int, Any]:
 def python(url: str, keys: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """Run the page's program."""
     command = [sys.executable, "-c", block("python")]
-    return subprocess.run(command, env=environment(url, keys), capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment(url, keys), capture_output=True, text=True, timeout=HANGING)
 
 
 def post(url: str, keys: dict[str, str], send_to: str | None = None, later: timedelta = timedelta()) -> int:
@@ -76,7 +76,7 @@ def post(url: str, keys: dict[str, str], send_to: str | None = None, later: time
     headers: dict[str, str] = dict(cast("Any", request.headers))
     try:
         with OPENER.open(
-            urllib.request.Request(send_to or url, method="POST", headers=headers), timeout=30
+            urllib.request.Request(send_to or url, method="POST", headers=headers), timeout=HANGING
         ) as response:
             return response.status
     except urllib.error.HTTPError as error:

@@ -1,4 +1,4 @@
-"""Deployments on this machine: one that many tests look at, and fresh ones."""
+"""Deployments on this machine: some that many tests look at, and fresh ones."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from local import process
-from local.ports import any_free_port
 from tests.local.machine import Machine
 
 
@@ -15,7 +14,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[],
     made: list[Machine] = []
 
     def make() -> Machine:
-        made.append(Machine(tmp_path_factory.mktemp("local"), any_free_port()))
+        made.append(Machine(tmp_path_factory.mktemp("local")))
         return made[-1]
 
     yield make
@@ -31,14 +30,29 @@ def fresh(machines: Callable[[], Machine]) -> Generator[Machine]:
     machine.end()
 
 
-@pytest.fixture(scope="module")
-def deployed(machines: Callable[[], Machine]) -> Generator[Machine]:
-    """Stack `dev`, deployed."""
-    machine = machines()
-    result = machine.up()
+@pytest.fixture(scope="session")
+def deployed(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev`, deployed. A test that changes it sets it back."""
+    return up(machines())
+
+
+@pytest.fixture(scope="session")
+def small(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev` with one region. A test that changes it sets it back."""
+    return up(machines(), "us-east-1")
+
+
+@pytest.fixture(scope="session")
+def opened(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev` with the counters `integers` and `orders`, to which callers may add others. No test changes it."""
+    return up(machines(), settings=('counters=["integers", "orders"]', "openCounters=true"))
+
+
+def up(machine: Machine, *regions: str, settings: tuple[str, ...] = ()) -> Machine:
+    """Deploy to a machine, and return it."""
+    result = machine.up(*regions, settings=settings)
     assert result.returncode == 0, result.stderr
-    yield machine
-    machine.end()
+    return machine
 
 
 @pytest.fixture

@@ -1,20 +1,29 @@
-"""`python -m local` as a user runs it, in a folder of its own, and clients of what it deploys."""
+"""`python -m local` in a folder of its own, and clients of what it deploys."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
-import time
+import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from threading import Event
+from threading import Condition, Event
 from typing import Any
 
+import pytest
+
+from local.command_line import main
 from local.paths import ROOT
+
+HANGING = 600
+"""Seconds after which a command hangs. An `up` takes five, and ten times as long on a machine that is busy."""
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -31,13 +40,13 @@ class Command(subprocess.Popen[str]):
 class Machine:
     """One folder, one server, and the checkout whose program it deploys."""
 
-    def __init__(self, folder: Path, port: int, checkout: Path = ROOT) -> None:
+    def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
         self.folder = folder
         self.checkout = checkout
-        self.port = port
         self.environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(self, *arguments: str) -> Command:
+        """Start a command in a process of its own, as a user does."""
         return Command(
             [sys.executable, "-m", "local", *arguments],
             cwd=self.checkout,
@@ -48,13 +57,33 @@ class Machine:
         )
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        """Run a command to its end.
+
+        It runs in this process, since imports are a third of what a process of its own costs; another checkout's
+        runs in one.
+        """
+        if self.checkout != ROOT:
+            with self.start(*arguments) as process:
+                out, err = process.communicate(timeout=HANGING)
+            return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        told, failed = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(told), redirect_stderr(failed):
+            patch.setenv("GLOBAL_INTEGERS_LOCAL", str(self.folder))
+            try:
+                status = main(arguments)
+            except SystemExit as ended:
+                status = ended.code if isinstance(ended.code, int) else 1
+            except Exception:
+                traceback.print_exc()
+                status = 1
+        return subprocess.CompletedProcess(arguments, status, told.getvalue(), failed.getvalue())
 
     def up(self, *regions: str, settings: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
-        port = [] if (self.folder / "server.json").exists() else ["--port", str(self.port)]
-        return self.run("up", *port, *chosen(*regions, settings=settings))
+        return self.run(*self.command(*regions, settings=settings))
+
+    def command(self, *regions: str, settings: tuple[str, ...] = ()) -> list[str]:
+        """Return the arguments of `up` with these regions and settings."""
+        return ["up", "--port", "0", *chosen(*regions, settings=settings)]
 
     def end(self) -> None:
         """End what runs, if anything does."""
@@ -68,6 +97,16 @@ class Machine:
         """Return the server's process."""
         return json.loads((self.folder / "server.json").read_text())["pid"]
 
+    @property
+    def port(self) -> int:
+        """The server's port."""
+        return json.loads((self.folder / "server.json").read_text())["port"]
+
+    @property
+    def endpoint(self) -> str:
+        """The server's URL."""
+        return f"http://127.0.0.1:{self.port}"
+
 
 def chosen(*regions: str, settings: tuple[str, ...] = ()) -> list[str]:
     """Return regions (by default the stack's own) and settings as options of `up`."""
@@ -78,7 +117,7 @@ def chosen(*regions: str, settings: tuple[str, ...] = ()) -> list[str]:
 def mint(url: str, path: str = "", method: str = "POST") -> tuple[int, dict[str, Any]]:
     """Return status and document."""
     try:
-        with OPENER.open(urllib.request.Request(url + path, method=method), timeout=30) as response:
+        with OPENER.open(urllib.request.Request(url + path, method=method), timeout=HANGING) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
@@ -93,6 +132,7 @@ class Clients:
         self.failed: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self.retried = 0
         self.stop = Event()
+        self.got = Condition()
         self.pool = ThreadPoolExecutor(16)
         self.each = each
         self.running: list[Future[None]] = []
@@ -106,14 +146,35 @@ class Clients:
     def _mint(self, region: str, number: int, url: str) -> None:
         while not self.stop.is_set():
             status, document = mint(url)
-            if status == 200:
-                self.minted[region, number].append(document["integer"])
-            elif status == 503:
+            if status == 503:
                 self.retried += 1
-                time.sleep(0.1)  # shorter than Retry-After
-            else:
-                self.failed[region].append((status, document))
+                self.stop.wait(0.1)  # shorter than Retry-After
+                continue
+            with self.got:
+                if status == 200:
+                    self.minted[region, number].append(document["integer"])
+                else:
+                    self.failed[region].append((status, document))
+                self.got.notify_all()
+            if status != 200:
                 return
+
+    def wait_for_more(self, regions: Iterable[str], more: int = 1) -> None:
+        """Wait until every client of these regions has minted some more. A client that was refused fails the test."""
+        with self.got:
+            wanted = {
+                (region, number): len(self.minted[region, number]) + more
+                for region in regions
+                for number in range(self.each)
+            }
+            assert self.got.wait_for(
+                lambda: (
+                    any(self.failed[region] for region, _ in wanted)
+                    or all(len(self.minted[client]) >= count for client, count in wanted.items())
+                ),
+                HANGING,
+            )
+            assert not any(self.failed[region] for region, _ in wanted), self.failed
 
     def end(self) -> list[int]:
         """Stop all clients and return all integers."""

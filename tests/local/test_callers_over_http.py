@@ -18,9 +18,8 @@ from botocore.credentials import Credentials
 
 from local import server
 from local.engine import deploy
-from local.ports import any_free_port
 from local.resources import Aws
-from tests.local.machine import OPENER
+from tests.local.machine import HANGING, OPENER
 
 REGION = "eu-west-1"
 FUNCTION = "global-integers-test-mint"
@@ -35,7 +34,7 @@ Ask = Callable[[Credentials, str], tuple[int, Any]]
 def endpoint(folder: Path) -> Generator[str]:
     """A server with HTTP APIs, to which a stack with callers is deployed."""
     services = "apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,sns,sqs,sts"
-    endpoint = server.start(any_free_port(), {"SERVICES": services}).endpoint
+    endpoint = server.start(0, {"SERVICES": services}).endpoint
     try:
         settings = {"regions": [REGION], "counters": ["orders", "tickets"], "callers": CALLERS, "protect": False}
         config = {"aws:region": REGION} | {
@@ -68,7 +67,7 @@ def ask(endpoint: str) -> Ask:
         signer.add_auth(request)
         headers: dict[str, str] = dict(cast("Any", request.headers))
         try:
-            with OPENER.open(urllib.request.Request(url, method="POST", headers=headers), timeout=30) as response:
+            with OPENER.open(urllib.request.Request(url, method="POST", headers=headers), timeout=HANGING) as response:
                 return response.status, json.load(response)
         except urllib.error.HTTPError as error:
             with error:

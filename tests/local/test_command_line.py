@@ -2,14 +2,14 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from local.paths import ROOT
-from tests.local.machine import Machine, chosen, mint, processes_of
+from tests.local.machine import HANGING, Machine, mint
 
 DEV = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
@@ -42,23 +42,18 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
     assert mint(outputs["urls"]["eu-west-1"])[1]["integer"] == before["integer"] + 3
 
 
-def test_a_changed_setting_is_applied_in_place(deployed: Machine) -> None:
+def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine) -> None:
     outputs = deployed.outputs()
+    settings = ("memorySize=512", 'counters=["integers", "orders"]', 'alarmEmails=["operator@shop.example"]')
 
-    changed = deployed.up(settings=("memorySize=512",))
+    told = deployed.up(settings=settings).stdout
 
-    assert "3 updated" in changed.stdout
-    assert deployed.outputs() == outputs
-    assert mint(outputs["urls"]["us-east-1"])[0] == 200
-    deployed.up()
-
-
-def test_who_is_to_be_notified_is_subscribed_in_every_region_and_taken_out_again(deployed: Machine) -> None:
-    told = deployed.up(settings=('alarmEmails=["operator@shop.example"]',)).stdout
-    assert counts(told) == {"created": 6, "updated": 17, "unchanged": 43}, told
-
+    assert counts(told) == {"created": 6, "updated": 20, "replaced": 4, "unchanged": 36}, told
+    assert deployed.outputs()["urls"] == outputs["urls"]
+    orders = mint(outputs["urls"]["ap-southeast-2"], "orders", method="GET")
+    assert orders == (200, {"counter": "orders", "region": "ap-southeast-2", "integer": 3})
     told = deployed.up().stdout
-    assert counts(told) == {"updated": 17, "unchanged": 43, "deleted": 6}, told
+    assert counts(told) == {"updated": 20, "replaced": 4, "unchanged": 36, "deleted": 6}, told
 
 
 def counts(told: str) -> dict[str, int]:
@@ -68,26 +63,19 @@ def counts(told: str) -> dict[str, int]:
 
 
 def test_the_demo_mints_in_every_region_and_names_the_next_commands(deployed: Machine) -> None:
-    shown = deployed.run("demo")
+    with deployed.start("demo") as demo:
+        shown, wrong = demo.communicate()
 
-    assert shown.returncode == 0
-    lines = [line.split() for line in shown.stdout.splitlines() if line.startswith(tuple(DEV))]
+    assert (demo.returncode, wrong) == (0, "")
+    lines = [line.split() for line in shown.splitlines() if line.startswith(tuple(DEV))]
     lines, checked = lines[: len(DEV)], lines[len(DEV) :]
     assert [line[:3] for line in lines] == [[region, str(n), "3"] for n, region in enumerate(DEV, 1)]
     integers = [[int(cell.rstrip(",")) for cell in line[3:8]] for line in lines]
     assert all(n % 3 == place % 3 for place, row in enumerate(integers, 1) for n in row)
     assert [line[0] for line in checked] == [f"{region}:" for region in DEV]
-    assert "12 integers minted; all is well" in shown.stdout
-    end = shown.stdout.rpartition("end it:")[2].split()
+    assert "12 integers minted; all is well" in shown
+    end = shown.rpartition("end it:")[2].split()
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
-
-
-def test_a_counter_of_the_settings_answers_at_its_path(deployed: Machine) -> None:
-    deployed.up(settings=('counters=["integers", "orders"]',))
-    url = deployed.outputs()["urls"]["ap-southeast-2"]
-
-    assert mint(url, "orders", method="GET")[1] == {"counter": "orders", "region": "ap-southeast-2", "integer": 3}
-    deployed.up()
 
 
 def test_wrong_settings_are_reported_and_nothing_runs_differently(deployed: Machine) -> None:
@@ -102,13 +90,13 @@ def test_wrong_settings_are_reported_and_nothing_runs_differently(deployed: Mach
     assert mint(url)[0] == 200
 
 
-def test_a_failing_coordinators_message_reaches_the_user(deployed: Machine) -> None:
-    wrong = deployed.up(settings=('floors={"nonesuch": 5}',))
+def test_a_failing_coordinators_message_reaches_the_user(small: Machine) -> None:
+    wrong = small.up("us-east-1", settings=('floors={"nonesuch": 5}',))
 
     assert wrong.returncode == 1
     assert "floors: there is no counter nonesuch" in wrong.stderr
     assert "Traceback" not in wrong.stderr
-    assert deployed.up().returncode == 0
+    assert small.up("us-east-1").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -128,47 +116,26 @@ def test_wrong_arguments_are_reported(deployed: Machine, arguments: tuple[str, .
     assert message in wrong.stderr
 
 
-@pytest.mark.parametrize("port", ["80000", "65536", "-1", "0", "http", "", "4566.5", "９", "9" * 30])
-def test_a_port_that_is_none_is_refused(port: str) -> None:
-    wrong = subprocess.run(
-        [sys.executable, "-m", "local", "up", "--port", port], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+@pytest.mark.parametrize("port", ["80000", "65536", "-1", "http", "", "4566.5", "９", "9" * 30])
+def test_a_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
+    wrong = Machine(tmp_path).run("up", "--port", port)
 
     assert wrong.returncode == 2
-    assert f"argument --port: {port} is not a port; 1 to 65535 are allowed" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
-
-
-def test_down_leaves_no_process_and_no_port_and_may_be_said_twice(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    url = fresh.outputs()["urls"]["us-east-1"]
-    assert mint(url)[0] == 200
-    assert processes_of(fresh.folder)
-    (fresh.folder / "photos").mkdir()
-    (fresh.folder / "photos" / "a.jpg").write_text("x")
-    (fresh.folder / "notes.json").write_text("{}")
-
-    assert "forgotten" in fresh.run("down").stdout
-
-    assert processes_of(fresh.folder) == []
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", fresh.port)) != 0
-    left = {str(path.relative_to(fresh.folder)) for path in fresh.folder.rglob("*") if path.is_file()}
-    assert left == {"photos/a.jpg", "notes.json", "lock", "server.log"}, "it removes only its own"
-    assert fresh.run("down").stdout == "nothing ran here\n"
-    assert "nothing runs here; start it: " in fresh.run("outputs").stderr
+    assert f"argument --port: {port} is not a port; 1 to 65535 are allowed, and 0 for a free one" in wrong.stderr
 
 
 def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
-    fresh.up("us-east-1")
+    first = fresh.up("us-east-1")
     with (
-        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as one,
-        fresh.start("up", *chosen("us-east-1", "eu-west-1")) as two,
+        fresh.start(*fresh.command("us-east-1", "eu-west-1")) as one,
+        fresh.start(*fresh.command("us-east-1", "eu-west-1")) as two,
     ):
-        ended = [process.communicate(timeout=120) for process in (one, two)]
+        ended = [process.communicate(timeout=HANGING) for process in (one, two)]
 
     assert [one.returncode, two.returncode] == [0, 0], ended
     assert fresh.outputs()["counters"]["integers"]["epoch"] == 2
+    assert "layout    integers: epoch 1 from 1\n" in first.stdout, "what the coordinator does is reported meanwhile"
+    assert ["layout    integers: epoch 2 from 10001\n" in out for out, _ in ended].count(True) == 1
 
 
 def test_one_output_is_printed_for_scripts(deployed: Machine) -> None:
@@ -182,7 +149,7 @@ def test_one_output_is_printed_for_scripts(deployed: Machine) -> None:
 def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
     command = f"{sys.executable} -m local outputs | true"
     result = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, env=deployed.environment, capture_output=True, text=True, timeout=60
+        ["bash", "-c", command], cwd=ROOT, env=deployed.environment, capture_output=True, text=True, timeout=HANGING
     )
 
     assert result.stderr == ""
@@ -191,12 +158,11 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
 @pytest.mark.long
 def test_up_ends_where_its_reader_stops_early_and_goes_on_when_run_again(fresh: Machine) -> None:
     for regions in (("us-east-1",), ("us-east-1", "eu-west-1"), ("eu-west-1", "us-east-1")):  # `… | head -1`
-        port = [] if (fresh.folder / "server.json").exists() else ["--port", str(fresh.port)]
-        with fresh.start("up", *port, *chosen(*regions)) as process:
+        with fresh.start(*fresh.command(*regions)) as process:
             assert process.stdout is not None
             assert process.stdout.readline().startswith("local AWS server")
             process.stdout.close()
-            assert process.wait(timeout=60) == 128 + signal.SIGPIPE
+            assert process.wait(timeout=HANGING) == 128 + signal.SIGPIPE
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
 

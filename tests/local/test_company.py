@@ -1,34 +1,35 @@
 """A company's rules on the local server: its tags, keys, role paths and boundary; a region that is paused."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 import pytest
 
 from local.resources import Aws
+from tests.local.conftest import up
 from tests.local.machine import Machine, mint
 
 REGIONS = ("us-east-1", "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS}
+RULES = ("apiGateway=true", "iamPath=/teams/shop/", f"kmsKeys={json.dumps(KEYS)}")
 PREFIX = "global-integers-dev"
 
 
 @pytest.fixture(scope="module")
-def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
-    machine = machines()
-    result = machine.up(*REGIONS)
-    assert result.returncode == 0, result.stderr
-    yield machine
-    machine.end()
+def ruled(machines: Callable[[], Machine]) -> Machine:
+    """Two regions under a company's rules from the start."""
+    return up(machines(), *REGIONS, settings=RULES)
 
 
 @pytest.fixture
-def aws(machine: Machine) -> Aws:
-    return Aws(f"http://127.0.0.1:{machine.port}")
+def aws(ruled: Machine) -> Aws:
+    return Aws(ruled.endpoint)
 
 
 @pytest.mark.long
-def test_a_running_deployment_takes_a_companys_rules_on_and_off_again(machine: Machine, aws: Aws) -> None:
+def test_a_running_deployment_takes_rules_on_and_off_again(fresh: Machine) -> None:
+    machine = up(fresh, *REGIONS)
+    aws = Aws(machine.endpoint)
     boundary = (
         aws.client("iam", "us-east-1")
         .create_policy(
@@ -76,32 +77,23 @@ def test_a_running_deployment_takes_a_companys_rules_on_and_off_again(machine: M
     assert mint(before["eu-west-1"])[1]["integer"] == first + 4
 
 
-def test_what_is_new_has_the_path_and_the_key_from_the_start(machine: Machine, aws: Aws) -> None:
-    added = (*REGIONS, "us-west-2")
-    keys = KEYS | {"us-west-2": "arn:aws:kms:us-west-2:000000000000:key/7d1e"}
-    result = machine.up(*added, settings=("iamPath=/teams/shop/", f"kmsKeys={json.dumps(keys)}"))
-
-    assert result.returncode == 0, result.stderr
-    role = aws.client("iam", "us-east-1").get_role(RoleName=f"{PREFIX}-mint-us-west-2")["Role"]
+def test_what_is_new_has_the_path_and_the_key(ruled: Machine, aws: Aws) -> None:
+    role = aws.client("iam", "us-east-1").get_role(RoleName=f"{PREFIX}-mint-eu-west-1")["Role"]
     assert role["Path"] == "/teams/shop/"
     name = f"/aws/lambda/{PREFIX}-mint"
-    (group,) = aws.client("logs", "us-west-2").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
-    assert group.get("kmsKeyId") == keys["us-west-2"]
-    table = aws.client("dynamodb", "us-west-2").describe_table(TableName=f"{PREFIX}-receipts")["Table"]
-    assert table.get("SSEDescription", {}).get("KMSMasterKeyArn") == keys["us-west-2"]
-    assert mint(machine.outputs()["urls"]["us-west-2"])[0] == 200
+    (group,) = aws.client("logs", "eu-west-1").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    assert group.get("kmsKeyId") == KEYS["eu-west-1"]
+    table = aws.client("dynamodb", "eu-west-1").describe_table(TableName=f"{PREFIX}-receipts")["Table"]
+    assert table.get("SSEDescription", {}).get("KMSMasterKeyArn") == KEYS["eu-west-1"]
 
 
-def test_a_paused_region_refuses_everything_and_continues_where_it_stopped(machine: Machine, aws: Aws) -> None:
-    with_gateway = ("apiGateway=true",)
-    assert machine.up(*REGIONS, settings=with_gateway).returncode == 0
-    outputs = machine.outputs()
+def test_a_paused_region_refuses_and_continues_where_it_stopped(ruled: Machine, aws: Aws) -> None:
+    outputs = ruled.outputs()
     url, gateway = outputs["urls"]["eu-west-1"], outputs["gatewayUrls"]["eu-west-1"]
     first = mint(url)[1]["integer"]
 
-    paused = machine.up(*REGIONS, settings=(*with_gateway, 'paused=["eu-west-1"]'))
+    up(ruled, *REGIONS, settings=(*RULES, 'paused=["eu-west-1"]'))
 
-    assert paused.returncode == 0, paused.stderr
     assert mint(url)[0] == 429
     status, problem = mint(gateway)
     assert (status, "paused" in problem["detail"]) == (503, True)
@@ -110,7 +102,7 @@ def test_a_paused_region_refuses_everything_and_continues_where_it_stopped(machi
     item = counters.get_item(TableName=f"{PREFIX}-counters", Key={"counter": {"S": "integers"}}).get("Item", {})
     assert item["issued"].get("N") == str(first)
 
-    assert machine.up(*REGIONS, settings=with_gateway).returncode == 0
+    up(ruled, *REGIONS, settings=RULES)
 
     assert (mint(url)[1]["integer"], mint(gateway)[1]["integer"]) == (first + 2, first + 4)
-    assert machine.outputs()["counters"] == outputs["counters"]
+    assert ruled.outputs()["counters"] == outputs["counters"]

@@ -1,7 +1,7 @@
 """docs/deployer-policy.json is enough to deploy, to change and to delete, and no more than that."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from local.resources.route53 import make_zone, zone
 from tests.components.aws_answers import RECORD
 from tests.components.running import config as mocked_config
 from tests.components.running import deploy as mocked
-from tests.local.machine import Machine, mint
+from tests.local.machine import mint
 
 POLICY: dict[str, Any] = json.loads((ROOT / "docs" / "deployer-policy.json").read_text())
 PROJECT = "global-integers"
@@ -30,23 +30,12 @@ BUDGETS = {
 """Actions of AWS → what this server calls them."""
 
 
-@pytest.fixture(scope="module")
-def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
-    """A server. What it has been deployed to doesn't matter here."""
-    machine = machines()
-    result = machine.up("us-east-1")
-    assert result.returncode == 0, result.stderr
-    yield machine
-    machine.end()
-
-
 @pytest.fixture
-def deployer(machine: Machine) -> Callable[[dict[str, Any]], Aws]:
+def deployer(aws: Aws) -> Callable[[dict[str, Any]], Aws]:
     """`deployer(policy)`: the server's clients with the key of a new user that has this policy."""
-    endpoint = f"http://127.0.0.1:{machine.port}"
-    iam = Aws(endpoint).client("iam", "us-east-1")
-    make_zone(Aws(endpoint), ZONE)
-    zone_id = zone(Aws(endpoint), {"name": ZONE})["zoneId"]
+    iam = aws.client("iam", "us-east-1")
+    make_zone(aws, ZONE)
+    zone_id = zone(aws, {"name": ZONE})["zoneId"]
 
     def make(policy: dict[str, Any]) -> Aws:
         name = f"deployer-{len(iam.list_users()['Users'])}"
@@ -55,7 +44,7 @@ def deployer(machine: Machine) -> Callable[[dict[str, Any]], Aws]:
         document = document.replace("Z0123456789", zone_id)
         iam.put_user_policy(UserName=name, PolicyName="deploy", PolicyDocument=document)
         key = iam.create_access_key(UserName=name)["AccessKey"]
-        return Aws(endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
+        return Aws(aws.endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
 
     return make
 
@@ -124,12 +113,9 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         **ADDRESS,
     }
 
-    up(aws)
-    up(aws, **ADDRESS, apiGateway=True)
-    urls = up(aws, **changed)["urls"]
-
+    urls = up(aws, apiGateway=True)["urls"]
+    assert up(aws, **changed)["urls"] == urls
     assert [mint(urls[region])[1]["integer"] for region in REGIONS] == [1, 2]
-    assert up(aws)["urls"] == urls
     down(aws)
     assert not json.loads((folder / f"{STACK}.json").read_text())["resources"]
 
@@ -137,10 +123,10 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
 @pytest.mark.parametrize(
     "action",
     [
-        "dynamodb:CreateTable",
+        pytest.param("dynamodb:CreateTable", marks=pytest.mark.long),
         pytest.param("iam:PutRolePolicy", marks=pytest.mark.long),
         "lambda:CreateFunction",
-        "lambda:InvokeFunction",
+        pytest.param("lambda:InvokeFunction", marks=pytest.mark.long),
         pytest.param("events:PutTargets", marks=pytest.mark.long),
         pytest.param("acm:RequestCertificate", marks=pytest.mark.long),
         pytest.param("apigateway:POST", marks=pytest.mark.long),

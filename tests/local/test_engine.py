@@ -19,7 +19,8 @@ from local.paths import LocalError
 from local.program import main
 from local.resources import Aws
 from local.state import State
-from tests.local.machine import Machine
+from tests.local.conftest import up
+from tests.local.machine import HANGING, Machine
 from tests.local.machine import mint as ask
 from tests.local.registrations import HOME, registration, table
 
@@ -60,7 +61,7 @@ def ignore(_event: str, _kind: str, _name: str) -> None:
     """Report nothing."""
 
 
-def test_a_renamed_resource_stays_the_same_and_minting_goes_on(stack: Stack) -> None:
+def test_what_was_not_recorded_or_is_renamed_stays_the_same(stack: Stack, folder: Path) -> None:
     def renamed() -> None:
         integers = GlobalIntegers("other", args_of_stack())
         pulumi.export("urls", integers.urls)
@@ -68,17 +69,22 @@ def test_a_renamed_resource_stays_the_same_and_minting_goes_on(stack: Stack) -> 
     before, _ = stack.deploy(HOME)
     assert mint(before["urls"][HOME]) == 1
     tables = [stack.table(name) for name in ("counters", "receipts", "layouts")]
+    (folder / f"{stack.name}.json").unlink()  # as if the run had been killed before it recorded any of it
+
+    after, _ = stack.deploy(HOME)
+    assert after["urls"] == before["urls"]
+    assert mint(after["urls"][HOME]) == 2
 
     after, events = stack.deploy(HOME, program=renamed)
-
     assert set(events) == {"unchanged"}
     assert [stack.table(name) for name in ("counters", "receipts", "layouts")] == tables
     assert after["urls"] == before["urls"]
-    assert mint(after["urls"][HOME]) == 2
+    assert mint(after["urls"][HOME]) == 3
     assert {made.name.split("-")[0] for made in State(stack.name).resources.values()} == {"other"}
 
 
-def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: Stack) -> None:
+@pytest.mark.long
+def test_another_home_region_is_refused_and_set_back_all_goes_on(stack: Stack) -> None:
     before, _ = stack.deploy(HOME, OTHER)
     url = before["urls"][OTHER]
     layouts = stack.table("layouts")
@@ -96,6 +102,14 @@ def test_another_home_region_is_refused_and_set_back_everything_goes_on(stack: S
     assert events["deleted"] == 15, made
     tables = stack.aws.client("dynamodb", OTHER).list_tables()["TableNames"]
     assert f"global-integers-{stack.name}-layouts" not in tables
+
+    iam = stack.aws.client("iam", HOME)
+    role = f"global-integers-{stack.name}-mint-{OTHER}"
+    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
+    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
+    stack.deploy(HOME)
+    roles = {found["RoleName"] for found in iam.list_roles()["Roles"]}
+    assert role not in roles, "a role that a killed run had half made is removed too"
 
 
 def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:
@@ -151,39 +165,13 @@ def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
         engine.call("aws:ec2/getAmi:getAmi", {})
 
 
-def test_a_role_that_a_killed_run_had_half_made_is_removed(stack: Stack) -> None:
-    stack.deploy(HOME, OTHER)
-    iam = stack.aws.client("iam", HOME)
-    role = f"global-integers-{stack.name}-mint-{OTHER}"
-    own = iam.get_role_policy(RoleName=role, PolicyName="own")["PolicyDocument"]
-    iam.put_role_policy(RoleName=role, PolicyName="left", PolicyDocument=json.dumps(own))
-
-    stack.deploy(HOME)
-
-    assert role not in {found["RoleName"] for found in iam.list_roles()["Roles"]}
-
-
-def test_what_a_killed_run_did_not_record_is_taken_over_and_minting_goes_on(stack: Stack, folder: Path) -> None:
-    before, _ = stack.deploy(HOME)
-    assert mint(before["urls"][HOME]) == 1
-    (folder / f"{stack.name}.json").unlink()  # as if none of it had been recorded
-
-    after, _ = stack.deploy(HOME)
-
-    assert after["urls"] == before["urls"]
-    assert mint(after["urls"][HOME]) == 2
-
-
 def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
-    with fresh.start("up", "--port", str(fresh.port)) as process:
+    with fresh.start(*fresh.command(HOME, OTHER)) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if "created   RolePolicy" in line:
                 process.kill()
                 break
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANGING)
 
-    again = fresh.up()
-
-    assert again.returncode == 0, again.stderr
-    assert ask(fresh.outputs()["urls"]["eu-west-1"])[1]["integer"] == 2
+    assert ask(up(fresh, HOME, OTHER).outputs()["urls"][OTHER])[1]["integer"] == 2

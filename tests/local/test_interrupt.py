@@ -11,8 +11,8 @@ import pytest
 from local import server
 from local.interrupt import STATUS
 from local.paths import ROOT
-from local.ports import any_free_port, is_free
-from tests.local.machine import Machine, chosen, coordinators, mint, processes_of
+from local.ports import is_free
+from tests.local.machine import HANGING, Machine, coordinators, mint, processes_of
 
 pytestmark = pytest.mark.server
 
@@ -28,7 +28,7 @@ def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1)
                 process.wait(after)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=HANGING)
     moment = f"{arguments} after {after} s, status {process.returncode}:\n{out}\n{err}"
     if process.returncode not in (0, STATUS):  # Python itself was starting, or ending
         assert f"{ROOT}/local/" not in err, moment
@@ -43,25 +43,22 @@ def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1)
 
 @pytest.mark.long
 def test_up_goes_on_after_ctrl_c_at_any_moment(fresh: Machine) -> None:
-    statuses: list[int] = []
     for n, after in enumerate(AFTER_SECONDS):
-        settings = chosen("us-east-1", "eu-west-1") if n % 2 else chosen("us-east-1")
-        port = [] if (fresh.folder / "server.json").exists() else ["--port", str(fresh.port)]
-        statuses.append(interrupted(fresh, after, "up", *port, *settings))
+        regions = ("us-east-1", "eu-west-1")[: 1 + n % 2]
+        interrupted(fresh, after, *fresh.command(*regions))
 
-    assert STATUS in statuses
     assert fresh.up("us-east-1").returncode == 0
     url = fresh.outputs()["urls"]["us-east-1"]
     _, first = mint(url)
     for after in (0.3, 1.0):
-        interrupted(fresh, after, "up", *chosen("us-east-1", "eu-west-1"))
+        interrupted(fresh, after, *fresh.command("us-east-1", "eu-west-1"))
         assert mint(url)[1]["integer"] > first["integer"]
     assert fresh.up("us-east-1", "eu-west-1").returncode == 0
 
 
 def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> None:
     for after in (0.3, 0.45, 0.6, 0.8):
-        interrupted(fresh, after, "up", "--port", str(fresh.port))
+        interrupted(fresh, after, *fresh.command())
         down = fresh.run("down")
         assert (down.returncode, down.stderr) == (0, "")
         assert processes_of(fresh.folder) == []
@@ -69,52 +66,57 @@ def test_a_server_is_started_and_found_again_or_not_started(fresh: Machine) -> N
 
 @pytest.mark.parametrize(
     "arguments",
-    [pytest.param(("outputs",), marks=pytest.mark.long), pytest.param(("demo",), marks=pytest.mark.long), ("up",)],
+    [
+        pytest.param(("outputs",), marks=pytest.mark.long),
+        pytest.param(("demo",), marks=pytest.mark.long),
+        ("up", "-c", 'regions=["us-east-1"]'),
+    ],
+    ids=lambda arguments: arguments[0],
 )
-def test_a_second_ctrl_c_is_no_traceback_either(deployed: Machine, arguments: tuple[str, ...]) -> None:
+def test_a_second_ctrl_c_is_no_traceback_either(small: Machine, arguments: tuple[str, ...]) -> None:
     for after in (0.05, 0.2, 0.5, 1.0):
-        interrupted(deployed, after, *arguments)
-        interrupted(deployed, after, *arguments, times=2)
+        interrupted(small, after, *arguments)
+        interrupted(small, after, *arguments, times=2)
 
-    assert deployed.run(*arguments).returncode == 0
+    assert small.run(*arguments).returncode == 0
 
 
 @pytest.mark.long
 def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
-    machine = Machine(folder, any_free_port())
+    machine = Machine(folder)
     for after in (0.05, 0.3, 0.5, 0.6, 0.7, 0.8):
-        server.start(machine.port)
+        port = server.start(0).port
         interrupted(machine, after, "down")
         interrupted(machine, after, "down", times=2)
 
         assert machine.run("down").returncode == 0
         assert not (folder / "server.json").exists()
-        assert is_free(machine.port)
+        assert is_free(port)
 
 
-def test_an_interrupted_up_goes_on_when_run_again(fresh: Machine) -> None:
-    assert fresh.up("us-east-1").returncode == 0
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
-    stopped = coordinators(fresh.folder)
+def test_an_interrupted_up_goes_on_when_run_again(small: Machine) -> None:
+    assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
+    stopped = coordinators(small.folder)
     for coordinator in stopped:  # no `up` can end while the coordinator is stopped
         os.kill(coordinator, signal.SIGSTOP)
 
-    with fresh.start("up", *chosen("us-east-1", "eu-west-1")) as process:
+    with small.start(*small.command("us-east-1", "eu-west-1")) as process:
         assert process.stdout is not None
         assert next((line for line in process.stdout if "created   Table" in line), None)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HANGING)
     for coordinator in stopped:
         os.kill(coordinator, signal.SIGCONT)
 
     assert process.returncode == STATUS
     assert "run the same command again to continue" in err
-    again = fresh.up("us-east-1", "eu-west-1")
+    again = small.up("us-east-1", "eu-west-1")
     assert again.returncode == 0, again.stderr
-    outputs = fresh.outputs()
+    outputs = small.outputs()
     integers = [mint(outputs["urls"][region])[1]["integer"] for region in ("us-east-1", "eu-west-1")]
     assert [n % 2 for n in integers] == [1, 0]
     assert min(integers) >= outputs["counters"]["integers"]["base"] > 1
+    assert small.up("us-east-1").returncode == 0
 
 
 def test_ctrl_c_waits_for_what_must_not_be_cut() -> None:
@@ -127,7 +129,7 @@ with uninterrupted("a step"):
     print("done")
 print("never")
 """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
 
     assert (ended.returncode, ended.stdout) == (STATUS, "done\n")
 
@@ -136,6 +138,6 @@ def test_a_command_that_ignores_ctrl_c_from_its_start_goes_on(folder: Path) -> N
     """As a script's command in the background (`… &`), which the terminal's Ctrl-C is not meant for."""
     program = "import os, signal, local.interrupt as i; i.end_on_ctrl_c(); os.kill(os.getpid(), 2); print('ended')"
     command = f"trap '' INT; exec {sys.executable} -c \"{program}\""
-    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
 
     assert (ended.returncode, ended.stdout) == (0, "ended\n")

@@ -20,7 +20,7 @@ from schemathesis.checks import CheckFunction, not_a_server_error, positive_data
 from local.paths import ROOT
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import put_item
-from tests.local.machine import Machine
+from tests.local.machine import HANGING, Machine
 
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
 # A key that another request has used is refused (422), however well formed both are.
@@ -30,20 +30,32 @@ schema.config.generation.update(allow_extra_parameters=False)
 
 
 @pytest.fixture(scope="module")
-def url(deployed: Machine) -> str:
+def url(opened: Machine) -> str:
     """A region's URL, without the slash at its end."""
-    result = deployed.up(settings=("openCounters=true",))
-    assert result.returncode == 0, result.stderr
-    return deployed.outputs()["urls"]["eu-west-1"].rstrip("/")
+    return opened.outputs()["urls"]["eu-west-1"].rstrip("/")
+
+
+def asked(examples: int) -> settings:
+    """Return how an operation of the document is tried."""
+    health = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=health)
 
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+@asked(5)
 def test_the_deployment_answers_as_the_document_says(case: Case[Any], url: str) -> None:
+    check(case, url)
+
+
+@pytest.mark.long
+@schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]
+@asked(100)
+def test_it_does_whatever_is_asked(case: Case[Any], url: str) -> None:
+    check(case, url)
+
+
+def check(case: Case[Any], url: str) -> None:
+    """Ask the deployment, and check its response against the document."""
     response = case.call(base_url=url)
     excluded: list[CheckFunction] = []
     if response.status_code == 503:
@@ -101,7 +113,7 @@ def test_a_path_that_is_too_long_is_refused_as_the_document_says(url: str, path:
 def send(method: str, url: str, *headers: tuple[str, str]) -> tuple[int, http.client.HTTPMessage, bytes]:
     """Send the headers as they are, one line each; return the response's status, headers and body."""
     address = urlsplit(url)
-    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=HANGING)
     try:
         connection.putrequest(method, address.path)
         for name, value in headers:
@@ -115,7 +127,7 @@ def send(method: str, url: str, *headers: tuple[str, str]) -> tuple[int, http.cl
 
 def status_line_of_curl(url: str) -> str:
     command = ["curl", "-sS", "--noproxy", "*", "--head", url]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()[0]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANGING).stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(

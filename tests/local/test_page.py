@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -13,8 +13,9 @@ from mint.table import Item
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from components.archive import archived, version
+from integers.layouts import Layout
 from tests.local.browser import browser
-from tests.local.machine import Machine, mint
+from tests.local.machine import HANGING, Machine, mint
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -22,12 +23,8 @@ REGION = "eu-west-1"
 
 
 @pytest.fixture(scope="module")
-def url(machines: Callable[[], Machine]) -> Generator[str]:
-    machine = machines()
-    result = machine.up(settings=("openCounters=true", 'counters=["integers", "orders"]'))
-    assert result.returncode == 0, result.stderr
-    yield machine.outputs()["urls"][REGION]
-    machine.run("down")
+def url(opened: Machine) -> str:
+    return opened.outputs()["urls"][REGION]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def chromium() -> Generator[Browser]:
 @pytest.fixture
 def context(chromium: Browser) -> Generator[BrowserContext]:
     context = chromium.new_context()
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(HANGING * 1000)
     yield context
     context.close()
 
@@ -112,26 +109,30 @@ def test_it_opens_in_silence(context: BrowserContext, url: str) -> None:
 
 def test_it_mints_many_of_another_counter_and_copies_them(context: BrowserContext, page: Page, url: str) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_label("Counter").fill("orders")
+    assert mint(url, "copied", "PUT")[0] == 201
+    page.get_by_label("Counter").fill("copied")
     page.get_by_label("How many").fill("100")
     page.get_by_role("button", name="Mint").click()
 
     expect(page.locator("#integer")).to_have_text("2 … 299")
     expect(page.locator("#note")).to_have_text(
-        f"100 integers of the counter orders, from {REGION}: every 3rd from 2 to 299."
+        f"100 integers of the counter copied, from {REGION}: every 3rd from 2 to 299."
     )
-    assert page.url == url + "orders"
+    assert page.url == url + "copied"
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     copied: str = page.evaluate("navigator.clipboard.readText()")
     assert copied.split("\n") == [str(n) for n in range(2, 300, 3)]
     page.reload()
-    expect(page.get_by_label("Counter")).to_have_value("orders")
+    expect(page.get_by_label("Counter")).to_have_value("copied")
 
 
-def test_it_offers_the_counters_that_there_are(page: Page) -> None:
-    expect(page.locator("#counters option")).to_have_count(2)
-    assert page.locator("#counters option").evaluate_all("all => all.map(o => o.value)") == ["integers", "orders"]
+def test_it_offers_the_counters_that_there_are(page: Page, url: str) -> None:
+    _, listed = mint(url, "-/counters", "GET")
+
+    assert {"integers", "orders"} <= {*listed["counters"]}
+    page.goto(url)
+    assert page.locator("#counters option").evaluate_all("all => all.map(o => o.value)") == listed["counters"]
 
 
 def test_it_works_by_keyboard(page: Page) -> None:
@@ -249,7 +250,7 @@ def test_without_a_network_it_says_so_and_the_next_click_is_the_same_request(pag
 
     page.route(url + "integers*", cut)
     page.get_by_role("button", name="Mint").click()
-    expect(page.get_by_role("alert")).to_contain_text("No response", timeout=20_000)
+    expect(page.get_by_role("alert")).to_contain_text("No response")
     page.unroute(url + "integers*")
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
     minted(page)
@@ -327,27 +328,23 @@ def test_an_integer_with_an_unknown_owner_has_no_regions_colour(page: Page, url:
     expect(page.locator("#line li").first).to_have_attribute("title", "1: unknown")
 
 
-def test_the_legend_has_the_regions_of_past_layouts_too(
-    context: BrowserContext, machines: Callable[[], Machine]
-) -> None:
-    machine = machines()
-    assert machine.up("us-east-1", "us-west-2").returncode == 0
-    assert machine.up("us-east-1", REGION, "ap-southeast-2").returncode == 0
-    address = machine.outputs()["urls"][REGION]
-    page = context.new_page()
-    page.goto(address)
-    base = json.loads(page.locator("#data").inner_text())["layouts"][-1]["base"]
+def test_the_legend_has_the_regions_of_past_layouts_too(page: Page, url: str) -> None:
+    layouts = [Layout(1, 1, ("us-east-1", "us-west-2")), Layout(2, 21, ("us-east-1", REGION, "ap-southeast-2"))]
+    shown = minting_page(
+        "integers", REGION, layouts, Item(22, 3, 31, 2, fenced=False, attributes={}), open_counters=False
+    )
+    page.route(url, lambda route: route.fulfill(headers=shown["headers"], body=shown["body"]))
+    page.goto(url)
 
     past, present = page.locator("#regions ul").all_inner_texts()
-    assert past.split("\n") == [f"1 to {base - 1}:", "1 us-east-1", "2 us-west-2"]
-    assert present.split("\n") == [f"from {base}:", "1 us-east-1", "2 eu-west-1", "3 ap-southeast-2"]
+    assert past.split("\n") == ["1 to 20:", "1 us-east-1", "2 us-west-2"]
+    assert present.split("\n") == ["from 21:", "1 us-east-1", "2 eu-west-1", "3 ap-southeast-2"]
     colours = page.locator("#line li, #regions i").evaluate_all(
         "all => all.map(e => e.style.getPropertyValue('--hue'))"
     )
     cells, swatches = colours[:-5], colours[-5:]
     assert set(cells) == set(swatches)
     assert len(set(swatches)) == 4
-    machine.run("down")
 
 
 CONTRAST = """(cell, hue) => {

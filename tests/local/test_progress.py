@@ -1,21 +1,12 @@
 """What the coordinator does is reported while it does it."""
 
 from local.progress import _phase
-from tests.local.machine import Machine
 
 REGISTER = {
     "epoch": {"N": "2"},
     "base": {"N": "10001"},
     "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
 }
-
-
-def test_every_counter_and_phase_is_reported(fresh: Machine) -> None:
-    first = fresh.up("us-east-1")
-    changed = fresh.up("us-east-1", "eu-west-1")
-
-    assert "layout    integers: epoch 1 from 1\n" in first.stdout
-    assert "layout    integers: epoch 2 from 10001\n" in changed.stdout
 
 
 def test_the_phases_of_a_register() -> None:

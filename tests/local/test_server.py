@@ -8,41 +8,36 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from local import server
 from local.paths import VERSION, LocalError
-from local.ports import any_free_port, is_free
-from tests.local.machine import Machine, mint, processes_of
+from local.ports import is_free
+from local.server import Server
+from tests.local.conftest import up
+from tests.local.machine import HANGING, Machine, mint, processes_of
 
 pytestmark = pytest.mark.server
 
 
-def test_a_server_that_died_is_reported_and_nothing_starts_over_silently(fresh: Machine) -> None:
-    fresh.up("us-east-1")
-    os.killpg(fresh.server(), signal.SIGKILL)
-    while processes_of(fresh.folder):
-        time.sleep(0.01)
-
-    for command in ("up", "outputs", "demo"):
-        result = fresh.run(command)
-        assert result.returncode == 1
-        assert "has ended, and with it its tables" in result.stderr
-        assert "python -m local down" in result.stderr
-    assert fresh.run("down").returncode == 0
-    assert fresh.up("us-east-1").returncode == 0
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
-
-
-def test_a_server_that_is_still_starting_is_waited_for(folder: Path) -> None:
-    started = server.start(any_free_port())
+def test_a_server_that_is_still_starting_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    healthy = Server.healthy
+    started = server.start(0)
+    asked = threading.Event()
+    monkeypatch.setattr(Server, "healthy", lambda server: asked.set() or healthy(server))
     os.kill(started.pid, signal.SIGSTOP)
-    program = f"import os, signal, time; time.sleep(1); os.kill({started.pid}, signal.SIGCONT)"
-    with subprocess.Popen([sys.executable, "-c", program]):
-        assert server.running() == started
+
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(server.running)
+        assert asked.wait(HANGING)
+        assert not found.done(), "it can't answer"
+        os.kill(started.pid, signal.SIGCONT)
+        assert found.result() == started
     server.SERVICE.stop()
 
 
@@ -65,8 +60,8 @@ def test_the_server_of_a_deleted_checkout_is_named_and_can_be_ended(
 ) -> None:
     clone = folder / "clone"
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(clone / ".local"))
-    port = any_free_port()
-    process = server.start(port).pid
+    started = server.start(0)
+    process, port = started.pid, started.port
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "other"))
 
     assert (
@@ -94,10 +89,10 @@ def test_a_port_that_only_root_may_use_is_reported(folder: Path, monkeypatch: py
 
 
 def test_a_server_of_an_older_version_is_refused_and_down_ends_all_of_it(folder: Path) -> None:
-    started = server.start(any_free_port())
+    started = server.start(0)
     record = folder / "server.json"
     record.write_text(json.dumps({"pid": started.pid, "port": started.port}))  # as version 1 wrote it
-    machine = Machine(folder, started.port)
+    machine = Machine(folder)
     program = [sys.executable, "-c", "input()", "local.door"]
     door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, cwd=folder)
     (folder / "door.json").write_text(json.dumps({"pid": door.pid, "port": 1}))
@@ -108,16 +103,15 @@ def test_a_server_of_an_older_version_is_refused_and_down_ends_all_of_it(folder:
     assert f"the local AWS server is of version 1 of the local deployment, this is version {VERSION}" in refused.stderr
     assert "-m local down, then " in refused.stderr
     assert machine.run("down").returncode == 0
-    door.communicate(timeout=60)
+    door.communicate(timeout=HANGING)
     assert door.returncode == -signal.SIGTERM
     assert not started.alive()
     assert {path.name for path in folder.iterdir()} == {"lock", "server.log"}
 
 
-def test_a_record_that_was_copied_ends_no_server_of_another_folder(fresh: Machine, folder: Path) -> None:
-    assert fresh.up("us-east-1").returncode == 0
-    shutil.copytree(fresh.folder, folder, dirs_exist_ok=True)
-    copy = Machine(folder, fresh.port)
+def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder: Path) -> None:
+    shutil.copytree(small.folder, folder, dirs_exist_ok=True)
+    copy = Machine(folder)
 
     for command in ("up", "outputs"):
         result = copy.run(command)
@@ -125,12 +119,12 @@ def test_a_record_that_was_copied_ends_no_server_of_another_folder(fresh: Machin
         assert "has ended, and with it its tables" in result.stderr
     assert copy.run("down").returncode == 0
 
-    assert mint(fresh.outputs()["urls"]["us-east-1"])[0] == 200
+    assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
 
 
 def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "before"))
-    started = server.start(any_free_port())
+    started = server.start(0)
     (folder / "before").rename(folder / "after")
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "after"))
 
@@ -141,10 +135,50 @@ def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pyt
 
 def test_a_damaged_record_is_reported(folder: Path) -> None:
     (folder / "server.json").write_text("{")
-    machine = Machine(folder, any_free_port())
+    machine = Machine(folder)
 
     for command in ("up", "down", "outputs"):
         result = machine.run(command)
         assert result.returncode == 1
         assert "server.json is damaged" in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine) -> None:
+    os.killpg(small.server(), signal.SIGKILL)
+    gone(small)
+
+    for command in ("up", "outputs", "demo"):
+        result = small.run(command)
+        assert result.returncode == 1
+        assert "has ended, and with it its tables" in result.stderr
+        assert "python -m local down" in result.stderr
+    assert small.run("down").returncode == 0
+    assert up(small, "us-east-1")
+    assert mint(small.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+
+
+def gone(machine: Machine) -> None:
+    """Wait until no process of the machine is left."""
+    while processes_of(machine.folder):
+        time.sleep(0.01)
+
+
+def test_down_leaves_no_process_and_no_port_and_may_be_repeated(small: Machine) -> None:
+    mint(small.outputs()["urls"]["us-east-1"])
+    assert processes_of(small.folder)
+    port = small.port
+    (small.folder / "photos").mkdir()
+    (small.folder / "photos" / "a.jpg").write_text("x")
+    (small.folder / "notes.json").write_text("{}")
+
+    assert "forgotten" in small.run("down").stdout
+
+    assert processes_of(small.folder) == []
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+    left = {str(path.relative_to(small.folder)) for path in small.folder.rglob("*") if path.is_file()}
+    assert left == {"photos/a.jpg", "notes.json", "lock", "server.log"}, "it removes only its own"
+    assert small.run("down").stdout == "nothing ran here\n"
+    assert "nothing runs here; start it: " in small.run("outputs").stderr
+    up(small, "us-east-1")

@@ -31,14 +31,21 @@ def machine(machines: Callable[[], Machine], tmp_path: Path) -> Generator[Machin
     machine.end()
 
 
-def test_a_bad_build_stops_at_the_first_region_and_the_next_deployment_mends_it(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    "builds",
+    [
+        ("raises when it is imported",),
+        pytest.param(("answers 500", "raises when it is imported"), marks=pytest.mark.long),
+    ],
+)
+def test_a_bad_build_stops_at_the_first_region_and_is_mended(machine: Machine, builds: tuple[str, ...]) -> None:
     assert machine.up(*TWO).returncode == 0
     urls = machine.outputs()["urls"]
     minted = [mint(urls[region])[1]["integer"] for region in TWO]
     handler = machine.checkout / "lambda" / "mint" / "handler.py"
     good = handler.read_text()
 
-    for code, told in BAD.values():
+    for code, told in (BAD[build] for build in builds):
         handler.write_text(code)
         failed = machine.up(*TWO)
 

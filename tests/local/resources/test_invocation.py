@@ -95,7 +95,7 @@ def test_after_a_failed_change_the_next_up_compares_with_what_last_succeeded(ask
     assert asking.calls() == [ONE, FAILING, FAILING, TWO]
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_an_up_that_was_killed_leaves_what_last_succeeded(asking: Asking, *, first: bool) -> None:
     if not first:
         asking.up(ONE)
@@ -107,11 +107,20 @@ def test_an_up_that_was_killed_leaves_what_last_succeeded(asking: Asking, *, fir
     assert asking.calls()[asked:] == ([ONE, killed] if first else [killed])
 
 
-@pytest.mark.parametrize("reverted", [False, True])
-def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(asking: Asking, *, reverted: bool) -> None:
+@pytest.mark.parametrize(
+    ("reverted", "parts"),
+    [
+        (True, ["Function"]),
+        pytest.param(False, ["LogGroup", "Role", "Function", "Invocation"], marks=pytest.mark.long),
+        pytest.param(True, ["LogGroup", "Role", "Function", "Invocation"], marks=pytest.mark.long),
+    ],
+)
+def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(
+    asking: Asking, *, reverted: bool, parts: list[str]
+) -> None:
     wanted = ONE
     asking.up(wanted)
-    for number, part in enumerate(("LogGroup", "Role", "Function", "Invocation")):
+    for number, part in enumerate(parts):
         event = {"number": 10 + number}
         with asking.start(event) as process:
             assert process.stdout is not None
