@@ -5,6 +5,7 @@ The program is deployed to the local AWS server, but its invocations of the coor
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,10 @@ from local.state import State
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only"),
+]
 
 HOME, OTHER = REGIONS = ("us-east-1", "eu-west-1")
 EVENTS = Path(__file__).parent / "events"

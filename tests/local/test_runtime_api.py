@@ -1,6 +1,7 @@
 """AWS's own runtime in a process, and what it is told of the function and of each event."""
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from local.runtime_api import Function, FunctionError, Runtime
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only")
 
 HANDLER = """
 import logging, os, threading
