@@ -10,7 +10,10 @@ import pytest
 
 from local.runtime_api import Function, FunctionError, Runtime
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only"),
+]
 
 HANDLER = """
 import logging, os, threading
