@@ -47,7 +47,7 @@ coverage: packages
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 # Measure the minting function beside what users would otherwise deploy (some minutes).
-bench: .venv/local .venv-bench/ready
+bench: .venv/dev .venv-bench/ready
 	@$(BIN)/python -m bench
 
 # Search 100,000 random schedules of the protocol for a duplicate (some minutes).

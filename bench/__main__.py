@@ -1,5 +1,7 @@
 """`make bench`: the minting function beside what users would otherwise deploy, in one run.
 
+All run under AWS's own runtime for Python, and an empty function shows what that needs itself.
+
 Processor time, start and memory against a stub that answers at once; write units, throughput and
 contention against DynamoDB's API (ministack, or another server such as DynamoDB Local by `--endpoint`).
 Then the client, beside other sources of ids, over a stack on this machine.
@@ -9,7 +11,7 @@ Medians over interleaved rounds, each subject in a process of its own.
 import argparse
 import os
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +19,8 @@ from statistics import median
 
 from bench import callers, https
 from bench.counting import Relay
-from bench.figures import FILE, SUBJECTS, table, write
-from bench.processes import COUNTERS, RECEIPTS, RECORDS, REGION, Bench, Run, stub
+from bench.figures import ALONE, FILE, table, write
+from bench.processes import COUNTERS, RECEIPTS, RECORDS, REGION, Bench, Run, alone, stub
 from bench.program import costs
 from bench.program import table as program_table
 from integers.lattice import MAX_INTEGER
@@ -28,23 +30,13 @@ from local.resources import Aws
 from local.server import SERVICE, start
 
 WRITERS = 8
-
-
-def alone(bench: Bench, rounds: int, requests: int) -> dict[str, dict[str, float]]:
-    """Return start, processor time and memory of each subject, against the stub."""
-    runs: dict[str, list[Run]] = {subject: [] for subject in SUBJECTS}
-    with stub() as endpoint:
-        for _ in range(rounds):
-            for subject, made in runs.items():
-                made.append(bench.run(subject, endpoint, requests))
-    columns = ("init_ms", "first_ms", "cpu_ms", "peak_mb")
-    return {subject: {c: median(run[c] for run in made) for c in columns} for subject, made in runs.items()}
+MINTING = ("tutorial", "autoincrement", "one", "block", "lease")
 
 
 def together(bench: Bench, endpoint: str, rounds: int, seconds: float) -> dict[str, dict[str, float]]:
     """Return throughput of one function, write units, and the share of refused writes of 8 writers at once."""
-    figures: dict[str, dict[str, float]] = {subject: {} for subject in SUBJECTS}
-    runs: dict[str, list[Run]] = {subject: [] for subject in SUBJECTS}
+    figures: dict[str, dict[str, float]] = {subject: {} for subject in MINTING}
+    runs: dict[str, list[Run]] = {subject: [] for subject in MINTING}
     for _ in range(rounds):
         for subject, made in runs.items():
             made.append(bench.run(subject, endpoint, 10**9, seconds))
@@ -100,15 +92,16 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help=f"write the figures to {FILE.relative_to(ROOT)}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        bench = Bench(Path(name) / "archive")
-        figures: dict[str, Mapping[str, float]] = {**alone(bench, options.rounds, options.requests)}
+        bench = Bench(Path(name) / "archives")
+        with stub() as endpoint:
+            first = alone(bench, ("empty", *MINTING), endpoint, options.rounds, options.requests)
         with ministack(Path(name) / "local") if not options.endpoint else given(options.endpoint) as endpoint:
             prepare(endpoint)
             more = together(bench, endpoint, max(1, options.rounds // 3), options.seconds)
         secure = https.measure(bench, Path(name), options.rounds, options.requests)
-    figures = {subject: {**figures[subject], **more[subject]} for subject in SUBJECTS}
+    figures = {subject: {**row, **more.get(subject, {})} for subject, row in first.items()}
     print(table(figures))
-    print(f"\nwith https\n{https.table(secure)}")
+    print(f"\nwith https\n{table(secure, ALONE)}")
     program = costs()
     print(f"\nthe program under mocks\n{program_table(program)}")
     clients = callers.measure(max(1, options.rounds // 3), options.seconds)

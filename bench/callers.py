@@ -16,9 +16,8 @@ from statistics import median
 
 from bench.databases import mariadb
 from bench.figures import Figures
+from bench.processes import PYTHON, check_installed
 from local.paths import ROOT
-
-OTHERS = ROOT / ".venv-bench" / "bin" / "python"
 
 SUBJECTS = {
     "memory": "next(), from memory",
@@ -59,7 +58,7 @@ def table(figures: Figures) -> str:
 
 def measure(rounds: int = 3, seconds: float = 4) -> Figures:
     """Run every subject `rounds` times, in turn. Return the medians. Without MariaDB, its subject is left out."""
-    _check_installed()
+    check_installed()
     runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in SUBJECTS}
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -69,7 +68,7 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
         for _ in range(rounds):
             for subject, made in runs.items():
                 place = socket if subject == "mariadb" else urls
-                python = str(OTHERS) if subject in ("snowflake", "mariadb") else sys.executable
+                python = str(PYTHON) if subject in ("snowflake", "mariadb") else sys.executable
                 if place:
                     made.append(run(python, subject, seconds, place))
     return {
@@ -77,11 +76,6 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
         for subject, made in runs.items()
         if made
     }
-
-
-def _check_installed() -> None:
-    if not OTHERS.exists():
-        raise SystemExit("what the client is compared with is not installed; `make .venv-bench/ready` installs it")
 
 
 def run(python: str, subject: str, seconds: float, place: str) -> dict[str, float]:

@@ -7,38 +7,22 @@ machine's roots, and the chain's root. Its name begins like Amazon's, as that of
 import argparse
 import ssl
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 
 import trustme
 
-from bench.figures import FILE, Figures, write
-from bench.processes import Bench, Run, stub
+from bench.figures import ALONE, FILE, table, write
+from bench.processes import Bench, alone, stub
 
-SUBJECTS = {"tutorial": "tutorial function (boto3)", "one": "ours", "exchange": "an exchange on the socket alone"}
-COLUMNS = {
-    "init_ms": ("init ms", "{:.0f}"),
-    "first_ms": ("first ms", "{:.1f}"),
-    "start_ms": ("init + first ms", "{:.0f}"),
-    "cpu_ms": ("CPU ms/request", "{:.3f}"),
-    "peak_mb": ("peak MB", "{:.1f}"),
-}
-"""Heading and format. boto3 reads the roots in its first request, ours while it is initialised. So the sum is shown."""
+SUBJECTS = ("empty", "tutorial", "one", "exchange")
 
 
 def measure(bench: Bench, folder: Path, rounds: int, requests: int) -> dict[str, dict[str, float]]:
     """Return start, processor time and memory of each subject. The certificates are kept in `folder`."""
     certificate, root, bundle = _certificates(folder)
     trusted = {"SSL_CERT_FILE": str(bundle), "AWS_CA_BUNDLE": str(bundle), "ROOT_FILE": str(root)}
-    runs: dict[str, list[Run]] = {subject: [] for subject in SUBJECTS}
     with stub(certificate) as endpoint:
-        for _ in range(rounds):
-            for subject, made in runs.items():
-                made.append(bench.run(subject, endpoint, requests, more=trusted))
-    for run in (run for made in runs.values() for run in made):
-        run["start_ms"] = run["init_ms"] + run["first_ms"]
-    return {subject: {c: median(run[c] for run in made) for c in COLUMNS} for subject, made in runs.items()}
+        return alone(bench, SUBJECTS, endpoint, rounds, requests, trusted)
 
 
 def _certificates(folder: Path) -> tuple[Path, Path, Path]:
@@ -55,21 +39,6 @@ def _certificates(folder: Path) -> tuple[Path, Path, Path]:
     return certificate, alone, bundle
 
 
-def table(figures: Figures) -> str:
-    """Return a table with a row per subject, then ours relative to the tutorial's."""
-    rows = [["", *(title for title, _ in COLUMNS.values())]]
-    rows += [[name, *_cells(figures[key])] for key, name in SUBJECTS.items()]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
-    ours, theirs = figures["one"], figures["tutorial"]
-    parts = ", ".join(f"{title} {ours[column] / theirs[column]:.2f}" for column, (title, _) in COLUMNS.items())
-    return "\n".join([*lines, "", f"ours ÷ tutorial: {parts}"])
-
-
-def _cells(figures: Mapping[str, float]) -> list[str]:
-    return [form.format(figures[column]) for column, (_, form) in COLUMNS.items()]
-
-
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.https", description=__doc__)
@@ -78,8 +47,8 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help=f"write the figures to {FILE.name}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        figures = measure(Bench(Path(name) / "archive"), Path(name), options.rounds, options.requests)
-    print(table(figures))
+        figures = measure(Bench(Path(name) / "archives"), Path(name), options.rounds, options.requests)
+    print(table(figures, ALONE))
     if options.keep:
         write(https=figures)
 

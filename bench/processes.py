@@ -1,42 +1,50 @@
-"""Run the subjects, each in a process of its own, and the stub that responds at once."""
+"""Run the subjects by AWS's own runtime, each in a process of its own, and the stub that responds at once."""
 
-import os
-import shutil
+import json
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from json import loads
 from pathlib import Path
-from typing import Any
+from shutil import copytree
+from statistics import median
+from typing import Any, cast
 
-from components.archive import archived
+from bench.figures import ALONE
+from components.archive import archive
+from local.inputs import as_json
 from local.paths import ROOT
 from local.ports import any_free_port
+from local.runtime_api import Function, FunctionError, Runtime, unpack
 
-OTHERS = ROOT / ".venv-bench" / "bin" / "python"
-"""The Python of `dynamodb-autoincrement`, which needs other versions of the same packages."""
+PYTHON = ROOT / ".venv-bench" / "bin" / "python"
+"""It has AWS's runtime, and what the subjects need. The one of this process has more, which some packages would use."""
 
-ENVIRONMENT = {"block": {"COUNT": "100"}, "lease": {"LEASE": "100"}}
+SUBJECTS = ROOT / "bench" / "subjects"
+ENVIRONMENT = {"lease": {"LEASE": "100"}}
+QUERY = {"block": "count=100"}
 REGION = "us-east-1"
 COUNTERS, RECORDS, RECEIPTS = "bench-counters", "bench-records", "bench-receipts"
+WARM_UP = 20
 Run = dict[str, Any]
 
 
+def check_installed() -> None:
+    """Check that what ours is compared with is there."""
+    if not PYTHON.exists():
+        raise SystemExit("what is compared is not installed; `make .venv-bench/ready` installs it")
+
+
 class Bench:
-    """The subjects, in a folder with exactly what a function's archive holds, so without compiled byte code."""
+    """The subjects' archives, unpacked in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name, source in archived("mint", "aws").items():
-            self._copy(source, name)
-        for source in (*ROOT.glob("bench/subject*.py"), *ROOT.glob("bench/subjects/*.*")):
-            self._copy(source, source.relative_to(ROOT).as_posix())
-
-    def _copy(self, source: Path, name: str) -> None:
-        target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
+        check_installed()
+        self._ours, self._others = folder / "ours", folder / "others"
+        unpack(as_json(archive("mint", "aws")), self._ours)
+        copytree(SUBJECTS, self._others)
+        self._event: dict[str, Any] = json.loads((SUBJECTS / "event.json").read_text())
 
     def run(
         self, subject: str, endpoint: str, requests: int, seconds: float = 60, more: Mapping[str, str] | None = None
@@ -45,37 +53,79 @@ class Bench:
 
         `more` are further variables of its environment.
         """
-        module = subject if subject in ("tutorial", "autoincrement", "exchange") else "ours"
-        python = str(OTHERS) if subject == "autoincrement" else sys.executable
-        environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PYTHONPATH": str(self.folder),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_EC2_METADATA_DISABLED": "true",
+        theirs = (self._others / f"{subject}.py").exists()
+        handler, folder = (f"{subject}.handler", self._others) if theirs else ("mint.handler.handler", self._ours)
+        variables = {
             "COUNTERS_TABLE": COUNTERS,
             "RECORDS_TABLE": RECORDS,
             "RECEIPTS_TABLE": RECEIPTS,
             "DEFAULT_COUNTER": subject,
             "IDEMPOTENCY_HOURS": "24",
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
             **ENVIRONMENT.get(subject, {}),
             **(more or {}),
         }
-        done = subprocess.run(
-            [python, "-m", "bench.subject", module, str(requests), str(seconds)],
-            env=environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SystemExit(f"{subject} failed:\n{done.stderr}")
-        return loads(done.stdout)
+        event = {**self._event, "rawQueryString": QUERY.get(subject, "")}
+        with Runtime(Function(subject, handler, REGION, variables), folder, python=str(PYTHON)) as runtime:
+            try:
+                return _measured(runtime, event, requests, seconds)
+            except FunctionError as failed:
+                raise SystemExit(f"{subject} failed: {failed}\n{runtime.log}") from failed
+
+
+def _measured(runtime: Runtime, event: Mapping[str, Any], requests: int, seconds: float) -> Run:
+    start, clock = runtime.start(), time.perf_counter
+    begun = clock()
+    integers = _minted(runtime.invoke(event))
+    first = clock() - begun
+    for _ in range(min(WARM_UP, requests)):
+        integers += _minted(runtime.invoke(event))
+    made, done, cpu, begun = len(integers), 0, runtime.usage().cpu_seconds, clock()
+    while done < requests and clock() - begun < seconds:
+        integers += _minted(runtime.invoke(event))
+        done += 1
+    wall, usage = clock() - begun, runtime.usage()
+    return {
+        "start_ms": start * 1000,
+        "first_ms": first * 1000,
+        "cpu_ms": (usage.cpu_seconds - cpu) / done * 1000,
+        "requests_per_s": done / wall,
+        "integers_per_s": (len(integers) - made) / wall,
+        "peak_mb": usage.peak_mb,
+        "integers": integers,
+    }
+
+
+def alone(
+    bench: Bench,
+    subjects: Iterable[str],
+    endpoint: str,
+    rounds: int,
+    requests: int,
+    more: Mapping[str, str] | None = None,
+) -> dict[str, dict[str, float]]:
+    """Return start, processor time and memory of each subject: medians over interleaved rounds."""
+    runs: dict[str, list[Run]] = {subject: [] for subject in subjects}
+    for _ in range(rounds):
+        for subject, made in runs.items():
+            made.append(bench.run(subject, endpoint, requests, more=more))
+    return {subject: {c: median(run[c] for run in made) for c in ALONE} for subject, made in runs.items()}
+
+
+def _minted(response: Mapping[str, Any]) -> list[int]:
+    """Return the integers of a response; none of the subjects that mint nothing."""
+    assert response["statusCode"] == 200, response
+    match json.loads(response["body"]):
+        case {"integers": integers}:
+            return cast("list[int]", integers)
+        case {"integer": integer}:
+            return [cast("int", integer)]
+        case int(integer):
+            return [integer]
+        case _:
+            return []
 
 
 @contextmanager

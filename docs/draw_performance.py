@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "bench" / "figures.json"
 
 ROWS = (
+    ("empty", "empty function", "#d3d7dd"),
     ("tutorial", "tutorial (boto3)", "#8a8f98"),
     ("autoincrement", "dynamodb-autoincrement", "#b0b5bd"),
     ("one", "ours", "#2563eb"),
@@ -15,7 +16,7 @@ ROWS = (
     ("lease", "ours, lease=100", "#93b1ee"),
 )
 CHARTS = (
-    ("init_ms", "init, ms", "{:.0f}"),
+    ("start_ms", "start, ms", "{:.0f}"),
     ("cpu_ms", "CPU per request, ms", "{:.2f}"),
     ("peak_mb", "peak memory, MB", "{:.0f}"),
     ("units", "write units per integer", "{:.2f}"),
@@ -33,11 +34,12 @@ STYLE = """
 def draw() -> str:
     """Return the picture as SVG."""
     figures: Mapping[str, Mapping[str, float]] = json.loads(FIGURES.read_text())["subjects"]
-    height = len(CHARTS) * (HEAD + len(ROWS) * (BAR + GAP)) + 16
+    shown = {column: [row for row in ROWS if column in figures[row[0]]] for column, _, _ in CHARTS}
+    height = sum(HEAD + len(rows) * (BAR + GAP) for rows in shown.values()) + 16
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'role="img" aria-labelledby="title">',
-        '<title id="title">Init, processor time, memory and write units of this function, compared with what users '
+        '<title id="title">Start, processor time, memory and write units of this function, compared with what users '
         "would otherwise deploy.</title>",
         f"<style>{STYLE}</style>",
     ]
@@ -45,8 +47,8 @@ def draw() -> str:
     for column, title, form in CHARTS:
         y += HEAD
         parts.append(f'<text class="head" x="{LABELS}" y="{y - 10}">{title}</text>')
-        longest = max(figures[row][column] for row, _, _ in ROWS)
-        for row, name, colour in ROWS:
+        longest = max(figures[row][column] for row, _, _ in shown[column])
+        for row, name, colour in shown[column]:
             value = figures[row][column]
             bar = max(1, value / longest * (WIDTH - LABELS - 80))
             text = y + BAR - 4

@@ -1,1 +1,1 @@
-"""What is measured: each module has `mint()`, one request as its user would deploy it, which gives the integers."""
+"""What is measured beside the minting function: each module has `handler`, as its user would deploy it."""

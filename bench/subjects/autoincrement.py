@@ -19,6 +19,7 @@ sequence = DynamoDBAutoIncrement(
 )
 
 
-def mint() -> list[int]:
-    """Return the integer of one request."""
-    return [int(loop.run_until_complete(sequence.put({"note": "x"})))]
+def handler(event: dict, context: object) -> dict:
+    """Mint one integer."""
+    value = loop.run_until_complete(sequence.put({"note": "x"}))
+    return {"statusCode": 200, "body": str(value)}

@@ -21,8 +21,8 @@ if SCHEME == "https":
     )
 
 
-def mint() -> list[int]:
+def handler(event: object, context: object) -> dict[str, object]:
     """Return no integer."""
     connection.sendall(REQUEST)
     assert connection.recv(64 * 1024).startswith(b"HTTP/1.1 200")
-    return []
+    return {"statusCode": 200, "body": "null"}

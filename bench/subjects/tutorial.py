@@ -17,8 +17,3 @@ def handler(event: dict, context: object) -> dict:
         ReturnValues="UPDATED_NEW",
     )
     return {"statusCode": 200, "body": str(response["Attributes"]["value"])}
-
-
-def mint() -> list[int]:
-    """Return the integer of one request."""
-    return [int(handler({}, None)["body"])]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import callers, figures, https, watching
+from bench import callers, figures, watching
 from bench.program import table as program_table
 from local.paths import ROOT
 
@@ -13,25 +13,20 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     kept = figures.read()
 
     assert f"```text\n{figures.table(kept['subjects'])}\n```" in PAGE
-    assert f"```text\n{https.table(kept['https'])}\n```" in PAGE
+    assert f"```text\n{figures.table(kept['https'], figures.ALONE)}\n```" in PAGE
     assert f"```text\n{program_table(kept['program'])}\n```" in PAGE
     assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
 
 
-@pytest.mark.parametrize(("column", "most"), [("init_ms", 0.20), ("cpu_ms", 0.30), ("peak_mb", 0.5)])
-def test_they_are_small_beside_the_tutorials(column: str, most: float) -> None:
-    kept = figures.read()["subjects"]
-
-    assert kept["one"][column] <= most * kept["tutorial"][column]
-
-
 @pytest.mark.parametrize(
-    ("column", "most"), [("init_ms", 0.15), ("start_ms", 0.15), ("cpu_ms", 0.15), ("peak_mb", 0.45)]
+    ("part", "start", "cpu", "memory"), [("subjects", 0.20, 0.20, 0.20), ("https", 0.25, 0.20, 0.30)]
 )
-def test_they_are_small_with_https_too(column: str, most: float) -> None:
-    kept = figures.read()["https"]
+def test_they_are_small_beside_the_tutorials(part: str, start: float, cpu: float, memory: float) -> None:
+    above = figures.above_empty(figures.read()[part])
 
-    assert kept["one"][column] <= most * kept["tutorial"][column]
+    assert above["start_ms"] <= start
+    assert above["cpu_ms"] <= cpu
+    assert above["peak_mb"] <= memory
 
 
 def test_a_lease_saves_the_writes() -> None:

@@ -1,0 +1,232 @@
+"""The archives of both functions, as they are deployed, under AWS's own runtime for Python (`awslambdaric`).
+
+The program is deployed to the local AWS server, but its invocations of the coordinator are events of AWS's runtime.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from coordinate.asking import _event as as_the_coordinator_asks
+
+from components.schedule import EVENT as SCHEDULED
+from integers.names import CHECK_COUNTER
+from local.engine import INVOCATION, Engine
+from local.inputs import as_json
+from local.program import Registration, run_program
+from local.resources import Aws
+from local.runtime_api import Function, FunctionError, Runtime, unpack
+from local.state import State
+from tests.components.aws_answers import FUNCTION
+from tests.components.running import PROJECT, config
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="awslambdaric runs on Linux only"),
+]
+
+HOME, OTHER = REGIONS = ("us-east-1", "eu-west-1")
+EVENTS = Path(__file__).parent / "events"
+Ask = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A function of the program, and its unpacked archive."""
+
+    function: Function
+    folder: Path
+    endpoint: str
+
+    def runtime(self, folder: Path | None = None) -> Runtime:
+        """Return AWS's runtime for it, or for another folder in place of its archive."""
+        credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+        return Runtime(self.function, folder or self.folder, more={**credentials, "AWS_ENDPOINT_URL": self.endpoint})
+
+
+class UnderRuntime(Engine):
+    """Makes all that the program registers in the local server, but has AWS's runtime run the coordinator."""
+
+    def __init__(self, aws: Aws, stack: str, folder: Path) -> None:
+        super().__init__(aws, State(stack), lambda _event, _kind, _name: None)
+        self._folder = folder
+        self.functions: dict[tuple[str, str], Deployed] = {}
+        """By region and handler."""
+        self.runs: dict[str, tuple[Any, str]] = {}
+        """The coordinator's reply and its log, by the invocation's name."""
+
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        if resource.type == INVOCATION:
+            with self.functions[HOME, "coordinate.handler.handler"].runtime() as runtime:
+                reply = runtime.invoke(json.loads(resource.inputs["input"]))
+                self.runs[resource.name] = reply, runtime.log
+            return resource.name, {**resource.inputs, "result": json.dumps(reply)}
+        if resource.type == FUNCTION:
+            inputs = as_json(resource.inputs)
+            folder = self._folder / resource.name
+            unpack(inputs["code"], folder)
+            # A loaded machine may need longer than the function may take on AWS.
+            function = replace(Function.registered(inputs), timeout=250)
+            self.functions[function.region, function.handler] = Deployed(function, folder, self._aws.endpoint)
+        return super().create(resource)
+
+
+@pytest.fixture(scope="module")
+def engine(aws: Aws, tmp_path_factory: pytest.TempPathFactory) -> UnderRuntime:
+    """The program, deployed in two regions."""
+    folder = tmp_path_factory.mktemp("archives")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder))
+        stack = f"t{uuid4().hex[:8]}"
+        engine = UnderRuntime(aws, stack, folder)
+        settings = config(*REGIONS, protect="false", watchMinutes="60", counters=["integers", "orders"])
+        outcome = run_program(engine, project=PROJECT, stack=stack, config=settings)
+    assert outcome.error is None, outcome.error
+    return engine
+
+
+@pytest.fixture
+def mint(engine: UnderRuntime) -> Generator[Runtime]:
+    """The minting function of the home region, cold."""
+    with engine.functions[HOME, "mint.handler.handler"].runtime() as runtime:
+        yield runtime
+
+
+@pytest.fixture
+def coordinate(engine: UnderRuntime) -> Generator[Runtime]:
+    """The coordinator, cold."""
+    with engine.functions[HOME, "coordinate.handler.handler"].runtime() as runtime:
+        yield runtime
+
+
+def recorded(name: str, **changed: Any) -> dict[str, Any]:
+    return json.loads((EVENTS / f"{name}.json").read_text()) | changed
+
+
+def document(response: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
+    assert response["statusCode"] == status, response
+    return json.loads(response["body"])
+
+
+def lines(log: str) -> list[dict[str, Any]]:
+    """The lines of a log, each of which is a JSON object."""
+    return [json.loads(line) for line in log.splitlines()]
+
+
+@pytest.mark.parametrize("event", ["get", "http_api_post", "rest_get"])
+def test_an_event_mints_the_regions_next_integer(event: str, mint: Runtime) -> None:
+    first, second = (document(mint.invoke(recorded(event))) for _ in range(2))
+
+    assert (first["counter"], first["region"]) == ("integers", HOME)
+    assert first["integer"] % 2 == 1
+    assert second["integer"] == first["integer"] + 2
+    assert mint.log == ""
+
+
+def test_a_block_is_as_long_as_was_asked(mint: Runtime) -> None:
+    integers = document(mint.invoke(recorded("get", rawPath="/orders", rawQueryString="count=3")))["integers"]
+
+    assert integers == [integers[0], integers[0] + 2, integers[0] + 4]
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "detail"),
+    [
+        ({"rawQueryString": "count=0"}, 400, "count"),
+        ({"rawPath": "/unknown"}, 404, "unknown"),
+    ],
+)
+def test_what_cannot_be_minted_is_a_problem_document(
+    changed: dict[str, Any], status: int, detail: str, mint: Runtime
+) -> None:
+    response = mint.invoke(recorded("get", **changed))
+
+    assert response["headers"]["Content-Type"] == "application/problem+json"
+    assert detail in document(response, status)["detail"]
+
+
+def test_the_checks_of_a_wave_get_an_integer_and_the_archives_version(mint: Runtime, engine: UnderRuntime) -> None:
+    minted = document(mint.invoke(as_the_coordinator_asks("POST", f"/{CHECK_COUNTER}")))
+    status = document(mint.invoke(as_the_coordinator_asks("GET", "/-/status")))
+
+    assert (minted["integer"] % 2, status["ok"]) == (1, True)
+    folder = engine.functions[HOME, "mint.handler.handler"].folder
+    assert status["version"] == (folder / "version.txt").read_text().strip()
+
+
+def test_a_table_that_is_gone_is_a_line_of_json_in_the_log(engine: UnderRuntime) -> None:
+    deployed = engine.functions[HOME, "mint.handler.handler"]
+    function = replace(deployed.function, variables={**deployed.function.variables, "COUNTERS_TABLE": "gone"})
+    with replace(deployed, function=function).runtime() as runtime:
+        response = runtime.invoke(recorded("get"))
+        (line,) = lines(runtime.log)
+
+    assert document(response, 503)["detail"] == "the table is unavailable; try again"
+    assert (line["level"], line["logger"]) == ("WARNING", "mint.handler")
+    assert "table unavailable" in line["message"]
+
+
+@pytest.mark.parametrize("handler", ["mint.handler.handler", "coordinate.handler.handler"])
+def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRuntime, tmp_path: Path) -> None:
+    deployed = engine.functions[HOME, handler]
+    broken = shutil.copytree(deployed.folder, tmp_path / "broken")
+    (broken / "integers" / "names.py").unlink()
+    with deployed.runtime(broken) as runtime:
+        with pytest.raises(FunctionError) as failed:
+            runtime.start()
+        *_, line = lines(runtime.log)
+
+    error = failed.value.document
+    assert error["errorType"] == "Runtime.ImportModuleError"
+    assert error["errorMessage"].endswith("No module named 'integers.names'")
+    assert (line["level"], line["errorType"], line["errorMessage"]) == (
+        "ERROR",
+        error["errorType"],
+        error["errorMessage"],
+    )
+
+
+def test_a_deployment_checks_every_region_and_lays_out_every_counter(engine: UnderRuntime) -> None:
+    settled, log = engine.runs["integers-coordinator-settle"]
+
+    assert {reply["checked"] for reply, _ in engine.runs.values() if "checked" in reply} == {*REGIONS}
+    assert {*settled["counters"]} == {"integers", "orders"}
+    for counter in settled["counters"].values():
+        assert counter["regions"] == {HOME: {"offset": 1, "stride": 2}, OTHER: {"offset": 2, "stride": 2}}
+    created = {line["counter"] for line in lines(log) if line.get("phase") == "created"}
+    assert created == {"integers", "orders", CHECK_COUNTER}
+
+
+def test_a_refused_event_is_an_error_with_the_coordinators_words(coordinate: Runtime) -> None:
+    with pytest.raises(FunctionError, match="did you mean watch") as failed:
+        coordinate.invoke({"wach": True})
+    *_, line = lines(coordinate.log)
+
+    assert failed.value.document["errorType"] == "CoordinatorError"
+    assert (line["level"], line["errorType"], line["errorMessage"]) == (
+        "ERROR",
+        "CoordinatorError",
+        failed.value.document["errorMessage"],
+    )
+
+
+def test_a_scheduled_run_gives_back_what_a_region_has_lost(engine: UnderRuntime, coordinate: Runtime, aws: Aws) -> None:
+    mint = engine.functions[OTHER, "mint.handler.handler"]
+    key, table = {"counter": {"S": "integers"}}, mint.function.variables["COUNTERS_TABLE"]
+    with mint.runtime() as runtime:
+        before = document(runtime.invoke(recorded("get")))["integer"]
+        aws.client("dynamodb", OTHER).delete_item(TableName=table, Key=key)
+        assert "no counter 'integers'" in document(runtime.invoke(recorded("get")), 404)["detail"]
+
+        reply = coordinate.invoke(json.loads(SCHEDULED))
+
+        assert document(runtime.invoke(recorded("get")))["integer"] > before
+    assert (reply["pending"], reply["registered"]) == ([], 2)
+    metrics = [line for line in lines(coordinate.log) if "_aws" in line]
+    assert {(line.get("Run"), line.get("Repairs")) for line in metrics if "Repairs" in line} == {("schedule", 1)}
