@@ -13,7 +13,7 @@ from local import server
 from local.ports import any_free_port
 from local.resources import Aws
 
-pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
+pytest_plugins = ["tests.dynamodb_local", "tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 
 LONGEST = ("simulation/test_schedule", "simulation/test_two", "chaos/", "local/", "client/", "simulation/", "recipes/")
