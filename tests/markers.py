@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Report at the start what is missing for the tests that were chosen."""
-    short = "not long" in config.getoption("markexpr")
+    short = "not long" in (config.getoption("markexpr") or "")
     wanted = [program for program in PROGRAMS.values() if not (short and program.long)]
     return [f"missing: {program.missing}" for program in wanted if program.missing]
 

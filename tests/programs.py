@@ -51,6 +51,11 @@ class Program:
             return None
         return f"{self.title} is not installed (Debian and Ubuntu: apt-get install {' '.join(self.packages)})"
 
+    @property
+    def impossible(self) -> str | None:
+        """Why it can't be installed on this kind of machine; None if it can."""
+        return None
+
     def fetch(self) -> None:
         """Fetch what isn't in the packages, once they are installed: nothing."""
 
@@ -76,11 +81,15 @@ class JavaProgram(Program):
         return ["java", f"-Djava.library.path={self.fetched}", "-cp", path, self.main]
 
     @property
+    def impossible(self) -> str | None:
+        """Why it can't be installed on this kind of machine; None if it can."""
+        here = platform.machine()
+        return None if here.lower() in ("x86_64", "amd64") else f"{self.title} has no SQLite for {here}"
+
+    @property
     def missing(self) -> str | None:
         """Why a test that needs it can't run; None if it can."""
-        if platform.machine().lower() not in ("x86_64", "amd64"):
-            return f"{self.title} has no SQLite for {platform.machine()}"
-        if reason := super().missing:
+        if reason := self.impossible or super().missing:
             return reason
         if all(kept.is_file() and kept.read_bytes() == file.read_bytes() for file, kept in self._files()):
             return None
@@ -163,12 +172,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Install what is missing, and print what stays so. With the argument `long`, for the tests marked so, too."""
     wanted = [program for program in PROGRAMS.values() if "long" in arguments or not program.long]
     missing = [program for program in wanted if program.missing]
-    packages = [program for program in missing if not program.paths()]
+    possible = [program for program in missing if not program.impossible]
+    packages = [program for program in possible if not program.paths()]
     refused = install(packages) if packages else None
     if refused:
         print(f"not installed: {', '.join(program.title for program in packages)}: {refused}")
-    for program in missing:
+    for program in possible:
         program.fetch()
+    for program in missing:
         if program.missing:
             print(f"{program.missing}: the tests that need it {'fail' if os.environ.get('CI') else 'are skipped'}")
 

@@ -13,30 +13,38 @@ The answers to all calls of the minting function and of the coordinator's protoc
 
 import subprocess
 from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.programs import DYNAMODB_LOCAL
 
 
-@pytest.fixture(scope="session")
-def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The URL of an empty DynamoDB Local. It ends with the tests, whatever happens in them."""
-    log = tmp_path_factory.mktemp("dynamodb-local") / "log"
+@contextmanager
+def running(log: Path) -> Generator[str]:
+    """Run an empty DynamoDB Local during the block, and return its URL. It also ends if this process is killed."""
     with (
         log.open("w") as errors,
         subprocess.Popen(
             # Not -sharedDb: with it, all regions would have the same tables.
-            [*DYNAMODB_LOCAL.command(), "OnLoopback", "-inMemory", "-disableTelemetry"],
-            stdin=subprocess.PIPE,
+            [*DYNAMODB_LOCAL.command(), "-inMemory", "-disableTelemetry"],
+            stdin=subprocess.PIPE,  # it ends with this
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the tests: it ends when they have closed its input
+            start_new_session=True,  # Ctrl-C is for the tests
         ) as process,
     ):
         assert process.stdout
         url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:"), log.read_text()
         yield url
-        # `Popen` now closes its input, and waits for its end.
+        # Now `Popen` closes its input, and waits for its end.
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """The URL of a DynamoDB Local that the tests of a process share. It ends with them, whatever happens in them."""
+    with running(tmp_path_factory.mktemp("dynamodb-local") / "log") as url:
+        yield url
