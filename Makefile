@@ -35,7 +35,8 @@ test: packages lint types
 	$(BIN)/python -m pytest
 
 # The tests that take too long for make test (some minutes). Run them before a release.
-long: packages
+long: .venv/dev
+	@$(BIN)/python -m tests.programs long
 	$(BIN)/python -m pytest -m long
 
 # Install what some tests run, where that is possible: Chromium and MariaDB, by apt.

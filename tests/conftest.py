@@ -12,7 +12,7 @@ import pytest
 from local import server
 from local.resources import Aws
 
-pytest_plugins = ["tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
+pytest_plugins = ["tests.dynamodb_local", "tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 
 LONGEST = ("simulation/test_schedule", "simulation/test_two", "chaos/", "local/", "client/", "simulation/", "recipes/")

@@ -27,9 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.server)
 
 
-def pytest_report_header() -> list[str]:
-    """Report at the start what is missing."""
-    return [f"missing: {program.missing}" for program in PROGRAMS.values() if program.missing]
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Report at the start what is missing for the tests that were chosen."""
+    short = "not long" in (config.getoption("markexpr") or "")
+    wanted = [program for program in PROGRAMS.values() if not (short and program.long)]
+    return [f"missing: {program.missing}" for program in wanted if program.missing]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
