@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
-.PHONY: help demo up outputs down check test long coverage packages bench search chaos lint types fix lock clean
+.PHONY: help demo up outputs down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock clean
 
 # List these commands.
 help:
@@ -27,17 +27,27 @@ down: .venv/local
 	@$(BIN)/python -m local down
 
 # Lint, types and the quick tests, which need no server, browser or database: for every save.
-check: lint types
-	$(BIN)/python -m pytest -n2 -m "not server and not slow"
+check: lint
+	@$(MAKE) --no-print-directory -j2 types quick-tests
 
-# Lint, types and all tests, after installing the programs that some tests need.
-test: packages lint types
+quick-tests: .venv/dev
+	$(BIN)/python -m pytest -n2 -m "not server and not slow and not long"
+
+# Lint, types and the tests, after installing the programs that some tests need (five minutes with two processors).
+test: packages lint
+	@$(MAKE) --no-print-directory -j2 types short-tests
+
+short-tests: .venv/dev
 	$(BIN)/python -m pytest
 
-# The tests that take too long for make test (some minutes). Run them before a release.
+# The tests that take too long for make test (half an hour), after installing DynamoDB Local. Run them before a release.
 long: .venv/dev
 	@$(BIN)/python -m tests.programs long
 	$(BIN)/python -m pytest -m long
+
+# Run the tests ten times, half of them while the machine is busy, each time in another order (two hours).
+flaky: packages
+	$(BIN)/python -m tests.flaky
 
 # Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
 packages: .venv/dev
@@ -92,7 +102,7 @@ lock: .venv/dev
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:
 	@if test -e .venv/local; then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky
 
 .venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'

@@ -25,7 +25,6 @@ from bench.program import costs
 from bench.program import table as program_table
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
-from local.ports import any_free_port
 from local.resources import Aws
 from local.server import SERVICE, start
 
@@ -59,7 +58,7 @@ def ministack(folder: Path) -> Generator[str]:
     """Run the local AWS server with its state in `folder`, and give its endpoint."""
     os.environ["GLOBAL_INTEGERS_LOCAL"] = str(folder)
     try:
-        yield start(any_free_port()).endpoint
+        yield start(0).endpoint
     finally:
         SERVICE.stop()
 

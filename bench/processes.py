@@ -15,7 +15,6 @@ from bench.figures import ALONE
 from components.archive import archive
 from local.inputs import as_json
 from local.paths import ROOT
-from local.ports import any_free_port
 from local.runtime_api import Function, FunctionError, Runtime, unpack
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
@@ -131,11 +130,10 @@ def _minted(response: Mapping[str, Any]) -> list[int]:
 @contextmanager
 def stub(certificate: Path | None = None) -> Generator[str]:
     """Run the stub, and give its endpoint. With a certificate, a file of its key and its chain, it has TLS."""
-    port = any_free_port()
-    command = [sys.executable, "-m", "bench.stub", str(port), *([str(certificate)] if certificate else [])]
+    command = [sys.executable, "-m", "bench.stub", *([str(certificate)] if certificate else [])]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        port = int(process.stdout.readline())
         try:
             yield f"{'https' if certificate else 'http'}://127.0.0.1:{port}"
         finally:

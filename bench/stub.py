@@ -1,6 +1,6 @@
-"""A server that responds at once, so that only the caller's own cost is measured: `python -m bench.stub <port>`.
+"""A server that responds at once, so that only the caller's own cost is measured: `python -m bench.stub`.
 
-With a second argument, a file of a key and its certificates, it has TLS.
+It prints its port. With an argument, a file of a key and its certificates, it has TLS.
 
 It has as much of DynamoDB's protocol as the subjects use, for one counter each, in memory.
 """
@@ -64,15 +64,15 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def main(port: int, certificate: str | None = None) -> None:
-    """Serve on 127.0.0.1."""
+async def main(certificate: str | None = None) -> None:
+    """Serve on any free port of 127.0.0.1."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
     if context and certificate:
         context.load_cert_chain(certificate)
-    server = await asyncio.start_server(serve, "127.0.0.1", port, ssl=context)
-    print("ready", flush=True)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))
+    asyncio.run(main(*sys.argv[1:]))

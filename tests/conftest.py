@@ -6,6 +6,7 @@ import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -15,8 +16,13 @@ from local.resources import Aws
 pytest_plugins = ["tests.dynamodb_local", "tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
 
 
-LONGEST = ("simulation/test_schedule", "simulation/test_two", "chaos/", "local/", "client/", "simulation/", "recipes/")
+LONGEST = ("simulation/test_schedule", "chaos/", "local/", "client/", "simulation/", "recipes/")
 """What takes longest, which is begun first. Otherwise one process would still be at it when the others have ended."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option for `tests/flaky.py`."""
+    parser.addoption("--file-order", type=int, metavar="N", help="take the files in another order, which N decides")
 
 
 def pytest_configure() -> None:
@@ -31,13 +37,17 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 50, 50)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files. Each is run by one process."""
-
-    def place(item: pytest.Item) -> int:
-        return next((n for n, path in enumerate(LONGEST) if f"tests/{path}" in item.path.as_posix()), len(LONGEST))
-
-    items.sort(key=place)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest files, unless another order is asked for. Each is run by one process."""
+    order: int | None = config.getoption("--file-order")
+    paths = sorted({item.path.as_posix() for item in items})
+    if order is None:
+        paths.sort(
+            key=lambda path: next((n for n, part in enumerate(LONGEST) if f"tests/{part}" in path), len(LONGEST))
+        )
+    else:
+        Random(order).shuffle(paths)
+    items.sort(key=lambda item: paths.index(item.path.as_posix()))
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,12 @@ def test_a_server_that_is_still_starting_is_waited_for(folder: Path, monkeypatch
     healthy = Server.healthy
     started = server.start(0)
     asked = threading.Event()
-    monkeypatch.setattr(Server, "healthy", lambda server: asked.set() or healthy(server))
+
+    def answers(server: Server) -> bool:
+        asked.set()
+        return healthy(server)
+
+    monkeypatch.setattr(Server, "healthy", answers)
     os.kill(started.pid, signal.SIGSTOP)
 
     with ThreadPoolExecutor() as pool:
