@@ -8,12 +8,15 @@ from threading import Thread
 from typing import Any
 
 from .book import Book, Restoration
-from .operator import Operator
-from .stack import HOME, NAMES, REGIONS, RunFailed, Stack
+from .operator import COUNTERS, Operator
+from .stack import HOME, NAMES, REGIONS, RunFailed, Stack, wait_until
 from .tables import Backup, back_up, lose, restore
 
 FEWEST = 3
 """The least number of regions in a layout."""
+
+PATIENCE = 60.0
+"""Seconds for which an event waits for traffic in a region, which may be unable to mint."""
 
 LEASES = (1, 20)
 """Values of `lease`. A change restarts the functions, so it happens at every third change of regions only."""
@@ -77,12 +80,12 @@ class Events:
         client = self._client(region)
         backup = self.backups.get(region) if self.random.random() < 0.5 else None
         backup = backup or back_up(client, NAMES.counters_table)
-        self._traffic(1, 2)
+        self._traffic_in(region, 1, 2)
         self.backups[region] = back_up(client, NAMES.counters_table)
         lose(client, NAMES.counters_table)
         self.book.restorations.append(Restoration(region, time.monotonic()))
         restore(client, backup)
-        self._traffic(0.3, 1)
+        self._traffic_in(region, 0.3, 1)
         self.operator.watch()
         self.say(f"counters table restored: {region}")
 
@@ -154,6 +157,16 @@ class Events:
 
     def _traffic(self, shortest: float, longest: float) -> None:
         time.sleep(self.random.uniform(shortest, longest))
+
+    def _traffic_in(self, region: str, shortest: float, longest: float) -> None:
+        """Let clients mint, until each counter was minted in a region, if that can be."""
+        before = len(self.book.mints)
+
+        def all_minted() -> bool:
+            return {mint.counter for mint in self.book.mints[before:] if mint.region == region} >= {*COUNTERS}
+
+        self._traffic(shortest, longest)
+        wait_until(all_minted, PATIENCE)
 
     def _client(self, region: str) -> Any:
         return self.stack.aws.client("dynamodb", region)

@@ -24,10 +24,6 @@ FAULTS = "cuts,throttles,delays,kills"
 PREFIX = "global-integers-dev"
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-FEW_EVENTS = (
-    "leaving,lost_table,restored_table,cut_off,lost_layouts,restored_layouts,schedule,killed_deployment,unreachable"
-)
-
 
 def command(folder: Path, *options: str, prepared: str = "") -> "subprocess.Popen[str]":
     """Start it. Every process that it starts has the folder in its environment."""
@@ -52,28 +48,32 @@ def run(folder: Path, *options: str, prepared: str = "") -> tuple[int, str, str]
 
 
 def nothing_left(folder: Path) -> bool:
-    return wait_until(lambda: not processes_of(folder), 60)
+    return wait_until(lambda: not processes_of(folder), HANGING)
 
 
-def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("integers", "events"), [(300, IN_SHORT[:1]), pytest.param(3000, IN_SHORT, marks=pytest.mark.long)]
+)
+def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path, integers: int, events: tuple[str, ...]) -> None:
     status, out, err = run(
-        tmp_path, "--seed", "12", "--integers", "3000", "--events", ",".join(IN_SHORT), "--faults", FAULTS
+        tmp_path, "--seed", "12", "--integers", str(integers), "--events", ",".join(events), "--faults", FAULTS
     )
 
     assert status == 0, out + err
     assert err == ""
-    assert out.startswith(f"seed 12; 3,000 integers; events: {', '.join(IN_SHORT)}; faults: cuts, ")
+    assert out.startswith(f"seed 12; {integers:,} integers; events: {', '.join(events)}; faults: cuts, ")
     assert re.search(r"^excepted: [1-9][0-9,]* integers minted in [1-9]", out, re.MULTILINE)
     assert out.splitlines()[-1] == "duplicates: 0"
     for line in ("requests", "failures", "gaps", "excepted", "faults"):
         assert re.search(rf"^{line}: ", out, re.MULTILINE), line
     single, blocks = (int(count.replace(",", "")) for count in re.findall(r"([0-9,]+) (?:one by one|in blocks)", out))
-    assert single >= 600
-    assert single + blocks >= 3000
+    assert single >= integers // 5
+    assert single + blocks >= integers
     assert nothing_left(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
     blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
@@ -89,6 +89,7 @@ def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     assert re.search(r"^(integers|orders) \d+: \S+ by (function|gateway) at .*; \S+ by ", out, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_too_few_integers_are_a_failure(tmp_path: Path) -> None:
     hurried = "import chaos.__main__ as it; it.LONGEST = 0"
 
@@ -108,7 +109,7 @@ def test_it_runs_on_another_dynamodb_and_leaves_nothing_there(
     client = aws.client("dynamodb", "us-east-1")
 
     with command(tmp_path, "--integers", "300", "--events", "regions") as process:
-        assert wait_until(lambda: "global-integers-dev-counters" in tables_of(client, PREFIX), 60)
+        assert wait_until(lambda: "global-integers-dev-counters" in tables_of(client, PREFIX), HANGING)
         out, err = process.communicate(timeout=HANGING)
 
     assert process.returncode == 0, out + err
@@ -145,14 +146,8 @@ def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:
     assert "lost_tabel: unknown; there is regions, lost_table, " in err
 
 
-@pytest.mark.parametrize(
-    "sign",
-    [
-        pytest.param(signal.SIGINT, marks=pytest.mark.long),
-        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
-        signal.SIGKILL,
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_runs_after_it_was_ended(tmp_path: Path, sign: signal.Signals) -> None:
     with command(tmp_path, "--events", "regions") as process:
         assert process.stdout

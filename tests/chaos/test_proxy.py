@@ -4,7 +4,6 @@ import gc
 import http.client
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from chaos.faults import Faults
 from chaos.proxy import Proxy
 from chaos.stack import wait_until
 from local.resources import Aws
+from tests.local.machine import HANGING
 
 REGION, OTHER = "eu-west-1", "us-east-1"
 
@@ -133,7 +133,7 @@ def test_a_delayed_call_is_carried_out(proxy: Proxy, table: Callable[[str], str]
 
     attempts = proxy.injected["delayed"]
     assert attempts >= 1
-    assert wait_until(lambda: issued(aws, REGION, name) == 1 + 3 * attempts, 5)
+    assert wait_until(lambda: issued(aws, REGION, name) == 1 + 3 * attempts, HANGING)
 
 
 @pytest.mark.parametrize("silent", [True, False])
@@ -195,7 +195,7 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
     class Slow(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             arrived.set()
-            hung_up.wait(10)
+            hung_up.wait(HANGING)
             self.send_response(200)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
@@ -212,11 +212,14 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
         with proxy.listening():
             caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
             caller.request("POST", "/", json.dumps(increment("x-counters")), headers)
-            assert arrived.wait(10)
+            assert arrived.wait(HANGING)
             caller.close()
-            time.sleep(0.2)  # the proxy sees that
+            other = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
+            other.request("GET", "/")
+            assert other.getresponse().read(), "by now, the proxy has seen that the caller has hung up"
+            other.close()
             gc.collect()
             hung_up.set()
-            assert wait_until(lambda: len(proxy.writes) == 1, 5)
+            assert wait_until(lambda: len(proxy.writes) == 1, HANGING)
 
     assert list(proxy.writes[0].integers()) == [4]

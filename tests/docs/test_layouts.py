@@ -13,8 +13,7 @@ from simulation.schedule import COORDINATORS
 from simulation.world import CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
 from tests.simulation.test_conditions_by_hand import BY_HAND
-from tests.simulation.test_schedule import ONE_LOSS
-from tests.simulation.test_two_losses import TWO_LOSSES
+from tests.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
 WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
@@ -28,9 +27,9 @@ def test_the_windows_are_those_that_the_command_prints() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        f"**{ONE_LOSS + TWO_LOSSES:,} random schedules**",
-        f"In {ONE_LOSS:,} of them, one table is lost at a time",
-        f"In the other {TWO_LOSSES:,}, a second one",
+        f"**{sum(LOSSES.values()):,} random schedules**",
+        f"In {LOSSES[1]:,} of them, one table is lost at a time",
+        f"In the other {LOSSES[2]:,}, a second one",
         f"Up to {WORDS[COORDINATORS]} coordinators",
         f"**Each of the {len(CONDITIONS)} conditions and {len(RULES)} rules is taken out in turn**",
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",

@@ -36,18 +36,24 @@ ALONE = ("one",)
 """A single coordinator."""
 
 
+CASES = {
+    "alone": (Case(mints=2, coordinators=ALONE), check_end, 300, None),
+    "alone, away": (Case(mints=1, coordinators=ALONE, away="b"), check_next_run, 1_000, None),
+    "alone, loses": (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000, None),
+    "two": (Case(mints=0), check_end, 10_000, "slow"),
+    "two, minting": (Case(mints=1), check_end, 50_000, "long"),
+    "two, away": (Case(mints=0, away="b"), check_next_run, 200_000, "long"),
+    "alone, minting and loses": (Case(mints=5, coordinators=ALONE, loses="b"), check_next_run, 40_000, "long"),
+}
+"""What may happen, how the end is checked, how many states there are at least, and the test's marker."""
+
+
 @pytest.mark.parametrize(
     ("case", "check", "least"),
     [
-        (Case(mints=2, coordinators=ALONE), check_end, 300),
-        (Case(mints=1, coordinators=ALONE, away="b"), check_next_run, 1_000),
-        (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000),
-        pytest.param(Case(mints=0), check_end, 10_000, marks=pytest.mark.slow),
-        pytest.param(Case(mints=1), check_end, 50_000, marks=pytest.mark.long),
-        pytest.param(Case(mints=0, away="b"), check_next_run, 200_000, marks=pytest.mark.long),
-        pytest.param(Case(mints=5, coordinators=ALONE, loses="b"), check_next_run, 40_000, marks=pytest.mark.long),
+        pytest.param(*case, id=name, marks=[getattr(pytest.mark, marker)] if marker else [])
+        for name, (*case, marker) in CASES.items()
     ],
-    ids=str,
 )
 def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld], None], least: int) -> None:
     states, ends = explore(case, check)
