@@ -39,7 +39,7 @@ long: .venv/dev
 	@$(BIN)/python -m tests.programs long
 	$(BIN)/python -m pytest -m long
 
-# Install what some tests run, where that is possible: Chromium and MariaDB, by apt.
+# Install what some tests run, where that is possible: Chromium and MariaDB, by apt. (make long: also DynamoDB Local.)
 packages: .venv/dev
 	@$(BIN)/python -m tests.programs
 
