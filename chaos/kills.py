@@ -1,6 +1,6 @@
 """Kills the functions' processes now and then."""
 
-import time
+from pathlib import Path
 from random import Random
 from threading import Event
 
@@ -12,9 +12,6 @@ EVERY = 1.0
 COORDINATORS = 0.05
 """The share of kills that hit the coordinator."""
 
-STARTED = 4.0
-"""Seconds after which a function's process has certainly started."""
-
 
 def kill_functions(stack: Stack, random: Random, stop: Event, share: float = COORDINATORS) -> None:
     """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
@@ -22,13 +19,17 @@ def kill_functions(stack: Stack, random: Random, stop: Event, share: float = COO
     Only processes that have started are killed. If one ends while it starts, ministack ends all processes of that
     function, also those that are starting, and so on.
     """
-    seen: dict[int, float] = {}
     while not stop.wait(random.expovariate(1 / EVERY)):
         minting, coordinating = (stack.functions(name) for name in (NAMES.mint_function, NAMES.coordinate_function))
-        now = time.monotonic()
-        seen = {process: seen.get(process, now) for process in (*minting, *coordinating)}
-        chosen = coordinating if random.random() < share else minting
-        started = [process for process in chosen if now - seen[process] > STARTED]
+        started = [process for process in (coordinating if random.random() < share else minting) if _started(process)]
         if started:
             stack.kill(random.choice(started))
             stack.proxy.injected["functions killed"] += 1
+
+
+def _started(process: int) -> bool:
+    """Return whether a function's process has called DynamoDB, to which it keeps a connection."""
+    try:
+        return any(str(file.readlink()).startswith("socket:") for file in Path(f"/proc/{process}/fd").iterdir())
+    except OSError:  # it has ended
+        return False

@@ -29,6 +29,7 @@ def url(opened: Machine) -> str:
 
 @pytest.fixture(scope="module")
 def chromium() -> Generator[Browser]:
+    expect.set_options(timeout=HANGING * 1000)
     with browser() as launched:
         yield launched
 
@@ -132,6 +133,7 @@ def test_it_offers_the_counters_that_there_are(page: Page, url: str) -> None:
 
     assert {"integers", "orders"} <= {*listed["counters"]}
     page.goto(url)
+    expect(page.locator("#counters option")).to_have_count(len(listed["counters"]))
     assert page.locator("#counters option").evaluate_all("all => all.map(o => o.value)") == listed["counters"]
 
 

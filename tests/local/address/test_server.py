@@ -74,15 +74,15 @@ def process(machine: Machine) -> tuple[int, int]:
     return record["pid"], record["port"]
 
 
-def region_of(machine: Machine, start: str = "us-east-1") -> str:
-    """The region that mints for a caller in the region `start`, or why none does."""
-    status, document = call(machine, x_from_region=start)
+def region_of(machine: Machine, start: str = "", path: str = "/", host: str = "") -> str:
+    """The region that mints for a caller in the region `start`, by default the home region, or why none does."""
+    status, document = call(machine, path, host, **({"x_from_region": start} if start else {}))
     return document["region"] if status == 200 else f"{status} {document}"
 
 
-def moved(machine: Machine, to: str, start: str = "us-east-1") -> None:
-    """Wait until the address answers from the region `to`."""
-    while region_of(machine, start) != to:
+def moved(machine: Machine, to: str, start: str = "", path: str = "/", host: str = "") -> None:
+    """Wait until the address answers from the region `to`. On a busy machine, any region may seem unhealthy."""
+    while region_of(machine, start, path, host) != to:
         time.sleep(0.1)
 
 
@@ -129,10 +129,9 @@ def test_the_server_has_the_records_and_the_health_checks_that_they_name(aws: Aw
 
 
 def test_the_nearest_region_mints_and_another_ones_is_elsewhere(machine: Machine) -> None:
-    assert call(machine)[1]["region"] == "us-east-1"
-    assert call(machine, host=DOMAIN)[1]["region"] == "us-east-1"
-    nearest = {"eu-north-1": "eu-west-1", "us-west-2": "us-east-1"}
-    assert {start: region_of(machine, start) for start in nearest} == nearest
+    moved(machine, "us-east-1", host=DOMAIN)
+    for start, nearest in {"": "us-east-1", "eu-north-1": "eu-west-1", "us-west-2": "us-east-1"}.items():
+        moved(machine, nearest, start)
 
 
 def test_each_region_mints_its_own_integers_under_its_own_name(machine: Machine) -> None:
@@ -148,9 +147,8 @@ def test_an_http_proxy_is_another_way_to_name_the_host(machine: Machine) -> None
 
 
 def test_the_apis_without_a_function_have_a_name_too(machine: Machine) -> None:
-    for start in ("us-east-1", "eu-west-2"):
-        status, minted = call(machine, "/integers", host=f"gateway.{DOMAIN}", x_from_region=start)
-        assert (status, minted["region"]) == (200, {"eu-west-2": "eu-west-1"}.get(start, start))
+    for start, nearest in {"us-east-1": "us-east-1", "eu-west-2": "eu-west-1"}.items():
+        moved(machine, nearest, start, "/integers", f"gateway.{DOMAIN}")
 
 
 def test_what_the_function_responds_arrives_as_it_is(machine: Machine) -> None:
@@ -193,14 +191,14 @@ def test_a_killed_process_comes_again_on_its_port(machine: Machine) -> None:
     fresh, same = process(machine)
 
     assert (fresh != pid, same) == (True, port)
-    assert region_of(machine) == "us-east-1"
+    moved(machine, "us-east-1")
     shown = machine.run("demo").stdout
     assert f"the address, http://127.0.0.1:{port}/, minted " in shown
     assert "take a region down:" in shown
 
 
 def test_a_region_that_cannot_mint_is_left_out_until_it_can(machine: Machine, aws: Aws) -> None:
-    assert region_of(machine) == "us-east-1"
+    moved(machine, "us-east-1")
 
     aws.client("dynamodb", "us-east-1").delete_table(TableName="global-integers-dev-counters")
     assert call(machine, host=f"us-east-1.{DOMAIN}")[0] == 503, "its callers notice at once, the address only later"
@@ -222,7 +220,8 @@ def test_paused_regions_are_left_out_unless_all_are(machine: Machine) -> None:
     functions["us-east-1"].delete_function_concurrency(FunctionName=MINT)
     moved(machine, "us-east-1")
     functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
-    assert region_of(machine).startswith("429")
+    while not region_of(machine).startswith("429"):
+        time.sleep(0.1)
 
     functions["ap-southeast-2"].delete_function_concurrency(FunctionName=MINT)
     up(machine, *functions, settings=ADDRESS)
@@ -343,7 +342,7 @@ def test_an_added_region_answers_by_its_name_then_by_the_address(machine: Machin
 @pytest.mark.long
 def test_down_ends_it(machine: Machine) -> None:
     up(machine, *REGIONS, settings=ADDRESS)
-    assert region_of(machine) == "us-east-1"
+    moved(machine, "us-east-1")
 
     machine.run("down")
 
