@@ -40,7 +40,7 @@ def test_an_integer_twice_in_one_block_is_a_duplicate() -> None:
     assert [found.integer for found in book.duplicates(book.excepted([]))] == [4]
 
 
-def test_only_what_was_written_in_a_restored_table_and_in_time_is_excepted() -> None:
+def test_only_writes_to_a_restored_table_are_excepted() -> None:
     book = book_of(mint(1), mint(1))
     book.restorations.append(Restoration("eu-west-1", 20, 30))
 
@@ -67,7 +67,7 @@ def test_each_excepted_write_explains_one_request() -> None:
     assert book.duplicates(book.excepted([write(1, 21, 22), write(1, 40, 41)])) == []
 
 
-def test_a_block_written_in_a_restored_table_is_excepted_with_all_its_integers() -> None:
+def test_all_of_a_block_in_a_restored_table_is_excepted() -> None:
     book = book_of(mint(1, 4, 7), mint(4), mint(7))
     book.restorations.append(Restoration("eu-west-1", 20, 30))
 

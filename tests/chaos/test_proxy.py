@@ -137,7 +137,7 @@ def test_a_delayed_call_is_carried_out(proxy: Proxy, table: Callable[[str], str]
 
 
 @pytest.mark.parametrize("silent", [True, False])
-def test_a_region_that_is_cut_off_is_unreachable_and_the_others_are_not(
+def test_only_the_region_that_is_cut_off_is_unreachable(
     proxy: Proxy, table: Callable[[str], str], aws: Aws, silent: bool
 ) -> None:
     away, there = table(REGION), table(OTHER)

@@ -62,7 +62,7 @@ def counts(told: str) -> dict[str, int]:
     return {event: int(count) for count, event in (part.split() for part in line.removeprefix("dev: ").split(", "))}
 
 
-def test_the_demo_mints_in_every_region_and_names_the_next_commands(deployed: Machine) -> None:
+def test_the_demo_mints_everywhere_and_names_the_next_commands(deployed: Machine) -> None:
     with deployed.start("demo") as demo:
         shown, wrong = demo.communicate()
 
@@ -78,7 +78,7 @@ def test_the_demo_mints_in_every_region_and_names_the_next_commands(deployed: Ma
     assert subprocess.run([*end, "--help"], cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def test_wrong_settings_are_reported_and_nothing_runs_differently(deployed: Machine) -> None:
+def test_wrong_settings_are_reported_and_change_nothing(deployed: Machine) -> None:
     url = deployed.outputs()["urls"]["us-east-1"]
 
     wrong = deployed.up("us-east-1", "eu-wset-1", settings=("memorySize=1",))
@@ -156,7 +156,7 @@ def test_a_reader_that_stops_early_is_no_traceback(deployed: Machine) -> None:
 
 
 @pytest.mark.long
-def test_up_ends_where_its_reader_stops_early_and_goes_on_when_run_again(fresh: Machine) -> None:
+def test_up_ends_with_its_reader_and_goes_on_when_run_again(fresh: Machine) -> None:
     for regions in (("us-east-1",), ("us-east-1", "eu-west-1"), ("eu-west-1", "us-east-1")):  # `… | head -1`
         with fresh.start(*fresh.command(*regions)) as process:
             assert process.stdout is not None

@@ -87,7 +87,7 @@ def test_a_file_that_is_not_text_is_refused(project: Path) -> None:
         configuration("dev")
 
 
-def test_a_stack_without_a_file_is_refused_and_the_others_are_named(project: Path) -> None:
+def test_a_stack_without_a_file_is_refused(project: Path) -> None:
     (project / "Pulumi.dev.yaml").touch()
     (project / "Pulumi.folder.yaml").mkdir()
 
@@ -114,7 +114,7 @@ def test_an_override_without_key_or_value_is_refused(project: Path, override: st
         ('floors["*"]=5', """'floors={"*": 5}'"""),
     ],
 )
-def test_a_part_of_a_setting_is_refused_with_what_to_write_instead(project: Path, override: str, instead: str) -> None:
+def test_a_part_of_a_setting_is_refused(project: Path, override: str, instead: str) -> None:
     (project / "Pulumi.dev.yaml").write_text("config:\n  x:regions: [a, b]\n")
 
     with pytest.raises(LocalError) as refused:

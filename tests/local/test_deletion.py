@@ -41,7 +41,7 @@ def test_what_is_protected_is_named_and_nothing_is_deleted(aws: Aws, name: str) 
     assert up(aws, role(name), table(f"{name}-loose"), kept, other)[1] == Counter(unchanged=4), "put back, it goes on"
 
 
-def test_what_was_deployed_without_protection_first_may_be_deleted(aws: Aws, name: str) -> None:
+def test_what_lost_its_protection_first_may_be_deleted(aws: Aws, name: str) -> None:
     up(aws, table(name, protect=True))
 
     assert up(aws, table(name, protect=False))[1] == Counter(unchanged=1)
@@ -57,7 +57,7 @@ def test_protection_that_is_switched_on_later_counts(aws: Aws, name: str) -> Non
         up(aws)
 
 
-def test_what_is_protected_and_was_deleted_by_somebody_else_is_forgotten(aws: Aws, name: str) -> None:
+def test_what_is_protected_but_gone_is_forgotten(aws: Aws, name: str) -> None:
     up(aws, table(name, protect=True))
     aws.client("dynamodb", HOME).delete_table(TableName=name)
 
@@ -66,7 +66,7 @@ def test_what_is_protected_and_was_deleted_by_somebody_else_is_forgotten(aws: Aw
     assert State("parts").resources == {}
 
 
-def test_what_is_of_an_unknown_type_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
+def test_an_unknown_type_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
     up(aws, table(name))
     State("parts").put(Made("aws:sqs/queue:Queue q", "aws:sqs/queue:Queue", "my-queue", {"region": HOME}, "q", {}))
 

@@ -29,7 +29,7 @@ def test_what_is_named_keeps_its_value_and_nothing_else_does(path: str, changed:
     assert with_kept(NOW, BEFORE, [path]) == {**NOW, **changed}
 
 
-def test_what_was_not_there_before_does_not_come_and_what_is_gone_comes_back() -> None:
+def test_a_restored_table_is_exactly_as_it_was() -> None:
     assert with_kept({"a": 1, "b": 2}, {"b": 3, "c": 4}, ["a", "c"]) == {"b": 2, "c": 4}
     assert with_kept({"tags": {"a": 1}}, {"tags": {}}, ["tags.a"]) == {"tags": {}}
 

@@ -66,7 +66,7 @@ def check(case: Case[Any], url: str) -> None:
     case.validate_response(response, excluded_checks=excluded)
 
 
-def test_every_status_of_the_document_is_one_that_the_function_gives() -> None:
+def test_every_status_of_the_document_is_given() -> None:
     documented = {
         int(status)
         for path in schema.raw_schema["paths"].values()
@@ -156,7 +156,7 @@ def test_head_does_not_mint(url: str, path: str) -> None:
     assert json.loads(send("POST", url + path)[2])["integer"] == before + 3
 
 
-def test_a_path_may_begin_with_several_slashes_but_not_end_with_one(url: str) -> None:
+def test_a_path_begins_with_slashes_but_ends_with_none(url: str) -> None:
     assert send("GET", url + "//integers/7")[0] == 200
     assert send("GET", url + "//-/health")[0] == 200
     assert json.loads(send("POST", url + "//integers")[2])["counter"] == "integers"

@@ -162,7 +162,7 @@ def test_minting_from_an_unknown_counter_is_an_error(page: Page) -> None:
     expect(page.locator("#wrong")).to_be_empty()
 
 
-def test_opening_an_unknown_counter_says_at_once_that_it_does_not_exist(page: Page, url: str) -> None:
+def test_opening_an_unknown_counter_says_so(page: Page, url: str) -> None:
     page.goto(url + "nope")
 
     expect(page.get_by_role("alert")).to_have_text(
@@ -202,7 +202,7 @@ def test_a_wrong_name_is_not_even_sent(page: Page, wrong: str) -> None:
     assert asked == []
 
 
-def test_a_lost_response_costs_nothing_since_the_retry_has_the_same_key(page: Page, url: str) -> None:
+def test_a_lost_response_costs_nothing(page: Page, url: str) -> None:
     before = mint(url)[1]["integer"]
     keys: list[str | None] = []
 
@@ -243,7 +243,7 @@ def test_it_says_that_it_retries(page: Page, url: str) -> None:
     expect(note).to_have_text("Nothing minted yet.")
 
 
-def test_without_a_network_it_says_so_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+def test_without_a_network_the_next_click_repeats_the_request(page: Page, url: str) -> None:
     keys: list[str | None] = []
 
     def cut(route: Route) -> None:
@@ -260,7 +260,7 @@ def test_without_a_network_it_says_so_and_the_next_click_is_the_same_request(pag
     assert len(set(keys)) == 1
 
 
-def test_integers_are_shown_though_the_page_of_their_counter_did_not_come(page: Page, url: str) -> None:
+def test_integers_are_shown_without_their_counters_page(page: Page, url: str) -> None:
     page.route(url + "orders", lambda route: route.abort())  # the GET; the POST has a count
     page.get_by_label("Counter").fill("orders")
     page.get_by_role("button", name="Mint").click()
@@ -275,9 +275,7 @@ def test_integers_are_shown_though_the_page_of_their_counter_did_not_come(page: 
     ("status", "body"),
     [(403, '{"Message": "Forbidden"}'), (429, '{"Reason": "ConcurrentInvocationLimitExceeded"}'), (499, "{}")],
 )
-def test_a_response_of_lambda_itself_is_shown_though_it_is_no_problem_document(
-    page: Page, url: str, status: int, body: str
-) -> None:
+def test_a_response_of_lambda_itself_is_shown(page: Page, url: str, status: int, body: str) -> None:
     page.route(url + "integers*", lambda route: route.fulfill(status=status, body=body))
     page.get_by_role("button", name="Mint").click()
 
@@ -285,7 +283,7 @@ def test_a_response_of_lambda_itself_is_shown_though_it_is_no_problem_document(
     expect(page.get_by_role("button", name="Mint")).to_be_enabled()
 
 
-def test_an_error_that_stays_is_shown_and_the_next_click_is_the_same_request(page: Page, url: str) -> None:
+def test_after_an_error_the_next_click_repeats_the_request(page: Page, url: str) -> None:
     keys: list[str | None] = []
 
     def fail(route: Route) -> None:
@@ -391,7 +389,7 @@ def test_it_fits_a_phone_in_light_and_dark(chromium: Browser, url: str, scheme: 
     context.close()
 
 
-def test_the_status_page_opens_in_silence_and_shows_another_counter(page: Page, url: str) -> None:
+def test_the_status_page_shows_another_counter(page: Page, url: str) -> None:
     page.goto(f"{url}-/status")
     expect(page.locator("#state")).to_have_text("The counter integers can be minted here.")
     assert page.locator("#state").evaluate("p => getComputedStyle(p).borderRadius") != "0px", "the style is allowed"

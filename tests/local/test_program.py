@@ -88,7 +88,7 @@ def test_computed_outputs_are_unknown_in_a_preview() -> None:
     assert run(program, preview=True).outputs == {"computed": UNKNOWN}
 
 
-def test_a_resource_that_cannot_be_created_fails_the_run_and_what_hangs_on_it() -> None:
+def test_a_failed_resource_fails_the_run_and_its_dependents() -> None:
     def create(resource: Registration) -> tuple[str, Mapping[str, Any]]:
         if resource.name == "one":
             raise RuntimeError("the server refuses one")
@@ -112,7 +112,7 @@ def asked(arguments: dict[str, str]) -> dict[str, str]:
     return pulumi.runtime.invoke("test:index:ask", arguments).value
 
 
-def test_a_provider_function_is_answered_when_what_it_hangs_on_is_known() -> None:
+def test_a_provider_function_waits_for_its_arguments() -> None:
     def program() -> None:
         one = Thing("one", "a")
         pulumi.export("asked", one.value.apply(lambda value: asked({"value": value})))
@@ -136,7 +136,7 @@ def test_a_provider_function_that_fails_may_be_caught() -> None:
     assert outcome.outputs == {"said": "invoke of test:index:ask failed: there is none", "two": "b"}
 
 
-def test_a_provider_function_that_fails_ends_the_run_of_a_program_that_does_not_catch_it() -> None:
+def test_a_provider_function_that_fails_ends_the_run() -> None:
     def program() -> None:
         pulumi.export("said", Thing("one", "a").value.apply(lambda _: asked({"fail": "there is none"})))
 

@@ -33,7 +33,7 @@ def statuses(results: str) -> str:
         ("--++-", "+--++"),
     ],
 )
-def test_as_many_results_in_a_row_as_the_threshold_says_change_the_status(results: str, expected: str) -> None:
+def test_the_threshold_of_results_changes_the_status(results: str, expected: str) -> None:
     assert statuses(results) == expected
 
 

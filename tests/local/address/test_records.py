@@ -39,7 +39,7 @@ def test_if_none_is_well_all_count_as_well() -> None:
     assert region_of(HOST, "eu-west-2", set(REGIONS)) == "eu-west-1"
 
 
-def test_a_record_without_a_check_answers_always_and_another_name_not_at_all() -> None:
+def test_a_record_without_a_check_answers_always() -> None:
     assert answer([*RECORDS, OWN], OWN.host, "us-east-1", lambda _: False) == OWN
     assert region_of(f"mars.{HOST}", "us-east-1", set()) is None
 

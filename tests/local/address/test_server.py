@@ -114,7 +114,7 @@ def test_the_outputs_name_the_address(machine: Machine) -> None:
     assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in REGIONS}
 
 
-def test_the_server_has_the_records_and_the_health_checks_that_they_name(aws: Aws) -> None:
+def test_the_server_has_the_records_and_their_health_checks(aws: Aws) -> None:
     records = names(aws)
     checks = aws.client("route53", REGIONS[0]).list_health_checks()["HealthChecks"]
     asked = {check["Id"]: check["HealthCheckConfig"]["FullyQualifiedDomainName"] for check in checks}

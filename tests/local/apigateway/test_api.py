@@ -64,7 +64,7 @@ def test_a_paused_region_calls_nothing(path: str) -> None:
     assert "paused" in json.loads(response.body)["detail"]
 
 
-def test_where_callers_sign_a_request_without_a_signature_is_refused() -> None:
+def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
     unsigned = call_of(api(signed=True), request())
     signed = call_of(api(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
 

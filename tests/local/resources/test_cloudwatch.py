@@ -58,7 +58,7 @@ def found(aws: Aws, name: str, region: str = HOME) -> dict[str, Any]:
     return one
 
 
-def test_an_alarm_is_kept_in_its_region_changed_in_place_and_deleted(aws: Aws, name: str) -> None:
+def test_an_alarm_is_changed_in_its_region_and_deleted(aws: Aws, name: str) -> None:
     [made], events = up(aws, alarm(name, OTHER))
     assert events == Counter(created=1)
     assert made["arn"] == f"arn:aws:cloudwatch:{OTHER}:000000000000:alarm:{name}"

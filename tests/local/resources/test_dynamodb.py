@@ -53,7 +53,7 @@ def test_a_table_that_was_deleted_is_created_again(aws: Aws, name: str) -> None:
     assert after["streamLabel"] != before["streamLabel"]
 
 
-def test_a_table_that_was_recreated_is_another_one_and_brought_to_what_is_wanted(aws: Aws, name: str) -> None:
+def test_a_recreated_table_is_another_one_and_set_right(aws: Aws, name: str) -> None:
     [before], _ = up(aws, table(name, **STREAM, deletionProtectionEnabled=True))
     client = aws.client("dynamodb", HOME)
     client.update_table(TableName=name, DeletionProtectionEnabled=False)
@@ -118,7 +118,7 @@ def refusal(call: Callable[[], object]) -> str:
     return str(refused.value)
 
 
-def test_the_program_reads_an_item_and_may_catch_that_there_is_none(aws: Aws, name: str) -> None:
+def test_the_program_reads_an_item_or_catches_its_absence(aws: Aws, name: str) -> None:
     up(aws, table(name))
     missing = read(aws, name, catch=True)["item"]
     assert "empty result" in missing
@@ -130,7 +130,7 @@ def test_the_program_reads_an_item_and_may_catch_that_there_is_none(aws: Aws, na
     assert json.loads(read(aws, name)["item"]) == item
 
 
-def test_every_other_error_of_reading_an_item_is_an_operation_error(aws: Aws, name: str) -> None:
+def test_other_errors_of_reading_are_operation_errors(aws: Aws, name: str) -> None:
     """So the program can tell it from an item that isn't there."""
     assert "operation error DynamoDB: GetItem" in read(aws, name, catch=True)["item"]
     assert "ResourceNotFoundException" in refusal(lambda: read(aws, name))

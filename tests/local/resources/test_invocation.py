@@ -84,7 +84,7 @@ def test_a_first_call_that_failed_is_made_again(asking: Asking) -> None:
     assert asking.calls() == [FAILING, FAILING, ONE]
 
 
-def test_after_a_failed_change_the_next_up_compares_with_what_last_succeeded(asking: Asking) -> None:
+def test_after_a_failed_change_the_last_success_counts(asking: Asking) -> None:
     asking.up(ONE)
     for _ in range(2):
         with pytest.raises(LocalError, match="a region is away"):
@@ -133,7 +133,7 @@ def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(
     assert asking.calls()[-1] == wanted, "the last call is the one that stands"
 
 
-def test_what_was_replaced_is_forgotten_only_when_all_else_has_succeeded(asking: Asking) -> None:
+def test_what_was_replaced_is_forgotten_at_the_end(asking: Asking) -> None:
     asking.up(ONE)
     with pytest.raises(LocalError, match="after"):
         asking.up(TWO, after="nonesuch")
@@ -143,7 +143,7 @@ def test_what_was_replaced_is_forgotten_only_when_all_else_has_succeeded(asking:
     assert asking.calls() == [ONE, TWO, ONE]
 
 
-def test_one_of_every_change_is_updated_in_place_and_called_at_its_deletion(asking: Asking) -> None:
+def test_a_lifecycle_is_updated_in_place_and_told_its_deletion(asking: Asking) -> None:
     asking.up(ONE, scope="CRUD")
     assert asking.up(TWO, scope="CRUD")[1] == Counter(updated=1)
     asking.up(None)
@@ -155,7 +155,7 @@ def test_one_of_every_change_is_updated_in_place_and_called_at_its_deletion(aski
     ]
 
 
-def test_one_of_every_change_is_replaced_and_its_deletion_called_once_at_the_end(asking: Asking) -> None:
+def test_a_replaced_lifecycle_is_deleted_once_at_the_end(asking: Asking) -> None:
     asking.up(ONE, scope="CRUD")
     with pytest.raises(LocalError, match="after"):
         asking.up(TWO, after="nonesuch")
@@ -169,7 +169,7 @@ def test_one_of_every_change_is_replaced_and_its_deletion_called_once_at_the_end
     assert deletion == {**ONE, "tf": {"action": "delete", "prev_input": ONE}}
 
 
-def test_an_ignored_change_keeps_what_the_state_has_and_the_program_sees_it(asking: Asking) -> None:
+def test_an_ignored_change_keeps_what_the_state_has(asking: Asking) -> None:
     for first, description in (("home", "home"), ("elsewhere", "home")):
         exported, _ = asking.up(None, description=first)
         assert exported["description"] == description

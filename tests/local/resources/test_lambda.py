@@ -33,7 +33,7 @@ def test_a_functions_environment_and_limits_are_changed_in_place(aws: Aws, name:
     assert up(aws, role(name), changed)[1] == Counter(unchanged=2)
 
 
-def test_an_update_that_failed_half_way_is_undone_by_the_settings_from_before(aws: Aws, name: str) -> None:
+def test_the_settings_from_before_undo_half_an_update(aws: Aws, name: str) -> None:
     before = function(name, CODE, {"SAYS": "one"})
     up(aws, role(name), before)
     with pytest.raises(LocalError, match=name):
