@@ -4,11 +4,14 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import cache
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import boto3
 import coordinate.handler
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.encoding import (
     copy_attributes,
@@ -126,7 +129,30 @@ def _label(region: str, table: str) -> str:
 
 
 def _client(region: str) -> Any:
-    return boto3.client("dynamodb", region_name=region)
+    return client("dynamodb", region)
+
+
+def client(service: str, region_name: str, config: Config | None = None, endpoint: str | None = None) -> Any:
+    """Return a client as `boto3.client` does. All runs of the process share it: to make one takes long."""
+    keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+    with _MAKING:
+        return _made(service, region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
+
+
+@cache
+def _made(service: Any, region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
+    return _session().client(
+        service, region, endpoint_url=endpoint, aws_access_key_id=keys[0], aws_secret_access_key=keys[1], config=config
+    )
+
+
+@cache
+def _session() -> boto3.Session:
+    return boto3.Session()
+
+
+_MAKING = Lock()
+"""Threads may share clients, but must not make them at the same time."""
 
 
 class Tables(Protocol):

@@ -95,10 +95,8 @@ def test_a_denied_region_is_pending(
         event = deployment(HOME, EU, "us-west-2")
         for name, value in denied.items():
             patch.setenv(name, value)
-        patch.setattr("boto3.DEFAULT_SESSION", None)
         assert send(event)["pending"] == [EU]
         assert create("invoices")["pending"] == [EU]
-    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
 
     assert watch()["pending"] == []
     found = item(stack, EU, "invoices")

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from coordinate.model import Absent, Copy, Item, Refused
@@ -69,6 +70,8 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def store(stack: Stack) -> Store:
+    """A store with clients of its own, whose calls a test may answer."""
+    stack.monkeypatch.setattr("coordinate.tables.boto3", boto3)
     return Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
 
@@ -99,6 +102,7 @@ def test_deployments_know_the_layouts_table_by_its_stream(stack: Stack, store: S
 
     described = stack.aws.client("dynamodb", HOME).describe_table(TableName=stack.layouts)["Table"]
     assert store.carry_out(DescribeStream()) == described.get("LatestStreamLabel") != ""
+    delete(stack, HOME, stack.layouts)  # other tests' table has no stream
 
 
 def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
