@@ -120,6 +120,10 @@ def throttling(deployment: Deployment) -> dict[str, Any]:
     return first(METHOD_SETTINGS, "settings")(deployment) or {}
 
 
+def origins(deployment: Deployment) -> Any:
+    return (first(FUNCTION_URL, "cors")(deployment) or {"allowOrigins": None})["allowOrigins"]
+
+
 def told(deployment: Deployment) -> list[str]:
     """Who hears of the budget."""
     return [
@@ -159,7 +163,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "budgetEmails": (lambda deployment: {*told(deployment)}, {"ops@shop.example"}),
     "idempotencyHours": (variable("IDEMPOTENCY_HOURS"), "48"),
     "lease": (variable("LEASE"), "100"),
-    "corsOrigins": (lambda d: (first(FUNCTION_URL, "cors")(d) or {}).get("allowOrigins"), ["https://shop.example"]),
+    "corsOrigins": (origins, ["https://shop.example"]),
     "openCounters": (lambda deployment: bool(variable("COORDINATOR")(deployment)), True),
     "apiGateway": (lambda deployment: f"{PREFIX}-gateway" in [r.inputs["name"] for r in deployment.of(REST_API)], True),
     "apiGatewayRate": (lambda deployment: throttling(deployment).get("throttlingRateLimit"), 50),
@@ -173,7 +177,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
         lambda d: [topic.endswith(":operators") for topic in first(ALARM, "alarmActions")(d)],
         [False, True],
     ),
-    "protect": (lambda deployment: [table.protect for table in deployment.of(TABLE)][0], False),
+    "protect": (lambda deployment: next(table.protect for table in deployment.of(TABLE)), False),
 }
 """Where each setting shows, and what there is with its value of `OTHER`."""
 

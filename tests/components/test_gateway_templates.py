@@ -17,7 +17,7 @@ from integers.lattice import MAX_INTEGER, Place
 from integers.names import COUNTER_NAME
 from local.apigateway.velocity import Rendered, render
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, deploy, item, put_item
+from tests.lambda_.laying_out import HOME, item, laid_out, put_item
 
 
 class Response(NamedTuple):
@@ -105,7 +105,7 @@ def gateway(stack: Stack) -> Gateway:
 
 
 def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: Ask) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     assert gateway()[2] == {"counter": "integers", "region": HOME, "integer": 1}
     function = ask("POST", "/")
@@ -117,14 +117,14 @@ def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: A
 
 
 def test_the_other_paths_mint_too(stack: Stack, gateway: Gateway) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     assert gateway(path="/")[2]["counter"] == "integers"
     assert gateway(path="/counter", systemKey="orders")[2] == {"counter": "orders", "region": HOME, "integer": 1}
 
 
 def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: Gateway) -> None:
-    deploy()
+    laid_out()
 
     status, headers, document = gateway("nothing")
     assert (status, headers) == (404, {"Content-Type": "application/problem+json"})
@@ -135,7 +135,7 @@ def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: 
 def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
     stack: Stack, gateway: Gateway, ask: Ask
 ) -> None:
-    deploy()
+    laid_out()
     put_item(stack, HOME, Item(4, 3, 4, 1, fenced=True))
     status, headers, document = gateway()
     function = ask("POST", "/count")
@@ -216,7 +216,7 @@ def test_a_reply_that_is_not_dynamodbs_is_a_transient_error(status: int, body: s
 
 @pytest.mark.parametrize("count", ["0", "2", "1000", "x", "-1", '"', "01", "1 "])
 def test_another_count_is_refused_and_mints_nothing(stack: Stack, gateway: Gateway, count: str) -> None:
-    deploy()
+    laid_out()
 
     status, _, document = gateway(count=count)
     assert (status, document["status"]) == (400, 400)
@@ -226,7 +226,7 @@ def test_another_count_is_refused_and_mints_nothing(stack: Stack, gateway: Gatew
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway, name: str) -> None:
-    deploy()
+    laid_out()
 
     assert gateway(name)[0] == 404
     assert gateway(path="/counter", systemKey=name)[0] == 404

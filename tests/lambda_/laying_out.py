@@ -4,13 +4,15 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from threading import Lock
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import boto3
 import coordinate.handler
+from aws.dynamodb import DynamoDB
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.encoding import (
@@ -38,6 +40,7 @@ def all_time() -> int:
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
+    _SNAPSHOTS.clear()  # the coordinator's records name the tables that there were
     aws.client("dynamodb", region).create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
@@ -49,6 +52,48 @@ def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
     """Deploy with these settings (`deployment`), and return the coordinator's reply."""
     return send(deployment(*regions, **settings))
+
+
+Snapshot = tuple[str, dict[str, list[tuple[str, Any]]]]
+"""The coordinator's reply as JSON, and by region the records that it has written, each with its table."""
+
+_SNAPSHOTS: dict[str, Snapshot] = {}
+
+
+def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
+    """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
+    key = json.dumps([regions, settings], sort_keys=True)
+    if key not in _SNAPSHOTS:
+        reply = deploy(*regions, **settings)
+        _SNAPSHOTS[key] = json.dumps(reply), _written()
+        return reply
+    reply, written = _SNAPSHOTS[key]
+    for region, records in written.items():
+        with closing(DynamoDB(region)) as dynamodb:
+            for some in batched(records, 25):
+                puts: dict[str, list[Any]] = {}
+                for table, record in some:
+                    puts.setdefault(table, []).append({"PutRequest": {"Item": record}})
+                assert not dynamodb.call("BatchWriteItem", {"RequestItems": puts}).get("UnprocessedItems")
+    return json.loads(reply)
+
+
+def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, Any]]]:
+    return [records[start : start + size] for start in range(0, len(records), size)]
+
+
+def _written() -> dict[str, list[tuple[str, Any]]]:
+    counters = os.environ["COUNTERS_TABLE"]
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for region in (*REGIONS, "us-west-2"):
+        tables = [counters, *((os.environ["LAYOUTS_TABLE"], os.environ["MIRROR_TABLE"]) if region == HOME else ())]
+        with closing(DynamoDB(region)) as dynamodb:
+            found[region] = [
+                (table, record)
+                for table in tables
+                for record in dynamodb.call("Scan", {"TableName": table, "ConsistentRead": True})["Items"]
+            ]
+    return {region: records for region, records in found.items() if records}
 
 
 def deployment(
@@ -132,17 +177,25 @@ def _client(region: str) -> Any:
     return client("dynamodb", region)
 
 
-def client(service: str, region_name: str, config: Config | None = None, endpoint: str | None = None) -> Any:
+def client(
+    service: Literal["dynamodb"], region_name: str, config: Config | None = None, endpoint: str | None = None
+) -> Any:
     """Return a client as `boto3.client` does. All runs of the process share it: to make one takes long."""
     keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
     with _MAKING:
-        return _made(service, region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
+        return _made(region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
 
 
 @cache
-def _made(service: Any, region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
+def _made(region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
+    key, secret = keys
     return _session().client(
-        service, region, endpoint_url=endpoint, aws_access_key_id=keys[0], aws_secret_access_key=keys[1], config=config
+        "dynamodb",
+        region,
+        endpoint_url=endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        config=config,
     )
 
 

@@ -1,7 +1,7 @@
 """What happens to tables and regions: deleted, recreated empty, restored from a backup, away."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from botocore.config import Config
@@ -50,7 +50,7 @@ def everything(stack: AllTables, *regions: str) -> dict[str, Records]:
 def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
     """Let these regions refuse the coordinator's connections. They mint all the same."""
 
-    def reached(service: str, region_name: str, config: Config) -> Any:
+    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
         return client(service, region_name, config, NOWHERE if region_name in regions else None)
 
     patch.setattr("coordinate.tables.boto3", SimpleNamespace(client=reached))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, item, items, watch
+from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, item, items, laid_out, watch
 from tests.lambda_.losing import cut_off
 
 EU = "eu-west-1"
@@ -20,7 +20,7 @@ def closed(stack: Stack, region: str, counter: str = "integers") -> bool:
 
 
 def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     create("invoices")
     minted = mint(ask, *REGIONS)
 
@@ -38,7 +38,7 @@ def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, 
 
 
 def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU)
@@ -52,7 +52,7 @@ def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: 
 
 
 def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: Stack) -> None:
-    deploy(headroom=50)
+    laid_out(headroom=50)
     deploy(*STAYING, headroom=50)
 
     left = item(stack, EU)
@@ -61,7 +61,7 @@ def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: 
 
 
 def test_a_counter_that_is_created_later_has_nothing_in_a_leaving_region(stack: Stack) -> None:
-    deploy(*STAYING, leaving=[EU])
+    laid_out(*STAYING, leaving=[EU])
     create("invoices")
 
     assert item(stack, EU, "invoices") is None

@@ -19,6 +19,7 @@ from tests.lambda_.laying_out import (
     deployment,
     item,
     items,
+    laid_out,
     put_item,
     register,
     send,
@@ -54,7 +55,7 @@ def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: 
 
 
 def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
-    deploy()
+    laid_out()
     with pytest.MonkeyPatch.context() as patch:
         crash_before(RecordLayouts, patch)
         with pytest.raises(Crash):
@@ -65,7 +66,7 @@ def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
 
 
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
-    deploy(HOME, counters=NAMES)
+    laid_out(HOME, counters=NAMES)
     event = deployment("eu-west-1", HOME, counters=NAMES)
     with pytest.raises(CoordinatorError, match=r"19 of 60 counters are done; time ran out. The schedule continues"):
         send(event, short_of_time(19))
@@ -77,7 +78,7 @@ def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> N
 
 
 def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
-    deploy()
+    laid_out()
     with pytest.MonkeyPatch.context() as patch:
         crash_before(ScanRegisters, patch)
         keep_the_lease(patch)
@@ -90,7 +91,7 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
 
 
 def test_the_limit_is_raised_ahead_of_need_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
-    deploy(window=1000)
+    laid_out(window=1000)
     before, used = register(stack), item(stack, HOME)
     assert before is not None
     assert used is not None
@@ -111,7 +112,7 @@ def test_the_limit_is_raised_ahead_of_need_to_what_lasts_three_runs(stack: Stack
 
 
 def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
-    deploy(window=1000)
+    laid_out(window=1000)
     before = register(stack)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("coordinate.handler._now", lambda: 10**10)
@@ -122,7 +123,7 @@ def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
 def test_a_counter_that_no_register_knows_is_reported_and_not_begun_again(
     stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deploy()
+    laid_out()
     unknown = item(stack, "eu-west-1")
     assert unknown is not None
     put_item(stack, "eu-west-1", unknown, "ghost")
@@ -138,7 +139,7 @@ def test_a_counter_that_no_register_knows_is_reported_and_not_begun_again(
 
 
 def test_records_and_leases_are_no_counters(stack: Stack) -> None:
-    deploy()
+    laid_out()
     with pytest.MonkeyPatch.context() as patch:
         keep_the_lease(patch)
         watch()

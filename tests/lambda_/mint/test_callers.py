@@ -13,7 +13,7 @@ from mint.callers import Callers, as_role
 from mint.http.reply import Problem
 
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 EVENTS = Path(__file__).parent.parent / "events"
 ROLE = "arn:aws:iam::123456789012:role"
@@ -35,7 +35,7 @@ def by(arn: str) -> dict[str, Any]:
 @pytest.fixture
 def send(stack: Stack) -> Send:
     """`send("GET", "/orders", event="signed_by_user")`: a request to a cold function, with `rules` as the setting."""
-    deploy(counters=["integers", "orders", "tickets"])
+    laid_out(counters=["integers", "orders", "tickets"])
 
     def send(
         method: str, path: str, rules: dict[str, list[str]], sent: str = "signed_by_role", accept: str = "*/*"
@@ -177,7 +177,7 @@ def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
 
 
 def test_the_coordinators_check_signs_nothing_and_mints_its_own_counter_only(send: Send, stack: Stack) -> None:
-    deploy(counters=["integers", "-check"])
+    laid_out(counters=["integers", "-check"])
     stack.monkeypatch.setenv("CALLERS", json.dumps({ALICE: ["tickets"]}))
     sent = event("get")
     del sent["requestContext"]["domainName"]

@@ -16,7 +16,7 @@ from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
 from tests.lambda_.fixtures import Ask, Stack, forget
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
 
@@ -175,7 +175,7 @@ def test_snapstart_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("path", ["/-/health", "/integers/1", "/integers/0"])
 def test_head_is_answered_like_get_without_the_body(ask: Ask, stack: Stack, path: str) -> None:
-    deploy()
+    laid_out()
 
     head, get = ask("HEAD", path), ask("GET", path)
 

@@ -8,7 +8,7 @@ from coordinate.model import Item
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.fixtures import HOME, Ask, Response, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item, put_item
+from tests.lambda_.laying_out import delete_item, item, laid_out, put_item
 
 LEFT = Item(issued=7, stride=3, ceiling=7, epoch=1, fenced=True)
 INSTEAD = ["eu-west-1", "ap-southeast-2"]
@@ -104,7 +104,7 @@ def test_a_repeated_key_still_returns_its_integers(ask: Ask, stack: Stack) -> No
 
 @pytest.mark.usefixtures("leaving")
 def test_owners_are_known_as_far_as_the_region_has_minted(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     put_item(stack, HOME, LEFT)
 
     assert ask("GET", "/integers/7")["document"]["minted"] is True

@@ -10,7 +10,7 @@ from mint.seen import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
-from tests.lambda_.laying_out import deploy, item, put_item
+from tests.lambda_.laying_out import deploy, item, laid_out, put_item
 
 ITEM = Item(issued=1, stride=3, ceiling=30_001, epoch=2)
 
@@ -103,7 +103,7 @@ def test_no_leased_integer_is_handed_out_after_the_table_was_seen_going_backward
 
 
 def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     minted = mints(ask, 2)
     deploy("us-west-2", "eu-west-1", "us-east-1")
     minted += mints(ask, 2)

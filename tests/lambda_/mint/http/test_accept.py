@@ -4,7 +4,7 @@ import pytest
 from mint.http.accept import preferred
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tests.lambda_.laying_out import deploy
     ],
 )
 def test_the_client_chooses_the_format(ask: Ask, stack: Stack, accept: str, text: bool) -> None:
-    deploy()
+    laid_out()
 
     response = ask("GET", "/", accept=accept)
 

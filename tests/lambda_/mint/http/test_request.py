@@ -11,7 +11,7 @@ from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy, item
+from tests.lambda_.laying_out import item, laid_out
 
 
 def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def test_a_path_that_ends_with_a_slash_says_so(path: str) -> None:
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_other_methods_mint_nothing_and_say_what_does(ask: Ask, stack: Stack, method: str) -> None:
-    deploy()
+    laid_out()
     before = item(stack, "us-east-1")
 
     response = ask(method)
@@ -106,7 +106,7 @@ def test_an_invalid_name_is_not_found_without_a_call_to_the_table(
 
 
 def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     before = item(stack, "us-east-1")
     request = {"requestContext": {"http": {"method": "POST"}}, "rawPath": "/", "body": "x" * 70_000}
 
@@ -117,7 +117,7 @@ def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
 
 @pytest.mark.parametrize(("size", "status"), [(64 * 1024, 200), (64 * 1024 + 1, 413)])
 def test_a_body_is_measured_as_it_was_sent(stack: Stack, size: int, status: int) -> None:
-    deploy()
+    laid_out()
     event = {
         "requestContext": {"http": {"method": "POST"}},
         "rawPath": "/",

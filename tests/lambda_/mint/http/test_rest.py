@@ -15,7 +15,7 @@ from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf
 from mint.http.rest import as_function_url
 
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import deploy, item
+from tests.lambda_.laying_out import item, laid_out
 
 EVENTS = Path(__file__).parents[2] / "events"
 SHOP = "arn:aws:iam::123456789012:role/shop-web"
@@ -106,7 +106,7 @@ def test_a_body_is_measured_as_it_was_sent(send: Send, body: str, encoded: bool,
 @pytest.fixture
 def send(stack: Stack) -> Send:
     """`send(event)`: the response of a cold function, in `HOME`."""
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     def send(sent: dict[str, Any], **environment: str) -> dict[str, Any]:
         for name, value in environment.items():
