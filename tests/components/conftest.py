@@ -1,12 +1,14 @@
 """Deployments that many tests look at; each is run once a process."""
 
+from typing import Any
+
 import pytest
 
 from tests.components.recording import Deployment
 from tests.components.running import HOME, THREE, config, deploy
 
 DOMAIN = "integers.example.com"
-SHOWN = {"apiGateway": True, "leaving": ["us-west-2"]}
+SHOWN: dict[str, Any] = {"apiGateway": True, "leaving": ["us-west-2"]}
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +38,7 @@ def signed_address() -> Deployment:
 @pytest.fixture(scope="session")
 def public_address() -> Deployment:
     """The address beside URLs for everyone, with records made by hand, pages of another origin, and open counters."""
-    more = {"corsOrigins": ["https://shop.example"], "openCounters": True}
+    more: dict[str, Any] = {"corsOrigins": ["https://shop.example"], "openCounters": True}
     return deploy(config(*THREE, **SHOWN, domain=DOMAIN, authorization="NONE", **more))
 
 

@@ -39,7 +39,7 @@ def on() -> Deployment:
 @pytest.fixture(scope="module")
 def public_and_paused() -> Deployment:
     """For everyone, with other limits; the second region is paused."""
-    given = {"apiGatewayRate": 50, "apiGatewayBurst": 20, "paused": [TWO[1]]}
+    given: dict[str, Any] = {"apiGatewayRate": 50, "apiGatewayBurst": 20, "paused": [TWO[1]]}
     return deploy(config(*TWO, apiGateway=True, authorization="NONE", **given))
 
 
