@@ -108,10 +108,11 @@ def wish(name: str) -> Callable[[Deployment], Any]:
 
 
 def first(kind: str, key: str) -> Callable[[Deployment], Any]:
-    """The input of the first resource of a kind, or None."""
+    """The input of the first resource of a kind at home, by name, or None. The order of registrations may differ."""
 
     def shown(deployment: Deployment) -> Any:
-        return next((resource.inputs.get(key) for resource in deployment.of(kind)), None)
+        made = [resource for resource in deployment.of(kind) if resource.inputs.get("region", HOME) == HOME]
+        return min(made, key=lambda resource: resource.name).inputs.get(key) if made else None
 
     return shown
 
@@ -177,7 +178,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
         lambda d: [topic.endswith(":operators") for topic in first(ALARM, "alarmActions")(d)],
         [False, True],
     ),
-    "protect": (lambda deployment: next(table.protect for table in deployment.of(TABLE)), False),
+    "protect": (lambda deployment: any(table.protect for table in deployment.of(TABLE)), False),
 }
 """Where each setting shows, and what there is with its value of `OTHER`."""
 
