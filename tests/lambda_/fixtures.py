@@ -16,7 +16,7 @@ from aws.dynamodb import DynamoDB
 from aws.failure import ServiceError
 
 from local.resources import Aws
-from tests.lambda_.laying_out import client, make_table
+from tests.lambda_.laying_out import PATIENCE, client, make_table
 
 HOME = "us-east-1"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -102,6 +102,8 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("coordinate.tables.boto3", SimpleNamespace(client=client))
+    for timeout in ("aws.dynamodb.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
+        monkeypatch.setattr(timeout, PATIENCE)
     for region in (*REGIONS, "us-west-2"):
         with closing(DynamoDB(region)) as dynamodb:
             for (place, table), key in TABLES.items():

@@ -34,6 +34,10 @@ HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
+PATIENCE = 60
+"""Seconds that a client waits for the server, which answers at once: but the machine may be as busy as can be."""
+
+
 def all_time() -> int:
     """Return the milliseconds that a function has at first."""
     return 900_000
@@ -189,13 +193,14 @@ def client(
 @cache
 def _made(region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
     key, secret = keys
+    patience = Config(connect_timeout=PATIENCE, read_timeout=PATIENCE)
     return _session().client(
         "dynamodb",
         region,
         endpoint_url=endpoint,
         aws_access_key_id=key,
         aws_secret_access_key=secret,
-        config=config,
+        config=config.merge(patience) if config else patience,
     )
 
 

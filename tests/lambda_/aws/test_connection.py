@@ -15,6 +15,7 @@ from aws.trust import trust
 from tests.lambda_.aws.faulty_server import (
     ANSWER,
     GOOD,
+    PATIENCE,
     FaultyServer,
     answers,
     answers_and_closes,
@@ -54,7 +55,7 @@ def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, mo
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         dynamodb = DynamoDB()
         dynamodb.call("UpdateItem", {})
-        assert server.closed.wait(5)
+        assert server.closed.wait(PATIENCE)
         dynamodb.call("UpdateItem", {})
         dynamodb.close()
 
@@ -94,7 +95,7 @@ def test_a_connection_that_died_while_idle_is_replaced_without_another_attempt(
         dynamodb = dynamodb_at(server, monkeypatch)
         for _ in range(kept):
             dynamodb.call("UpdateItem", {})
-        assert server.closed.wait(5)
+        assert server.closed.wait(PATIENCE)
         monkeypatch.setattr(aws.service, "ATTEMPTS", 1)
 
         assert dynamodb.call("UpdateItem", {}) == ANSWER
