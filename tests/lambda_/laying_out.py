@@ -44,13 +44,13 @@ def all_time() -> int:
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
-    _SNAPSHOTS.clear()  # the coordinator's records name the tables that there were
-    aws.client("dynamodb", region).create_table(
+    made = aws.client("dynamodb", region).create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
         KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
     )
+    _IDS[region, table] = made["TableDescription"].get("TableId", "")
 
 
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
@@ -58,20 +58,28 @@ def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
     return send(deployment(*regions, **settings))
 
 
-Snapshot = tuple[str, dict[str, list[tuple[str, Any]]]]
-"""The coordinator's reply as JSON, and by region the records that it has written, each with its table."""
+_PASSING = time.time
+"""The clock, if no test has stopped it."""
 
-_SNAPSHOTS: dict[str, Snapshot] = {}
+_IDS: dict[tuple[str, str], str] = {}
+"""The ids of the tables that were made, by region and name. The coordinator's records name them."""
+
+_SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
+"""The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
 
 
 def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
     """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
-    key = json.dumps([regions, settings], sort_keys=True)
+    stands = None if time.time is _PASSING else time.time()  # the registers say when they were granted
+    key = json.dumps([regions, settings, stands], sort_keys=True)
     if key not in _SNAPSHOTS:
         reply = deploy(*regions, **settings)
-        _SNAPSHOTS[key] = json.dumps(reply), _written()
+        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _IDS.copy()
         return reply
-    reply, written = _SNAPSHOTS[key]
+    text, ids = _SNAPSHOTS[key]
+    for table, was in ids.items():
+        text = text.replace(was, _IDS[table])
+    reply, written = json.loads(text)
     for region, records in written.items():
         with closing(DynamoDB(region)) as dynamodb:
             for some in batched(records, 25):
@@ -79,7 +87,7 @@ def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
                 for table, record in some:
                     puts.setdefault(table, []).append({"PutRequest": {"Item": record}})
                 assert not dynamodb.call("BatchWriteItem", {"RequestItems": puts}).get("UnprocessedItems")
-    return json.loads(reply)
+    return reply
 
 
 def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, Any]]]:

@@ -45,7 +45,7 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
         Handler="echo.handler",
         Code={"ZipFile": file.getvalue()},
     )
-    client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+    client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")  # signatures are verified, and the server knows these keys
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")

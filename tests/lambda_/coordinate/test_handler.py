@@ -190,10 +190,10 @@ def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.
         send(event)
 
 
-def test_a_coordinator_may_crash_after_any_call_and_be_run_again(stack: Stack, ask: Ask) -> None:
-    laid_out()
-    event = deployment("ap-southeast-2", "us-west-2", leaving=[HOME])
-    minted = [integer(ask, region) for region in REGIONS]
+def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
+    laid_out(HOME, "eu-west-1")
+    event = deployment("eu-west-1", leaving=[HOME])
+    minted = [integer(ask, region) for region in (HOME, "eu-west-1")]
     for calls in range(100):
         with pytest.MonkeyPatch.context() as patch:
             crash_after(calls, patch)
@@ -208,8 +208,8 @@ def test_a_coordinator_may_crash_after_any_call_and_be_run_again(stack: Stack, a
 
     reply = send(event)["counters"]["integers"]
     assert (reply["epoch"], reply["pending"]) == (2, [])
-    assert calls > 15
-    minted += [integer(ask, region) for region in ("ap-southeast-2", "us-west-2")]
+    assert calls > 10
+    minted.append(integer(ask, "eu-west-1"))
     assert len({*minted}) == len(minted)
 
 
@@ -217,7 +217,7 @@ def test_an_item_that_a_crashed_coordinator_placed_cant_mint(stack: Stack, ask: 
     put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mint.fence.MAX_WAIT", 0.1)
+        patch.setattr("mint.fence.MAX_WAIT", 0)
         assert ask()["statusCode"] == 503
     delete_item(stack, HOME)
     deploy(HOME)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from coordinate.tables import Shared, replacement
 
-SECONDS = 20
+SECONDS = 60  # nothing waits for their end
 
 
 class Calls:

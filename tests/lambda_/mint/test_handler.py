@@ -87,7 +87,7 @@ def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_in_place")
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(event | odd_event)
 def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     response = mint.handler.handler(event, None)
@@ -140,11 +140,15 @@ def test_an_unexpected_error_is_logged_and_not_shown(
 
 
 @pytest.mark.parametrize(
-    "code",
-    ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
+    ("code", "path"),
+    [
+        ("AccessDeniedException", "/"),
+        ("ExpiredTokenException", "/?count=2"),
+        ("InvalidSignatureException", "/integers/1"),
+        ("UnrecognizedClientException", "/-/health"),
+    ],
 )
-@pytest.mark.parametrize("path", ["/", "/?count=2", "/integers/1", "/-/health"])
-def test_a_signer_that_is_not_accepted_is_a_503_and_an_error_in_the_log(
+def test_a_signer_that_is_not_accepted_is_logged(
     ask: Ask, stack: Stack, code: str, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400)

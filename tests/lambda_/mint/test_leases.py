@@ -5,7 +5,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Condition, Event
 from typing import Protocol
 
 import mint.runtime
@@ -17,7 +17,7 @@ from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, deploy, item, laid_out, put_item
+from tests.lambda_.laying_out import HOME, PATIENCE, REGIONS, deploy, item, laid_out, put_item
 
 
 class Function(Protocol):
@@ -153,32 +153,49 @@ def test_a_function_keeps_no_more_than_so_many() -> None:
     assert "c0" not in leases._leases
 
 
-def test_eight_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
+def test_functions_through_three_layouts_and_no_duplicate(stack: Stack) -> None:
     laid_out(*REGIONS[:2])
     ended = Event()
+    minted: list[list[int]] = [[] for _ in range(4)]
+    some = Condition()
 
-    def run(_: int) -> list[int]:
+    def run(own: list[int]) -> None:
         leases = Leases(CounterTable(stack.counters), 50)
-        minted: list[int] = []
         while not ended.is_set():
             try:
-                minted.append(leases.mint("integers").first)
+                integer = leases.mint("integers").first
             except CeilingReached as reached:
                 if not reached.item.fenced:
                     raise
-        return minted
+                continue
+            with some:
+                own.append(integer)
+                some.notify_all()
 
-    with ThreadPoolExecutor(8) as pool:
-        functions = [pool.submit(run, n) for n in range(8)]
+    def all_mint() -> None:
+        """Wait until every function has minted something more, past what it has leased."""
+        before = [len(own) for own in minted]
+        with some:
+            assert some.wait_for(
+                lambda: all(len(own) > was + 50 for own, was in zip(minted, before, strict=True)) or failed(), PATIENCE
+            )
+
+    def failed() -> bool:
+        return any(function.done() for function in functions)
+
+    with ThreadPoolExecutor(4) as pool:
+        functions = [pool.submit(run, own) for own in minted]
         try:
-            deploy(*REGIONS)
-            deploy(*REGIONS[::-1])
-            deploy(*REGIONS[:1])
+            for regions in (REGIONS, REGIONS[::-1], REGIONS[:1]):
+                all_mint()
+                deploy(*regions)
+            all_mint()
         finally:
             ended.set()
-        integers = [n for function in functions for n in function.result()]
+        for function in functions:
+            function.result()
 
-    assert len(integers) > 1000
+    integers = [integer for own in minted for integer in own]
     assert len(integers) == len(set(integers))
 
 
@@ -187,9 +204,9 @@ def test_threads_of_one_function_never_get_the_same(stack: Stack) -> None:
     leases = Leases(CounterTable(stack.counters), 1000)
 
     with ThreadPoolExecutor(8) as pool:
-        integers = [n for made in pool.map(lambda _: mints(leases, 500), range(8)) for n in made]
+        integers = [n for made in pool.map(lambda _: mints(leases, 200), range(8)) for n in made]
 
-    assert len(integers) == len(set(integers)) == 4000
+    assert len(integers) == len(set(integers)) == 1600
 
 
 def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> None:
