@@ -212,7 +212,7 @@ def test_the_program_knows_the_declared_settings_and_no_others() -> None:
     assert line.partition("known are ")[2].split(", ") == sorted(SCHEMA)
 
 
-def test_every_setting_is_described_and_its_default_is_of_its_type() -> None:
+def test_every_setting_is_described_and_has_its_type() -> None:
     types = {"array": list, "string": str, "integer": int, "boolean": bool, "object": dict}
 
     for key, entry in SCHEMA.items():

@@ -14,7 +14,7 @@ from tests.components.running import config, deploy
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 
 
-def test_every_alarm_has_its_paragraph_in_the_order_of_the_settings() -> None:
+def test_every_alarm_has_its_paragraph_in_order() -> None:
     parts = re.split(r"^### (\w+)\n", PAGE.partition("## What it costs")[0], flags=re.MULTILINE)
 
     assert parts[1::2] == [*THRESHOLDS]

@@ -28,7 +28,7 @@ def key_policy() -> list[dict[str, Any]]:
     return json.loads(text)["Statement"]
 
 
-def test_the_key_policy_lets_the_roles_use_the_key_as_their_policies_do() -> None:
+def test_the_key_policy_allows_what_the_roles_do() -> None:
     tables, _ = key_policy()
     (own,) = use_keys(["key"])
 
@@ -98,7 +98,7 @@ def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: 
     assert figures == [" | ".join(f"{cost:.2f}" for cost in (*costs, sum(costs)))]
 
 
-def test_what_api_gateway_and_the_coordinator_may_cost_is_computed_too() -> None:
+def test_what_api_gateway_may_cost_is_computed_too() -> None:
     gateway = 1000 * 86_400 / 1e6 * (3.50 + 0.625)
     coordinator = PUBLIC_CONCURRENCY * 86_400 * 1769 / 1024 * 0.0000133334
 

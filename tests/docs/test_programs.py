@@ -45,7 +45,7 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.slow
-def test_without_the_program_its_tests_are_skipped_with_that_reason(program: str, tmp_path: Path) -> None:
+def test_without_a_program_its_tests_are_skipped(program: str, tmp_path: Path) -> None:
     result = run_file(program, tmp_path, ci=None)
 
     reason = f"{PROGRAMS[program].title} is not installed (Debian and Ubuntu: apt-get install "

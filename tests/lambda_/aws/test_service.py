@@ -157,7 +157,7 @@ def signature(request: bytes) -> bytes:
     return next(line for line in request.split(b"\r\n") if line.startswith(b"Authorization: "))
 
 
-def test_a_signer_that_is_never_accepted_is_not_tried_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = answers(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400))
     with FaultyServer(refused) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
@@ -180,7 +180,7 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     ("turn", "attempts"),
     [(cuts_after, 1), (stalls, 1), (answers(whole({}, 500)), 1), (answers(whole(THROTTLED, 400)), 3)],
 )
-def test_a_call_that_is_not_idempotent_is_retried_only_if_it_was_not_carried_out(
+def test_a_call_is_repeated_if_idempotent_or_not_carried_out(
     monkeypatch: pytest.MonkeyPatch, turn: Turn, attempts: int
 ) -> None:
     with FaultyServer(turn) as server:
@@ -193,7 +193,7 @@ def test_a_call_that_is_not_idempotent_is_retried_only_if_it_was_not_carried_out
     assert len(server.requests) == attempts
 
 
-def test_a_call_that_is_not_idempotent_is_retried_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("aws.service.time.sleep", waits.append)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")

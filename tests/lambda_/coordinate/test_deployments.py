@@ -36,7 +36,7 @@ def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None
     assert found.wish.regions == TWO
 
 
-def test_an_outdated_deployment_is_refused_and_one_that_is_repeated_is_not(stack: Stack) -> None:
+def test_an_outdated_deployment_is_refused(stack: Stack) -> None:
     laid_out()
     outdated = deployment("us-east-1")
     event = deployment(*TWO)

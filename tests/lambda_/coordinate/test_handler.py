@@ -30,7 +30,7 @@ def integer(ask: Ask, region: str, path: str = "/") -> int:
     return ask("POST", path, region)["document"]["integer"]
 
 
-def test_every_region_opens_at_its_offset_and_no_ceiling_is_above_the_limit(stack: Stack) -> None:
+def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
     reply = deploy()
 
     limit = 3 * 100_000_000
@@ -82,7 +82,7 @@ def test_a_new_order_is_a_new_layout(stack: Stack, ask: Ask) -> None:
     assert integer(ask, "ap-southeast-2") % 3 == 1
 
 
-def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
+def test_counters_come_later_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
     laid_out()
     reply = deploy(counters=["orders"])
 
@@ -158,7 +158,7 @@ def test_a_floor_for_all_is_for_those_that_have_none(stack: Stack) -> None:
     assert [reply["counters"][name]["base"] for name in ("integers", "orders")] == [700, 50]
 
 
-def test_several_refusals_are_told_at_once_and_others_are_settled(stack: Stack) -> None:
+def test_several_refusals_are_told_at_once(stack: Stack) -> None:
     laid_out(HOME, counters=["a", "b", "c"])
     for counter in ("a", "b"):
         put_item(stack, HOME, Item(50, 1, 90, 7), counter)

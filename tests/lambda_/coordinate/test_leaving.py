@@ -19,7 +19,7 @@ def closed(stack: Stack, region: str, counter: str = "integers") -> bool:
     return found is not None and found.fenced and found.ceiling == found.issued
 
 
-def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, ask: Ask) -> None:
+def test_a_region_that_leaves_is_closed_and_can_come_back(stack: Stack, ask: Ask) -> None:
     laid_out()
     create("invoices")
     minted = mint(ask, *REGIONS)
@@ -37,7 +37,7 @@ def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, 
     assert len({*mint(ask, *REGIONS, path="/invoices")}) == 9
 
 
-def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: Stack, ask: Ask) -> None:
+def test_a_region_that_leaves_while_away_is_closed_later(stack: Stack, ask: Ask) -> None:
     laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +51,7 @@ def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: 
     assert len({*minted}) == len(minted)
 
 
-def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: Stack) -> None:
+def test_a_dropped_region_stops_after_the_headroom(stack: Stack) -> None:
     laid_out(headroom=50)
     deploy(*STAYING, headroom=50)
 
@@ -60,7 +60,7 @@ def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: 
     assert (left.fenced, left.epoch, left.ceiling) == (True, 1, -1 + 3 * 50)
 
 
-def test_a_counter_that_is_created_later_has_nothing_in_a_leaving_region(stack: Stack) -> None:
+def test_a_later_counter_has_nothing_in_a_leaving_region(stack: Stack) -> None:
     laid_out(*STAYING, leaving=[EU])
     create("invoices")
 

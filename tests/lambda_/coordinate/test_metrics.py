@@ -127,7 +127,7 @@ def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> 
     assert run() == with_metrics
 
 
-def test_a_second_run_of_the_same_process_measures_the_time_between(
+def test_a_second_run_measures_the_time_between(
     stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
@@ -145,9 +145,7 @@ def test_a_second_run_of_the_same_process_measures_the_time_between(
     assert of_stack["HoursToCeiling"] == by_region[HOME]["HoursToCeiling"] == 10_000
 
 
-def test_a_lost_item_is_a_lost_table_and_one_repair_and_then_over(
-    stack: Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     delete_item(stack, "eu-west-1")
     watch()
@@ -188,9 +186,7 @@ def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, capsys
     assert written(capsys)[0]["LostTables"] == 0
 
 
-def test_what_a_deployment_asked_for_is_no_repair_and_nothing_is_lost(
-    stack: Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_deployment_asked_for_is_no_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     for regions in ([HOME], [HOME, "eu-west-1"], ["eu-west-1"]):
         deploy(*regions, counters=["a", "b"])
         found = written(capsys)[0]

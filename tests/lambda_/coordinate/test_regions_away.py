@@ -52,7 +52,7 @@ def mint(ask: Ask, *regions: str) -> list[int]:
     return [ask("POST", "/", region)["document"]["integer"] for region in regions for _ in range(3)]
 
 
-def test_a_region_that_does_not_answer_blocks_no_change_and_comes_in_when_it_is_back(stack: Stack, ask: Ask) -> None:
+def test_a_region_away_blocks_no_change_and_comes_back(stack: Stack, ask: Ask) -> None:
     laid_out()
     minted = mint(ask, *REGIONS)
     standing = register(stack)
@@ -87,7 +87,7 @@ def test_a_region_that_will_never_come_back_can_be_taken_out(stack: Stack, ask: 
     assert len({*minted}) == len(minted)
 
 
-def test_changes_while_a_region_is_away_skip_no_integers_if_it_was_given_none(stack: Stack) -> None:
+def test_a_region_that_was_given_nothing_skips_no_integers(stack: Stack) -> None:
     laid_out(HOME)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU)

@@ -90,7 +90,7 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     assert watch()["registered"] == 1
 
 
-def test_the_limit_is_raised_ahead_of_need_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
+def test_the_limit_is_raised_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
     laid_out(window=1000)
     before, used = register(stack), item(stack, HOME)
     assert before is not None
@@ -120,9 +120,7 @@ def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
     assert register(stack) == before
 
 
-def test_a_counter_that_no_register_knows_is_reported_and_not_begun_again(
-    stack: Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_counter_is_reported_and_not_begun_again(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     unknown = item(stack, "eu-west-1")
     assert unknown is not None

@@ -71,7 +71,7 @@ def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: 
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_the_list_has_every_counter_once_but_not_the_one_of_the_check(ask: Ask, stack: Stack, limit: int) -> None:
+def test_the_list_has_every_counter_but_the_checks_once(ask: Ask, stack: Stack, limit: int) -> None:
     laid_out(counters=["integers", "orders", "invoices", "-check"])
     stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
     found: list[str] = []

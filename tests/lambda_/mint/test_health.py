@@ -8,7 +8,7 @@ from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import delete_item, item, laid_out, put_item
 
 
-def test_a_region_that_can_mint_is_well_and_mints_nothing_to_say_so(ask: Ask, stack: Stack) -> None:
+def test_a_region_that_can_mint_is_well(ask: Ask, stack: Stack) -> None:
     laid_out()
     before = item(stack, HOME)
 

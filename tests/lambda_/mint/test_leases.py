@@ -72,9 +72,7 @@ def test_the_block_doubles_while_it_is_used_up_within_a_second(stack: Stack, fun
     assert issued(stack) == 127 + 2 * 100
 
 
-def test_it_halves_when_it_is_not_and_an_idle_counter_stays_dense(
-    stack: Stack, function: Function, clock: Clock
-) -> None:
+def test_the_block_halves_when_it_is_not_used_up(stack: Stack, function: Function, clock: Clock) -> None:
     laid_out("us-east-1")
     leases = function(8)
     assert mints(leases, 15) == list(range(1, 16))  # 1, 2, 4, 8

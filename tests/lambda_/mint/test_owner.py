@@ -36,7 +36,7 @@ def owner(ask: Ask, n: int, region: str = HOME, path: str = "/integers") -> dict
     return response["document"]
 
 
-def test_a_region_knows_its_own_integers_and_which_region_to_ask_for_others(stack: Stack, ask: Ask) -> None:
+def test_a_region_knows_its_own_integers_and_whom_to_ask(stack: Stack, ask: Ask) -> None:
     laid_out()
     n = integer(ask, "eu-west-1")
 
@@ -100,7 +100,7 @@ def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask
     assert owner(ask, base + 1, "eu-west-1")["minted"] is False
 
 
-def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: Stack, ask: Ask) -> None:
+def test_a_region_that_comes_back_still_knows_its_own(stack: Stack, ask: Ask) -> None:
     laid_out(*TWO)
     n = integer(ask, "eu-west-1")
     deploy("us-east-1")
@@ -171,7 +171,7 @@ def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: 
     assert "up to 2001" in response["document"]["detail"]
 
 
-def test_a_region_in_a_past_epoch_is_right_about_all_that_it_says(stack: Stack, ask: Ask) -> None:
+def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> None:
     """It was away, so the next base lies above its ceiling. It may have been told of the layout before its item is."""
     laid_out(*TWO)
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))

@@ -36,7 +36,7 @@ def test_a_repeated_block_is_the_same_block(ask: Ask, stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("path", ["/orders", "/?count=1", "/?count=2"])
-def test_a_key_of_another_request_is_refused_and_nothing_is_minted(ask: Ask, stack: Stack, path: str) -> None:
+def test_a_key_of_another_request_is_refused(ask: Ask, stack: Stack, path: str) -> None:
     laid_out(counters=["integers", "orders"])
     ask("POST", "/", idempotency_key="k")
     before = item(stack, "us-east-1"), item(stack, "us-east-1", "orders")
@@ -92,7 +92,7 @@ def test_the_loser_of_a_race_to_another_request_is_refused(stack: Stack) -> None
         receipts.once("k", "integers", None, late)
 
 
-def test_a_crash_between_mint_and_receipt_wastes_an_integer_and_blocks_nothing(stack: Stack, ask: Ask) -> None:
+def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) -> None:
     laid_out()
     with pytest.MonkeyPatch.context() as patch:
 

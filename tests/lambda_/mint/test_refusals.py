@@ -32,7 +32,7 @@ def test_what_the_home_region_must_grant_first_can_be_retried(ask: Ask, stack: S
     assert ask("POST", f"/?count={count}")["document"]["integers"][0] == 10
 
 
-def test_a_block_that_does_not_fit_yet_can_be_retried_and_single_integers_are_minted(ask: Ask, stack: Stack) -> None:
+def test_a_block_that_does_not_fit_yet_can_be_retried(ask: Ask, stack: Stack) -> None:
     put_item(stack, HOME, Item(issued=1, stride=3, ceiling=7, epoch=1))
 
     status, retry, detail = refused(ask("POST", "/?count=3"))

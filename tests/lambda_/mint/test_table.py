@@ -58,7 +58,7 @@ def test_a_block_never_passes_a_ceiling(ask: Ask, stack: Stack) -> None:
     assert ask("POST", "/?count=2")["statusCode"] == 503
 
 
-def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
+def test_a_warm_function_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
     laid_out()
     table = CounterTable(stack.counters)
     assert list(table.mint("integers").integers()) == [1]
@@ -71,7 +71,7 @@ def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Ask, stac
     assert block[0] > 30_000
 
 
-def test_a_block_that_does_not_fit_below_a_fenced_ceiling_can_wait(stack: Stack) -> None:
+def test_a_block_above_a_fenced_ceiling_can_wait(stack: Stack) -> None:
     put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1, fenced=True))
     table = CounterTable(stack.counters)
 
@@ -100,7 +100,7 @@ def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.Monke
         assert ask("POST", "/?count=2", warm=True)["document"]["integers"] == [7, 10]
 
 
-def test_a_counter_exists_from_its_layout_on_until_its_item_is_lost(stack: Stack) -> None:
+def test_a_counter_exists_until_its_item_is_lost(stack: Stack) -> None:
     table = CounterTable(stack.counters)
     assert table.find("integers") is None
 

@@ -18,7 +18,7 @@ def test_a_block_in_text_has_one_integer_per_line(ask: Ask, stack: Stack) -> Non
     assert ask("GET", "/?count=3", accept="text/plain")["body"] == "1\n4\n7\n"
 
 
-def test_errors_are_problem_documents_whatever_the_client_accepts(ask: Ask, stack: Stack) -> None:
+def test_errors_are_always_problem_documents(ask: Ask, stack: Stack) -> None:
     laid_out()
 
     assert ask("GET", "/none", accept="text/plain")["headers"]["Content-Type"] == "application/problem+json"

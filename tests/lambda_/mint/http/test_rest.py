@@ -140,7 +140,7 @@ def test_the_same_key_has_the_same_integer_through_both(send: Send, stack: Stack
     assert item(stack, "us-east-1") == before
 
 
-def test_head_has_no_body_and_an_error_is_a_problem_that_says_its_region(send: Send) -> None:
+def test_head_has_no_body_and_an_error_says_its_region(send: Send) -> None:
     assert send(event("HEAD", "/-/health"))["body"] == ""
     response = send(event("DELETE"))
 
@@ -148,7 +148,7 @@ def test_head_has_no_body_and_an_error_is_a_problem_that_says_its_region(send: S
     assert json.loads(response["body"])["region"] == "us-east-1"
 
 
-def test_a_callers_counters_are_found_by_the_identity_that_api_gateway_checked(send: Send) -> None:
+def test_a_callers_identity_is_the_one_that_was_checked(send: Send) -> None:
     rules = json.dumps({SHOP: ["orders"]})
 
     assert send(event("POST", "/orders", sent="rest_signed_by_role"), CALLERS=rules)["statusCode"] == 200
