@@ -4,13 +4,17 @@ import json
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from functools import cache
+from typing import Any
 
 import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
 from components.configuration import args_of_stack
+from components.resource_names import ResourceNames
 from components.settings import Settings, SettingsError, settings_of
+from components.thresholds import thresholds as thresholds_of
+from components.watched import Watched
 from local.program import main, run_program
 
 from .recording import Aws, Deployment
@@ -78,6 +82,21 @@ def _run(
 ) -> tuple[Deployment, Exception | None]:
     outcome = run_program(aws, project=PROJECT, stack=stack, config=config, preview=aws.preview, program=program)
     return Deployment(aws.resources, outcome.outputs), outcome.error
+
+
+def watched(*regions: str, apis: bool = False, thresholds: Mapping[str, int] | None = None, **more: Any) -> Watched:
+    """Return a deployment as far as it is watched: with an API of the address in every region if there are `apis`."""
+    minutes: int = more.pop("watch_minutes", 5)
+    given: dict[str, Any] = {"leaving": (), "paused": (), "function_urls": True, "signed": True, **more}
+    return Watched(
+        names=ResourceNames(PREFIX),
+        home=HOME,
+        regions=regions,
+        watch_minutes=minutes,
+        thresholds=thresholds_of(thresholds or {}, minutes),
+        apis=dict.fromkeys((*regions, *given["leaving"]), "api") if apis else {},
+        **given,
+    )
 
 
 def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:

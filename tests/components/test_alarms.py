@@ -12,14 +12,11 @@ from coordinate.observed import Observed
 from coordinate.protocol import Outcome
 
 from components.observability import Observability, ObservabilityArgs
-from components.resource_names import ResourceNames
 from components.thresholds import EVERY_REGION, THRESHOLDS
-from components.thresholds import thresholds as thresholds_of
-from components.watched import Watched
 from tests.components.aws_answers import ALARM
 from tests.components.evaluation import MINUTE, Series, composite, fires, history
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, deploy
+from tests.components.running import HOME, PREFIX, deploy, watched
 from tests.lambda_.coordinate.made_up import items_of, record, register
 
 OTHER = "eu-west-1"
@@ -293,20 +290,9 @@ def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
     """The alarms of one region as they are registered, where the schedule runs so often."""
 
     def program() -> None:
-        watched = Watched(
-            names=ResourceNames(PREFIX),
-            home=HOME,
-            regions=(HOME,),
-            leaving=(),
-            paused=(),
-            watch_minutes=watch,
-            thresholds=thresholds_of(thresholds, watch),
-            function_urls=True,
-            apis={},
-            signed=True,
-        )
+        of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Observability("alarms", ObservabilityArgs(watched, emails=(), topics={}, coordinator=coordinator))
+        Observability("alarms", ObservabilityArgs(of_home, emails=(), topics={}, coordinator=coordinator))
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 

@@ -9,10 +9,8 @@ from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
 
 from components.alarms import alarms
 from components.dashboard import body
-from components.resource_names import ResourceNames
 from components.thresholds import EVERY_REGION, THRESHOLDS
-from components.thresholds import thresholds as thresholds_of
-from components.watched import COORDINATOR, Watched
+from components.watched import COORDINATOR
 from tests.components.aws_answers import (
     ALARM,
     COMPOSITE,
@@ -27,7 +25,7 @@ from tests.components.aws_answers import (
 )
 from tests.components.evaluation import composite
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, watched
 
 OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
 
@@ -49,7 +47,7 @@ def lines(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str
             yield options["region"], namespace, name, dict(zip(dimensions[::2], dimensions[1::2], strict=True))
 
 
-def watched(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
     """Return the same of every alarm."""
     for made in deployment.of(ALARM):
         yield made.inputs["region"], made.inputs["namespace"], made.inputs["metricName"], made.inputs["dimensions"]
@@ -93,7 +91,7 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
 @pytest.mark.parametrize("name", ["one", "leaving", "public_address", "signed_address", "elsewhere"])
 def test_every_metric_that_is_shown_or_watched_exists(name: str, request: pytest.FixtureRequest) -> None:
     deployment: Deployment = request.getfixturevalue(name)
-    used = [*lines(deployment), *watched(deployment)]
+    used = [*lines(deployment), *used_by_alarms(deployment)]
 
     assert len(used) > 10 * len(deployment.outputs["regions"])
     assert [metric for metric in used if not exists(deployment, *metric)] == []
@@ -113,25 +111,9 @@ def test_each_region_has_its_alarms_and_home_the_others(signed: Deployment, else
         assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
 
 
-def deployed(*regions: str, apis: bool = False, **more: Any) -> Watched:
-    """A deployment as far as it is watched."""
-    thresholds = thresholds_of(more.pop("thresholds", {}), 5)
-    given: dict[str, Any] = {"leaving": (), "paused": (), "function_urls": True, "signed": True, **more}
-    ids = dict.fromkeys((*regions, *given["leaving"]), "api") if apis else {}
-    return Watched(
-        names=ResourceNames(PREFIX),
-        home=HOME,
-        regions=regions,
-        watch_minutes=5,
-        thresholds=thresholds,
-        apis=ids,
-        **given,
-    )
-
-
 @pytest.mark.parametrize("function_urls", [True, False])
 def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) -> None:
-    found = alarms(deployed(HOME, "a", "b", apis=True, leaving=("d",), paused=("b",), function_urls=function_urls))
+    found = alarms(watched(HOME, "a", "b", apis=True, leaving=("d",), paused=("b",), function_urls=function_urls))
     on_urls, on_apis = {"errors", "latency"}, {"addressErrors", "addressLatency"}
     expected = {"throttles", "tableThrottles", *on_apis, *(on_urls if function_urls else ())}
     by_region = {region: {a.name for a in found if a.metric.region == region} for region in (HOME, "a", "b", "d")}
@@ -141,7 +123,7 @@ def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) ->
 
 
 def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
-    found = {a.name: a for a in alarms(deployed(HOME, apis=True, thresholds={"errors": 7, "latency": 0}))}
+    found = {a.name: a for a in alarms(watched(HOME, apis=True, thresholds={"errors": 7, "latency": 0}))}
 
     assert found["addressErrors"].threshold == found["errors"].threshold == 7
     assert f"the API of the address in {HOME} answers 5xx" in found["addressErrors"].text
@@ -151,7 +133,7 @@ def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
 @pytest.mark.parametrize("apis", [True, False])
 def test_the_dashboard_keeps_cloudwatchs_limits(apis: bool) -> None:
     """CloudWatch user guide, "Service quotas": 500 metrics in a graph, 2,500 in a dashboard."""
-    widgets = body(deployed(*(f"region-{n}" for n in range(64)), apis=apis))["widgets"]
+    widgets = body(watched(*(f"region-{n}" for n in range(64)), apis=apis))["widgets"]
     counts = [len(widget["properties"].get("metrics", ())) for widget in widgets]
 
     assert max(counts) <= 500
@@ -173,7 +155,7 @@ def test_there_is_one_dashboard_at_home(signed: Deployment, elsewhere: Deploymen
 
 
 def test_its_first_row_has_a_line_for_each_region() -> None:
-    heading, *graphs = body(deployed(*THREE, leaving=("us-west-2",)))["widgets"][:5]
+    heading, *graphs = body(watched(*THREE, leaving=("us-west-2",)))["widgets"][:5]
 
     assert heading["properties"]["markdown"] == "## Is it well?"
     labels = [[entry[-1]["label"] for entry in graph["properties"]["metrics"]] for graph in graphs]
@@ -186,7 +168,7 @@ def test_its_first_row_has_a_line_for_each_region() -> None:
 
 
 def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
-    found = body(deployed(HOME, leaving=("us-west-2",), apis=True, signed=False))
+    found = body(watched(HOME, leaving=("us-west-2",), apis=True, signed=False))
     _, requests, errors, latency, _ = found["widgets"][:5]
 
     def shown(graph: dict[str, Any]) -> list[tuple[str, str]]:
@@ -250,9 +232,9 @@ def test_own_topics_get_the_alarms_of_their_region() -> None:
 
 
 def test_alarms_are_switched_off_one_by_one_or_all() -> None:
-    some = {alarm.name for alarm in alarms(deployed(HOME, thresholds={"latency": 0, "noRun": 0}))}
+    some = {alarm.name for alarm in alarms(watched(HOME, thresholds={"latency": 0, "noRun": 0}))}
     assert some == THRESHOLDS.keys() - {"latency", "noRun"}
-    only = alarms(deployed(HOME, "a", thresholds={"*": 0, "errors": 7}))
+    only = alarms(watched(HOME, "a", thresholds={"*": 0, "errors": 7}))
     assert [(alarm.name, alarm.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
 
     none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"]))
@@ -265,7 +247,7 @@ def test_alarms_are_switched_off_one_by_one_or_all() -> None:
     [("unfinished", 30, 1800), ("ceiling", 12, 12), ("errors", 1, 1), ("latency", 250, 250), ("failedRuns", 1, 1)],
 )
 def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registered: int) -> None:
-    (alarm,) = [alarm for alarm in alarms(deployed(HOME, thresholds={key: threshold})) if alarm.name == key]
+    (alarm,) = [alarm for alarm in alarms(watched(HOME, thresholds={key: threshold})) if alarm.name == key]
 
     assert alarm.threshold == registered
     assert f"({threshold} " in alarm.text
@@ -274,7 +256,7 @@ def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registere
 def test_the_thresholds_are_drawn_into_the_dashboard() -> None:
     drawn = {
         widget["properties"]["title"]: widget["properties"]["annotations"]["horizontal"][0]["value"]
-        for widget in body(deployed(HOME, thresholds={"latency": 250, "errors": 0}))["widgets"]
+        for widget in body(watched(HOME, thresholds={"latency": 250, "errors": 0}))["widgets"]
         if "annotations" in widget["properties"]
     }
 

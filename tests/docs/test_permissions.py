@@ -11,7 +11,7 @@ from components.policy import use_keys
 from components.settings import PUBLIC_CONCURRENCY
 from local.paths import ROOT
 from tests.components.aws_answers import POLICY
-from tests.components.running import PREFIX, THREE, config, deploy
+from tests.components.running import HOME, PREFIX, config, deploy, settings
 
 PAGE = (ROOT / "docs" / "permissions.md").read_text()
 PRICES = (ROOT / "docs" / "performance.md").read_text()
@@ -47,15 +47,15 @@ def test_the_key_policy_names_the_log_groups_of_the_functions() -> None:
 @pytest.mark.parametrize(
     ("role", "own"),
     [
-        (f"mint-{THREE[0]}", "…-mint-<region>"),
+        (f"mint-{HOME}", "…-mint-<region>"),
         ("coordinate", "…-coordinate"),
-        (f"gateway-{THREE[0]}", "…-gateway-<region>"),
+        (f"gateway-{HOME}", "…-gateway-<region>"),
     ],
 )
 def test_the_table_of_roles_has_all_their_actions_and_no_others(role: str, own: str) -> None:
-    given: dict[str, Any] = {"apiGateway": True} if "gateway" in role else {"openCounters": True}
-    deployed = json.loads(deploy(config(*THREE, **given)).one(POLICY, role=f"{PREFIX}-{role}").inputs["policy"])
-    actions = [action.partition(":")[2] for s in deployed["Statement"] for action in s["Action"]]
+    deployment = deploy(config(HOME, apiGateway=True, openCounters=True))
+    policy = json.loads(deployment.one(POLICY, role=f"{PREFIX}-{role}").inputs["policy"])
+    actions = [action.partition(":")[2] for s in policy["Statement"] for action in s["Action"]]
     rows = re.findall(r"^\| (?:`(….*?)`)? *\| (.*?) \|", PAGE, re.MULTILINE)
     listed: list[str] = []
     present = ""
@@ -72,7 +72,7 @@ def test_the_callers_that_it_shows_are_accepted() -> None:
     shown = yaml.safe_load(text)["global-integers:callers"]
 
     assert len(shown) == 3
-    assert deploy(config(THREE[0], callers=shown)).resources
+    assert settings(config(HOME, callers=shown)).callers.keys() == shown.keys()
 
 
 def row(reads: int, writes: int, kilobytes: float) -> tuple[float, float, float]:
