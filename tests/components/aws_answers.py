@@ -1,10 +1,7 @@
 """What AWS adds to a resource that it made: ARNs, the URL, a function's answer."""
 
 import json
-from functools import cache
 from typing import Any
-
-import boto3
 
 ACCOUNT = "123456789012"
 
@@ -38,6 +35,7 @@ DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
 MAPPING = "aws:apigatewayv2/apiMapping:ApiMapping"
 RECORD = "aws:route53/record:Record"
 HEALTH_CHECK = "aws:route53/healthCheck:HealthCheck"
+BUDGET = "aws:budgets/budget:Budget"
 GET_ZONE = "aws:route53/getZone:getZone"
 
 LABEL = "2026-11-21T00:00:00.000"
@@ -103,11 +101,6 @@ def url(region: str) -> str:
     return f"https://abc{region}.lambda-url.{region}.on.aws/"
 
 
-@cache
 def _partition(region: str) -> str:
-    return _session().get_partition_for_region(region)
-
-
-@cache
-def _session() -> boto3.Session:
-    return boto3.Session()
+    """The partition of a region ("ARNs" in the AWS General Reference)."""
+    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"

@@ -1,9 +1,14 @@
-"""Deployments that many tests look at; each is run once."""
+"""Deployments that many tests look at; each is run once a process."""
+
+from typing import Any
 
 import pytest
 
 from tests.components.recording import Deployment
-from tests.components.running import THREE, config, deploy
+from tests.components.running import HOME, THREE, config, deploy
+
+DOMAIN = "integers.example.com"
+SHOWN: dict[str, Any] = {"apiGateway": True, "leaving": ["us-west-2"]}
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +21,34 @@ def signed() -> Deployment:
 def public() -> Deployment:
     """Three regions, open to everyone, nothing protected."""
     return deploy(config(*THREE, authorization="NONE", protect=False))
+
+
+@pytest.fixture(scope="session")
+def leaving() -> Deployment:
+    """Three regions of which all may have counters, and a fourth one that leaves; with API Gateway."""
+    return deploy(config(*THREE, **SHOWN, openCounters=True))
+
+
+@pytest.fixture(scope="session")
+def signed_address() -> Deployment:
+    """The address is the only way in, in Route 53; callers sign."""
+    return deploy(config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False))
+
+
+@pytest.fixture(scope="session")
+def public_address() -> Deployment:
+    """The address beside URLs for everyone, with records made by hand, pages of another origin, and open counters."""
+    more: dict[str, Any] = {"corsOrigins": ["https://shop.example"], "openCounters": True}
+    return deploy(config(*THREE, **SHOWN, domain=DOMAIN, authorization="NONE", **more))
+
+
+@pytest.fixture(scope="session")
+def elsewhere() -> Deployment:
+    """Two regions, and the home region in a third one."""
+    return deploy(config("eu-west-1", "eu-north-1", home="us-west-2", alarmEmails=["a@shop.example", "b@shop.example"]))
+
+
+@pytest.fixture(scope="session")
+def one() -> Deployment:
+    """One region, the home region."""
+    return deploy(config(HOME))

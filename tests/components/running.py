@@ -2,7 +2,19 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from functools import cache
+from typing import Any
 
+import pulumi
+from pulumi.runtime.settings import Settings as Runtime
+from pulumi.runtime.settings import configure
+
+from components.configuration import args_of_stack
+from components.resource_names import ResourceNames
+from components.settings import Settings, SettingsError, settings_of
+from components.thresholds import thresholds as thresholds_of
+from components.watched import Watched
 from local.program import main, run_program
 
 from .recording import Aws, Deployment
@@ -29,8 +41,22 @@ def deploy(
     program: Callable[[], None] = main,
     aws: Aws | None = None,
 ) -> Deployment:
-    """Run the program to its end."""
-    deployment, error = _run(aws or Aws(preview=preview), config, stack, program)
+    """Run the program to its end.
+
+    What `__main__.py` makes of a configuration is kept, since many tests look at the same: don't change it.
+    """
+    if aws is None and program is main:
+        return _deployed(tuple(config.items()), stack, preview)
+    return _finished(config, stack, program, aws or Aws(preview=preview))
+
+
+@cache
+def _deployed(config: tuple[tuple[str, str], ...], stack: str, preview: bool) -> Deployment:
+    return _finished(dict(config), stack, main, Aws(preview=preview))
+
+
+def _finished(config: Mapping[str, str], stack: str, program: Callable[[], None], aws: Aws) -> Deployment:
+    deployment, error = _run(aws, config, stack, program)
     if error is not None:
         raise error
     return deployment
@@ -56,3 +82,40 @@ def _run(
 ) -> tuple[Deployment, Exception | None]:
     outcome = run_program(aws, project=PROJECT, stack=stack, config=config, preview=aws.preview, program=program)
     return Deployment(aws.resources, outcome.outputs), outcome.error
+
+
+def watched(*regions: str, apis: bool = False, thresholds: Mapping[str, int] | None = None, **more: Any) -> Watched:
+    """Return a deployment as far as it is watched: with an API of the address in every region if there are `apis`."""
+    minutes: int = more.pop("watch_minutes", 5)
+    given: dict[str, Any] = {"leaving": (), "paused": (), "function_urls": True, "signed": True, **more}
+    return Watched(
+        names=ResourceNames(PREFIX),
+        home=HOME,
+        regions=regions,
+        watch_minutes=minutes,
+        thresholds=thresholds_of(thresholds or {}, minutes),
+        apis=dict.fromkeys((*regions, *given["leaving"]), "api") if apis else {},
+        **given,
+    )
+
+
+def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:
+    """Return the settings that the program reads from a configuration. Nothing is registered."""
+
+    def read() -> Settings:
+        configure(Runtime(project=PROJECT, stack=stack))
+        pulumi.runtime.set_all_config(dict(config))
+        return settings_of(args_of_stack(), "")
+
+    return copy_context().run(read)
+
+
+def refusals(config: Mapping[str, str], *, stack: str = STACK) -> list[str]:
+    """Return what the program says of a wrong configuration, a line for each wrong setting."""
+    try:
+        settings(config, stack=stack)
+    except SettingsError as error:
+        first, *rest = str(error).splitlines()
+        assert first == "the settings are wrong:"
+        return [line.strip() for line in rest]
+    raise AssertionError("the settings were accepted")

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pulumi
 import pytest
 from coordinate.metrics import RunOf, documents
 from coordinate.model import Item
 from coordinate.observed import Observed
 from coordinate.protocol import Outcome
 
+from components.observability import Observability, ObservabilityArgs
 from components.thresholds import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
-from tests.components.evaluation import MINUTE, Series, fires, history
+from tests.components.evaluation import MINUTE, Series, composite, fires, history
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy
+from tests.components.running import HOME, PREFIX, deploy, watched
 from tests.lambda_.coordinate.made_up import items_of, record, register
 
 OTHER = "eu-west-1"
@@ -25,8 +27,8 @@ API = {"AWS_IAM": {"ApiName": f"{PREFIX}-address"}, "NONE": {"ApiId": f"integers
 
 
 @pytest.fixture(scope="module")
-def deployment() -> Deployment:
-    return deploy(config(*THREE))
+def deployment(signed: Deployment) -> Deployment:
+    return signed
 
 
 def alarm(deployment: Deployment, key: str, region: str = HOME) -> dict[str, Any]:
@@ -131,21 +133,20 @@ def slow(each_minute: int, share: float, metric: tuple[str, str, dict[str, str]]
 @pytest.mark.parametrize(
     ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
 )
-def test_a_region_is_slow_if_one_in_a_hundred_of_many_requests_is(
+def test_a_region_is_slow_by_one_in_a_hundred_requests(
     each_minute: int, share: float, goes_off: bool, deployment: Deployment
 ) -> None:
     assert fires(alarm(deployment, "latency", OTHER), slow(each_minute, share), 30) == goes_off
 
 
-@pytest.fixture(scope="module", params=["AWS_IAM", "NONE"])
+@pytest.fixture(params=["AWS_IAM", "NONE"])
 def authorization(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(scope="module")
-def address_only(authorization: str) -> Deployment:
-    """With an address and without Function URLs."""
-    return deploy(config(*THREE, domain="integers.example.com", functionUrls=False, authorization=authorization))
+@pytest.fixture
+def address(authorization: str, signed_address: Deployment, public_address: Deployment) -> Deployment:
+    return signed_address if authorization == "AWS_IAM" else public_address
 
 
 @pytest.mark.parametrize(
@@ -160,24 +161,24 @@ def address_only(authorization: str) -> Deployment:
     ids=["lasting", "burst", "few", "elsewhere", "none"],
 )
 def test_5xx_to_callers_by_the_address(
-    by_minute: Mapping[int, float], region: str, goes_off: bool, authorization: str, address_only: Deployment
+    by_minute: Mapping[int, float], region: str, goes_off: bool, authorization: str, address: Deployment
 ) -> None:
     series, name = Series(), "5XXError" if authorization == "AWS_IAM" else "5xx"
     for minute, value in by_minute.items():
         series.put(region, "AWS/ApiGateway", name, API[authorization], minute * MINUTE, value)
 
-    assert fires(alarm(address_only, "addressErrors", OTHER), series, 60) == goes_off
+    assert fires(alarm(address, "addressErrors", OTHER), series, 60) == goes_off
 
 
 @pytest.mark.parametrize(
     ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
 )
-def test_an_address_is_slow_in_a_region_by_the_same_rule(
-    each_minute: int, share: float, goes_off: bool, authorization: str, address_only: Deployment
+def test_an_address_is_slow_by_the_same_rule(
+    each_minute: int, share: float, goes_off: bool, authorization: str, address: Deployment
 ) -> None:
     series = slow(each_minute, share, ("AWS/ApiGateway", "Latency", API[authorization]))
 
-    assert fires(alarm(address_only, "addressLatency", OTHER), series, 30) == goes_off
+    assert fires(alarm(address, "addressLatency", OTHER), series, 30) == goes_off
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_a_change_that_hangs(series: Series, goes_off: bool, deployment: Deploym
     assert fires(alarm(deployment, "unfinished"), series, 80) == goes_off
 
 
-def test_a_change_that_hung_is_told_until_a_run_has_finished_it(deployment: Deployment) -> None:
+def test_a_change_that_hangs_is_told_until_it_is_finished(deployment: Deployment) -> None:
     hanging = [changing(0, minute) for minute in (5, 10, 15, 20)]
     states = history(alarm(deployment, "unfinished"), runs(*hanging, changing(0, 40, settled=True)), 60)
 
@@ -222,7 +223,7 @@ def test_a_ceiling_that_is_near(
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_a_lost_table_is_told_at_once_and_until_it_is_mended(lost: bool, deployment: Deployment) -> None:
+def test_a_lost_table_is_told_until_it_is_mended(lost: bool, deployment: Deployment) -> None:
     seen = [looking(20), looking(25, lost=lost), looking(30)]
     states = history(alarm(deployment, "lostTables"), runs(*seen), 60)
 
@@ -263,7 +264,7 @@ def test_silence(series: Series, states: set[str], deployment: Deployment) -> No
     assert {*history(alarm(deployment, "noRun"), series, 90, start=5)} == states
 
 
-def test_the_silence_that_is_too_long_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
+def test_silence_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
     states = history(alarm(deployment, "noRun"), schedule(5), 60, start=5)
 
     assert states.index("ALARM") + 5 == 5 + 3 * WATCH + 5
@@ -278,20 +279,117 @@ def test_every_alarm_was_shown(deployment: Deployment) -> None:
 
 
 @pytest.mark.parametrize("watch", [1, 5, 17, 60])
-def test_a_quiet_stack_wakes_nobody_whatever_its_schedule(watch: int) -> None:
-    deployment = deploy(config(HOME, watchMinutes=watch))
+def test_a_quiet_stack_wakes_nobody(watch: int) -> None:
     quiet = runs(*(looking(minute) for minute in range(watch * 20, watch * 40, watch)))
 
-    for made in deployment.of(ALARM):
-        states = history(made.inputs, quiet, watch * 40, start=watch * 20)
-        assert "ALARM" not in states, made.name
+    for made in registered(watch):
+        assert "ALARM" not in history(made, quiet, watch * 40, start=watch * 20), made["name"]
+
+
+def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
+    """The alarms of one region as they are registered, where the schedule runs so often."""
+
+    def program() -> None:
+        of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
+        coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
+        Observability("alarms", ObservabilityArgs(of_home, emails=(), topics={}, coordinator=coordinator))
+
+    return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 
 
 @pytest.mark.parametrize("watch", [1, 5, 60])
 def test_cloudwatch_takes_every_period(watch: int) -> None:
     """API reference, PutMetricAlarm: multiples of 60; below an hour at most one day altogether, above it seven."""
-    for made in deploy(config(HOME, watchMinutes=watch, alarms={"noRun": 1440, "failedRuns": 10})).of(ALARM):
-        period, whole = made.inputs["period"], made.inputs["period"] * made.inputs["evaluationPeriods"]
+    for made in registered(watch, noRun=1440, failedRuns=10):
+        period, whole = made["period"], made["period"] * made["evaluationPeriods"]
         assert period % 60 == 0
         assert whole <= (86_400 if period < 3600 else 604_800)
-        assert 1 <= made.inputs["datapointsToAlarm"] <= made.inputs["evaluationPeriods"]
+        assert 1 <= made["datapointsToAlarm"] <= made["evaluationPeriods"]
+
+
+# The evaluator itself follows the rules of CloudWatch's user guide.
+
+MADE: dict[str, Any] = {
+    "region": "eu-west-1",
+    "namespace": "N",
+    "metricName": "M",
+    "dimensions": {"A": "1"},
+    "statistic": "Sum",
+    "period": MINUTE,
+    "evaluationPeriods": 3,
+    "datapointsToAlarm": 2,
+    "comparisonOperator": "GreaterThanOrEqualToThreshold",
+    "threshold": 1,
+    "treatMissingData": "notBreaching",
+}
+
+
+def series_of(values: dict[float, float], region: str = "eu-west-1", **dimensions: str) -> Series:
+    made = Series()
+    for minute, value in values.items():
+        made.put(region, "N", "M", dimensions or {"A": "1"}, minute * MINUTE, value)
+    return made
+
+
+def last(values: dict[float, float], minutes: int = 3, **changed: Any) -> str:
+    return history({**MADE, **changed}, series_of(values), minutes)[-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "state"),
+    [({1: 0, 2: 1, 3: 1}, "ALARM"), ({1: 1, 2: 0, 3: 1}, "ALARM"), ({1: 0, 2: 0, 3: 1}, "OK"), ({0: 1, 3: 1}, "OK")],
+)
+def test_evaluator_counts_the_last_datapoints(values: dict[float, float], state: str) -> None:
+    assert last(values) == state
+
+
+@pytest.mark.parametrize(
+    ("missing", "states"),
+    [("breaching", ["ALARM", "ALARM"]), ("notBreaching", ["OK", "OK"]), ("ignore", ["INSUFFICIENT_DATA", "ALARM"])],
+)
+def test_evaluator_takes_missing_data_as_the_alarm_says(missing: str, states: list[str]) -> None:
+    changed = {**MADE, "treatMissingData": missing}
+
+    assert history(changed, Series(), 3)[-1] == states[0]
+    assert history(changed, series_of({2: 1, 3: 1}), 30)[-1] == states[1]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "threshold", "state"),
+    [("Sum", 5, "ALARM"), ("Sum", 6, "OK"), ("Maximum", 3, "ALARM"), ("Maximum", 4, "OK"), ("Minimum", 2, "ALARM"),
+     ("Minimum", 3, "OK"), ("SampleCount", 2, "ALARM"), ("SampleCount", 3, "OK")],
+)  # fmt: skip
+def test_evaluator_takes_the_statistic_of_a_period(statistic: str, threshold: int, state: str) -> None:
+    one: dict[str, Any] = {
+        "statistic": statistic,
+        "threshold": threshold,
+        "evaluationPeriods": 1,
+        "datapointsToAlarm": 1,
+    }
+
+    assert last({2.5: 2, 3: 3}, **one) == state
+
+
+def test_evaluator_keeps_metrics_apart() -> None:
+    values: dict[float, float] = {1: 1, 2: 1, 3: 1}
+
+    assert history(MADE, series_of(values), 3)[-1] == "ALARM"
+    assert history(MADE, series_of(values, "us-east-1"), 3)[-1] == "OK"
+    assert history(MADE, series_of(values, A="2"), 3)[-1] == "OK"
+    assert history(MADE, series_of(values, A="1", B="1"), 3)[-1] == "OK"
+
+
+def test_evaluator_ignores_a_percentile_of_few_samples() -> None:
+    slow = {**MADE, "statistic": None, "extendedStatistic": "p99", "evaluateLowSampleCountPercentiles": "ignore"}
+    some: dict[float, float] = {2 + n / 10_000: 5 for n in range(1, 1001)}
+    fewer = dict(list(some.items())[:999])
+
+    assert history({**slow, "datapointsToAlarm": 1}, series_of(some), 3)[-1] == "ALARM"
+    assert history({**slow, "datapointsToAlarm": 1}, series_of(fewer), 3)[-1] == "OK", "as it was before"
+
+
+def test_evaluator_joins_alarms() -> None:
+    rule = 'ALARM("a") OR ALARM("b")'
+
+    assert composite(rule, {"a": "OK", "b": "ALARM"}) == "ALARM"
+    assert composite(rule, {"a": "OK", "b": "INSUFFICIENT_DATA"}) == "OK"

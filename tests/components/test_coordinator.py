@@ -1,12 +1,27 @@
-"""A deployment settles the layout, and gives the URLs out afterwards."""
+"""The coordinator: a deployment settles the layout by it, and gives the URLs out afterwards; a schedule runs it."""
+
+import json
 
 import pytest
 
+from components.schedule import rate
 from local.program import FAILED
-from tests.components.aws_answers import FUNCTION, FUNCTION_URL, LABEL, PERMISSION, POLICY, ROLE, TABLE
+from tests.components.aws_answers import (
+    FUNCTION,
+    FUNCTION_URL,
+    LABEL,
+    PERMISSION,
+    POLICY,
+    RETRIES,
+    ROLE,
+    RULE,
+    TABLE,
+    TARGET,
+)
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
+from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 
+TWO = THREE[:2]
 SETTLE = "integers-coordinator-settle"
 
 
@@ -19,23 +34,20 @@ def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
     )
 
 
-def test_the_home_region_need_not_mint() -> None:
-    deployment = deploy(config("eu-west-1", "eu-north-1", home="us-west-2"))
-
-    assert deployment.settle().inputs["region"] == "us-west-2"
-    assert [f.inputs["name"] for f in deployment.of(FUNCTION) if f.inputs["region"] == "us-west-2"] == [
+def test_the_home_region_need_not_mint(elsewhere: Deployment) -> None:
+    assert elsewhere.settle().inputs["region"] == "us-west-2"
+    assert [f.inputs["name"] for f in elsewhere.of(FUNCTION) if f.inputs["region"] == "us-west-2"] == [
         f"{PREFIX}-coordinate"
     ]
 
 
-def test_a_change_of_wishes_is_another_invocation_which_leaves_nothing_in_the_state_if_it_fails(
-    signed: Deployment,
-) -> None:
+def test_a_failed_invocation_leaves_nothing_in_the_state(signed: Deployment) -> None:
+    """So a change of what is asked for is another invocation, and so is a repeated one."""
     assert signed.settle().inputs["lifecycleScope"] == "CREATE_ONLY"
 
 
-def test_the_coordinator_runs_only_once_everything_that_it_opens_exists_and_its_role_may_write() -> None:
-    deployment = deploy(config(*THREE, authorization="NONE", leaving=["us-west-2"], openCounters=True))
+def test_the_coordinator_waits_for_all_that_it_opens(public_address: Deployment) -> None:
+    deployment = public_address
     coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
     role = next(r for r in deployment.of(ROLE) if coordinate.inputs["role"].endswith(f"/{r.inputs['name']}"))
     mints = deployment.of(FUNCTION_URL) + deployment.of(FUNCTION)
@@ -47,8 +59,8 @@ def test_the_coordinator_runs_only_once_everything_that_it_opens_exists_and_its_
     assert needed <= deployment.settle().dependencies
 
 
-def test_no_region_waits_for_what_another_region_has_but_for_its_check() -> None:
-    deployment = deploy(config(*THREE, leaving=["us-west-2"], openCounters=True))
+def test_no_region_waits_for_another_one_but_for_its_check(leaving: Deployment) -> None:
+    deployment = leaving
     own = {
         r.urn: next((region for region in (*THREE, "us-west-2") if region in r.name), "home")
         for r in deployment.resources
@@ -61,19 +73,23 @@ def test_no_region_waits_for_what_another_region_has_but_for_its_check() -> None
     for resource in regional:
         others = {urn for urn in resource.dependencies if own[urn] != own[resource.urn]}
         assert others <= waves, resource.name
-        assert len(others | (waves & resource.dependencies)) == (resource.type in (FUNCTION, POLICY)), resource.name
+        in_its_wave = resource.type in (FUNCTION, POLICY) and "-gateway-" not in resource.name
+        assert len(others | (waves & resource.dependencies)) == in_its_wave, resource.name
 
 
-def test_no_url_is_given_out_where_the_coordinator_fails() -> None:
-    error, deployment = deploy_badly(config(*THREE), failing=SETTLE)
+def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
+    error, deployment = deploy_badly(config(*TWO), failing=SETTLE)
 
     assert "coordinator-settle can't be made" in str(error)
-    assert deployment.outputs["urls"] == dict.fromkeys(THREE, FAILED)
+    assert deployment.outputs["urls"] == dict.fromkeys(TWO, FAILED), "no URL is given out"
+    assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
+    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    assert coordinate.urn in deployment.one(TARGET).dependencies
 
 
 @pytest.mark.parametrize("kind", [TABLE, FUNCTION, FUNCTION_URL, PERMISSION])
-def test_the_coordinator_is_not_asked_where_something_could_not_be_made(kind: str) -> None:
-    _, deployment = deploy_badly(config(*THREE, authorization="NONE"), failing=kind)
+def test_nothing_is_settled_where_something_is_missing(kind: str) -> None:
+    _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
 
     assert deployment.settlings() == []
 
@@ -90,7 +106,7 @@ def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
     }
 
 
-def test_the_coordinators_name_is_exported_for_creating_counters_by_hand(signed: Deployment) -> None:
+def test_the_coordinators_name_is_exported(signed: Deployment) -> None:
     assert signed.outputs["coordinator"] == f"{PREFIX}-coordinate"
 
 
@@ -102,7 +118,7 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
     assert [r.name for r in at_home if "region" not in r.ignore_changes] == []
 
 
-def test_only_the_coordinators_role_is_never_replaced_and_keeps_what_it_says(signed: Deployment) -> None:
+def test_only_the_coordinators_role_keeps_what_it_says(signed: Deployment) -> None:
     """Pulumi doesn't apply `ignore_changes` to the inputs of a replacement, so the name has to stay too."""
     kept = {r.name: set(r.ignore_changes) - {"path"} for r in signed.of(ROLE)}
 
@@ -110,3 +126,37 @@ def test_only_the_coordinators_role_is_never_replaced_and_keeps_what_it_says(sig
         "integers-coordinator-coordinate-role": {"name", "description"}
     }
     assert signed.one(ROLE, name=f"{PREFIX}-coordinate").inputs["description"] == f"{HOME} {LABEL}"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expression"), [(1, "rate(1 minute)"), (2, "rate(2 minutes)"), (60, "rate(60 minutes)")]
+)
+def test_the_unit_agrees_with_the_number(minutes: int, expression: str) -> None:
+    """EventBridge demands it."""
+    assert rate(minutes) == expression
+
+
+def test_a_schedule_sends_the_coordinator_its_event(signed: Deployment) -> None:
+    rule, target = signed.one(RULE), signed.one(TARGET)
+
+    assert (rule.inputs["name"], rule.inputs["scheduleExpression"]) == (f"{PREFIX}-watch", "rate(5 minutes)")
+    assert target.inputs["rule"] == rule.inputs["name"]
+    assert target.inputs["arn"].endswith(f":function:{PREFIX}-coordinate")
+    assert json.loads(target.inputs["input"]) == {"watch": True}
+    assert rule.inputs["region"] == target.inputs["region"] == HOME
+
+
+def test_only_this_rule_may_start_it(signed: Deployment) -> None:
+    permission = signed.one(PERMISSION, principal="events.amazonaws.com")
+
+    assert permission.inputs["function"] == f"{PREFIX}-coordinate"
+    assert permission.inputs["action"] == "lambda:InvokeFunction"
+    assert permission.inputs["sourceArn"].endswith(f":{HOME}:123456789012:rule/{PREFIX}-watch")
+    assert permission.inputs["region"] == HOME
+
+
+def test_a_run_that_fails_or_is_late_is_left_to_the_next(signed: Deployment) -> None:
+    once = {"maximumRetryAttempts": 0, "maximumEventAgeInSeconds": 60}
+
+    assert signed.one(TARGET).inputs["retryPolicy"] == once
+    assert once.items() <= signed.one(RETRIES, functionName=f"{PREFIX}-coordinate", region=HOME).inputs.items()

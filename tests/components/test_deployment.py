@@ -2,20 +2,24 @@
 
 import json
 import logging
-import time
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
 import pytest
 
+from components.changes import MOST, changes
 from components.deployment import first_home
+from components.record import Record, canonical, dropped, event, record_of
 from components.settings import SettingsError
 from tests.components.aws_answers import LABEL
 from tests.components.recording import Aws, Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
+from tests.components.running import HOME, PREFIX, config, deploy, deploy_badly
 
 HERE = f"{HOME} {LABEL}"
-SETTINGS = config(*THREE, counters=["orders", "invoices", "a"], floors={"orders": 5_000_000, "*": 7})
+OTHER = "eu-west-1"
+SETTINGS = config(HOME, OTHER, counters=["orders", "invoices", "a"], floors={"orders": 5_000_000, "*": 7})
 
 
 def sent(deployment: Deployment) -> dict[str, Any]:
@@ -43,14 +47,14 @@ def wish() -> dict[str, Any]:
 
 def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> None:
     assert wish == {
-        "regions": list(THREE),
+        "regions": [HOME, OTHER],
         "leaving": [],
         "counters": ["orders", "invoices", "a", "-check"],
         "floors": {"orders": 5_000_000, "*": 7},
         "window": 100_000_000,
         "headroom": 10_000,
         "watchMinutes": 5,
-        "tables": dict.fromkeys(THREE, LABEL),
+        "tables": dict.fromkeys((HOME, OTHER), LABEL),
         "home": HERE,
         "first": HERE,
     }
@@ -62,26 +66,22 @@ def test_the_event_is_canonical_json(signed: Deployment) -> None:
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
 
-def test_the_first_deployment_follows_none_and_says_when_it_was_asked_for() -> None:
-    before = int(time.time())
-    event = sent(deploy(SETTINGS))
+def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("components.deployment.time", SimpleNamespace(time=lambda: 1_800_000_000.9))
+    sent_now = sent(deploy(SETTINGS, aws=Aws()))
 
-    assert event["follows"] == 0
-    assert before <= event["asked"] <= time.time()
+    assert (sent_now["follows"], sent_now["asked"]) == (0, 1_800_000_000)
 
 
 def test_what_stands_is_asked_for_in_the_same_words(wish: dict[str, Any]) -> None:
-    for _ in range(2):
-        assert sent(deploy(SETTINGS, aws=Aws(record=recorded(wish)))) == {
-            "wish": wish,
-            "follows": 2,
-            "asked": 1_794_000_000,
-        }
+    found = sent(deploy(SETTINGS, aws=Aws(record=recorded(wish))))
+
+    assert found == {"wish": wish, "follows": 2, "asked": 1_794_000_000}
 
 
 @pytest.mark.parametrize("settled", [True, False])
 def test_a_change_follows_the_last_deployment(wish: dict[str, Any], settled: bool) -> None:
-    event = sent(deploy(config(*THREE), aws=Aws(record=recorded(wish, settled=settled))))
+    event = sent(deploy(config(HOME, OTHER), aws=Aws(record=recorded(wish, settled=settled))))
 
     assert event["follows"] == 4
     assert event["asked"] > 1_794_000_000
@@ -99,25 +99,19 @@ def test_a_recreated_table_is_asked_for(wish: dict[str, Any]) -> None:
     assert event["wish"]["tables"]["eu-west-1"] == "2027-01-01T00:00:00.000"
 
 
-def test_one_item_is_read_at_home() -> None:
-    aws = Aws()
+def test_one_item_is_read_at_home_where_the_table_exists() -> None:
+    aws, preview = Aws(), Aws(preview=True)
     deploy(config("eu-west-1", home="us-west-2"), aws=aws)
+    deploy(config("eu-west-1", home="us-west-2"), aws=preview)
 
     (call,) = aws.calls
     assert json.loads(call["key"]) == {"counter": {"S": "/deployment"}}
     assert (call["tableName"], call["region"]) == (f"{PREFIX}-layouts", "us-west-2")
+    assert preview.calls == [], "nothing is known of the table before it is made"
 
 
-def test_nothing_is_read_before_the_table_exists() -> None:
-    aws = Aws(preview=True)
-    deploy(SETTINGS, aws=aws)
-
-    assert aws.calls == []
-
-
-@pytest.mark.parametrize("preview", [True, False])
-def test_a_record_that_is_missing_is_no_error(preview: bool) -> None:
-    aws = Aws(preview=preview, standing=True)
+def test_a_record_that_is_missing_is_no_error() -> None:
+    aws = Aws(preview=True, standing=True)
 
     assert sent(deploy(SETTINGS, aws=aws))["follows"] == 0
     assert len(aws.calls) == 1
@@ -140,38 +134,36 @@ def said(caplog: pytest.LogCaptureFixture, settings: dict[str, str], aws: Aws) -
 
 
 def test_a_preview_says_what_will_change(wish: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    settings = config(*THREE[:2], counters=["orders"], floors=wish["floors"], leaving=THREE[2:])
+    settings = config(HOME, counters=["orders"], floors=wish["floors"], leaving=[OTHER])
     aws = Aws(preview=True, standing=True, record=recorded(wish))
 
-    assert said(caplog, settings, aws) == ["orders: epoch 3 → 4, gap about 30,000; leaving: ap-southeast-2"]
+    assert said(caplog, settings, aws) == ["orders: epoch 3 → 4, gap about 20,000; leaving: eu-west-1"]
 
 
 def test_a_preview_says_that_a_table_is_lost(wish: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     aws = Aws(preview=True, standing=True, record=recorded(wish), labels={"eu-west-1": None})
 
-    assert said(caplog, SETTINGS, aws) == ["orders: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1"]
+    assert said(caplog, SETTINGS, aws) == ["orders: epoch 3 → 4, gap up to 200,000,000; lost tables: eu-west-1"]
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_nothing_is_said_where_nothing_changes_nor_by_the_update_itself(
-    wish: dict[str, Any],
-    caplog: pytest.LogCaptureFixture,
-    preview: bool,
+def test_nothing_is_said_where_nothing_changes(
+    wish: dict[str, Any], caplog: pytest.LogCaptureFixture, preview: bool
 ) -> None:
     assert said(caplog, SETTINGS, Aws(preview=preview, standing=True, record=recorded(wish))) == []
-    if not preview:
-        assert said(caplog, config(*THREE, window=1000), Aws(record=recorded(wish))) == []
+    if not preview:  # the update itself says nothing, either
+        assert said(caplog, config(HOME, OTHER, window=1000), Aws(record=recorded(wish))) == []
 
 
-def test_the_state_keeps_the_first_home_while_its_table_is_another_one() -> None:
+def test_the_state_keeps_the_first_home() -> None:
     wish = sent(deploy(SETTINGS, aws=Aws(kept=f"{HOME} 2025-01-01T00:00:00.000")))["wish"]
 
     assert (wish["first"], wish["home"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
 
 
-@pytest.mark.parametrize("kept", ["", "Managed by Pulumi"])
-def test_a_stack_that_is_older_than_this_knows_no_first_home(kept: str) -> None:
-    assert sent(deploy(SETTINGS, aws=Aws(kept=kept)))["wish"]["first"] == ""
+def test_a_stack_that_is_older_than_this_has_no_first_home() -> None:
+    assert sent(deploy(SETTINGS, aws=Aws(kept="Managed by Pulumi")))["wish"]["first"] == ""
+    assert first_home(None, HOME) == first_home("", HOME) == ""
 
 
 @pytest.mark.parametrize("preview", [True, False])
@@ -184,5 +176,154 @@ def test_another_home_region_is_refused(preview: bool) -> None:
     assert deployment.settlings() == []
 
 
-def test_no_description_is_no_first_home() -> None:
-    assert first_home(None, HOME) == ""
+# The words of a preview.
+
+ASKED: dict[str, Any] = {
+    "regions": ["us-east-1", "eu-west-1", "us-west-2"],
+    "leaving": [],
+    "counters": ["integers"],
+    "floors": {},
+    "window": 100_000_000,
+    "headroom": 10_000,
+    "watchMinutes": 5,
+    "tables": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
+}
+REPORT: dict[str, Any] = {"counters": {"integers": {"epoch": 3, "base": 1}}, "pending": []}
+STANDS = Record(number=4, follows=3, asked=0, wish={**ASKED, "home": "h", "first": "h"}, settled=True, report=REPORT)
+
+
+def words(record: Record | None = STANDS, **asked: object) -> str:
+    return changes({**ASKED, **asked}, record)
+
+
+def test_no_words_where_nothing_changes() -> None:
+    assert words() == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (
+            {"regions": ["us-east-1", "eu-west-1"], "leaving": ["us-west-2"]},
+            "integers: epoch 3 → 4, gap about 30,000; leaving: us-west-2",
+        ),
+        (
+            {"regions": [*ASKED["regions"], "eu-north-1"], "headroom": 100},
+            "integers: epoch 3 → 4, gap about 300; joining: eu-north-1; headroom: 10,000 → 100",
+        ),
+        ({"regions": ["eu-west-1", "us-east-1", "us-west-2"]}, "integers: epoch 3 → 4, gap about 30,000"),
+        (
+            {"tables": {**ASKED["tables"], "eu-west-1": ""}},
+            "integers: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1",
+        ),
+        ({"counters": ["integers", "orders"]}, "new counters: orders"),
+        ({"counters": ["orders"]}, "new counters: orders; no longer in the settings, but still minting: integers"),
+        ({"floors": {"*": 7, "integers": 5000}}, "floors: * 7, integers 5,000"),
+        ({"window": 1000, "watchMinutes": 1}, "window: 100,000,000 → 1,000; watch minutes: 5 → 1"),
+    ],
+    ids=["leaving", "joining", "reorder", "lost table", "new counter", "another counter", "floors", "numbers"],
+)
+def test_a_change_is_said_in_one_line(asked: dict[str, Any], expected: str) -> None:
+    assert words(**asked) == expected
+
+
+def test_a_region_that_has_left_is_deleted() -> None:
+    left = replace(STANDS, wish={**ASKED, "leaving": ["us-west-1"]})
+
+    assert words(left) == "deleted: us-west-1"
+    assert words(left, regions=[*ASKED["regions"], "us-west-1"]).endswith("; joining: us-west-1")
+
+
+def test_an_unfinished_deployment_is_named() -> None:
+    started = replace(STANDS, settled=False)
+
+    assert words(started) == "deployment 4 is not finished, and is continued"
+    assert words(started, window=1000).startswith("deployment 4 is not finished, and is replaced by this one; ")
+
+
+def test_a_counter_created_by_hand_is_not_a_new_one() -> None:
+    counters = {name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")}
+
+    assert words(replace(STANDS, report={"counters": counters}), counters=["integers", "invoices"]) == ""
+
+
+def test_only_some_of_many_counters_are_named() -> None:
+    counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
+    text = words(replace(STANDS, report={"counters": counters}), regions=["us-east-1"])
+
+    assert text.count("epoch 1 → 2") == MOST
+    assert "; 5 more counters likewise; " in text
+
+
+def test_a_stack_without_a_record_says_so() -> None:
+    assert words(None).startswith("there is no record of an earlier deployment; ")
+
+
+def test_the_counter_of_the_check_is_no_news() -> None:
+    assert words(STANDS, counters=["integers", "-check"]) == ""
+
+
+# What is asked for, by what the last deployment asked for and what became of it.
+
+NOW = 1_795_000_000
+WISHED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
+ANOTHER = {**WISHED, "counters": ["a", "b"]}
+DONE = Record(number=7, follows=5, asked=1_794_000_000, wish=WISHED, settled=True, report={})
+
+
+def asked_after(record: Record | None, wish: dict[str, Any] = WISHED) -> tuple[int, int]:
+    sent = json.loads(event(wish, record, NOW))
+    assert sent["wish"] == wish
+    assert set(sent) == {"wish", "follows", "asked"}
+    return sent["follows"], sent["asked"]
+
+
+def test_the_first_deployment_follows_none() -> None:
+    assert asked_after(None) == (0, NOW)
+
+
+def test_what_is_carried_out_is_asked_for_again_as_it_was() -> None:
+    assert asked_after(DONE) == (5, 1_794_000_000)
+
+
+@pytest.mark.parametrize("record", [replace(DONE, settled=False), replace(DONE, wish=ANOTHER)])
+def test_anything_else_is_asked_for_anew(record: Record) -> None:
+    assert asked_after(record) == (7, NOW)
+
+
+def test_the_order_of_counters_is_a_part_of_the_wish() -> None:
+    assert asked_after(DONE, ANOTHER) == (7, NOW)
+
+
+def test_equal_wishes_are_the_same_text() -> None:
+    backwards = dict(reversed(WISHED.items()))
+
+    assert event(backwards, DONE, NOW) == event(WISHED, DONE, NOW + 1)
+    assert canonical({"b": 1, "a": {"d": 1, "c": 2}}) == '{"a":{"c":2,"d":1},"b":1}'
+
+
+def test_a_record_is_read_from_its_item() -> None:
+    item = {
+        "counter": {"S": "/deployment"},
+        "home": {"S": "an id"},
+        "number": {"N": "7"},
+        "follows": {"N": "5"},
+        "asked": {"N": "1794000000"},
+        "wish": {"S": canonical(WISHED)},
+        "settled": {"BOOL": True},
+        "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
+    }
+
+    assert record_of(json.dumps(item)) == Record(
+        7, 5, 1_794_000_000, WISHED, settled=True, report={"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}
+    )
+    item["report"] = {"S": ""}  # accepted, and not carried out: the coordinator was killed
+    assert record_of(json.dumps(item)).report == {}
+    del item["report"]
+    assert record_of(json.dumps(item)) == DONE
+
+
+def test_a_region_is_dropped_that_is_not_even_leaving() -> None:
+    assert dropped({"regions": ["us-east-1"], "leaving": []}, DONE) == ["eu-west-1"]
+    assert dropped({"regions": ["us-east-1"], "leaving": ["eu-west-1"]}, DONE) == []
+    assert dropped({"regions": [], "leaving": []}, None) == []

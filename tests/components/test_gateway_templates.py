@@ -17,7 +17,7 @@ from integers.lattice import MAX_INTEGER, Place
 from integers.names import COUNTER_NAME
 from local.apigateway.velocity import Rendered, render
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, deploy, item, put_item
+from tests.lambda_.laying_out import HOME, item, laid_out, put_item
 
 
 class Response(NamedTuple):
@@ -105,7 +105,7 @@ def gateway(stack: Stack) -> Gateway:
 
 
 def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: Ask) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     assert gateway()[2] == {"counter": "integers", "region": HOME, "integer": 1}
     function = ask("POST", "/")
@@ -117,14 +117,14 @@ def test_it_mints_what_the_function_would(stack: Stack, gateway: Gateway, ask: A
 
 
 def test_the_other_paths_mint_too(stack: Stack, gateway: Gateway) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     assert gateway(path="/")[2]["counter"] == "integers"
     assert gateway(path="/counter", systemKey="orders")[2] == {"counter": "orders", "region": HOME, "integer": 1}
 
 
 def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: Gateway) -> None:
-    deploy()
+    laid_out()
 
     status, headers, document = gateway("nothing")
     assert (status, headers) == (404, {"Content-Type": "application/problem+json"})
@@ -132,10 +132,8 @@ def test_an_unknown_counter_is_not_found_and_not_created(stack: Stack, gateway: 
     assert item(stack, HOME, "nothing") is None
 
 
-def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
-    stack: Stack, gateway: Gateway, ask: Ask
-) -> None:
-    deploy()
+def test_the_ceiling_holds_and_a_retry_may_help(stack: Stack, gateway: Gateway, ask: Ask) -> None:
+    laid_out()
     put_item(stack, HOME, Item(4, 3, 4, 1, fenced=True))
     status, headers, document = gateway()
     function = ask("POST", "/count")
@@ -151,9 +149,7 @@ def test_the_ceiling_holds_and_the_response_says_whether_a_retry_can_help(
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 63, 64])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_used_up_counter_is_an_error_that_no_retry_can_help(
-    stack: Stack, gateway: Gateway, ask: Ask, stride: int, first: bool
-) -> None:
+def test_a_used_up_counter_is_not_retried(stack: Stack, gateway: Gateway, ask: Ask, stride: int, first: bool) -> None:
     highest = Place(1 if first else stride, stride).ceiling(MAX_INTEGER, 1)
     put_item(stack, HOME, Item(highest, stride, highest, 1))
 
@@ -214,29 +210,29 @@ def test_a_reply_that_is_not_dynamodbs_is_a_transient_error(status: int, body: s
     assert render(unavailable_template(), {}, "").status == 503
 
 
-@pytest.mark.parametrize("count", ["0", "2", "1000", "x", "-1", '"', "01", "1 "])
-def test_another_count_is_refused_and_mints_nothing(stack: Stack, gateway: Gateway, count: str) -> None:
-    deploy()
+def test_another_count_is_refused_and_mints_nothing(stack: Stack, gateway: Gateway) -> None:
+    laid_out()
 
-    status, _, document = gateway(count=count)
-    assert (status, document["status"]) == (400, 400)
-    assert "count" in document["detail"]
+    for count in ("0", "2", "1000", "x", "-1", '"', "01", "1 "):
+        status, _, document = gateway(count=count)
+        assert (status, document["status"]) == (400, 400), count
+        assert "count" in document["detail"], count
     assert gateway()[2]["integer"] == 1
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway, name: str) -> None:
-    deploy()
+def test_a_hostile_name_is_an_unknown_counter(stack: Stack, gateway: Gateway) -> None:
+    laid_out()
 
-    assert gateway(name)[0] == 404
-    assert gateway(path="/counter", systemKey=name)[0] == 404
+    for name in HOSTILE:
+        assert gateway(name)[0] == 404, name
+        assert gateway(path="/counter", systemKey=name)[0] == 404, name
     assert gateway()[2]["integer"] == 1
 
 
 words = st.text(max_size=70) | st.text("abc\"\\$#{}()'/ \n", max_size=20) | st.from_regex(COUNTER_NAME, fullmatch=True)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(words, words | st.sampled_from(["", "1"]))
 def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
     request = request_for("t", path={"counter": name}, querystring={"count": count})
@@ -254,7 +250,7 @@ def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
-def test_an_idempotency_key_is_refused_since_there_are_no_receipts(name: str) -> None:
+def test_an_idempotency_key_is_refused(name: str) -> None:
     request = request_for("t", path={"counter": "integers"}, header={name: "k"})
 
     assert request["Key"] == {"counter": {"S": ""}}

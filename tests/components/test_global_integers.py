@@ -13,28 +13,20 @@ from components import GlobalIntegers, GlobalIntegersArgs
 from local.paths import ROOT
 from local.program import UNKNOWN
 from tests.components.aws_answers import FUNCTION, TABLE
-from tests.components.recording import Deployment
+from tests.components.recording import Aws, Deployment
 from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
 PUBLIC = config(*THREE, authorization="NONE", protect=False)
 
 
-@pytest.fixture
-def preview(monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """A run in which no outputs are known, and no connection can be made."""
-
+def test_a_preview_connects_to_nothing_and_shows_all(public: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_socket: socket.socket, address: object) -> None:
         raise AssertionError(f"the program connects to {address}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    return deploy(PUBLIC, preview=True)
+    preview = deploy(PUBLIC, aws=Aws(preview=True))
 
-
-def test_a_preview_shows_every_resource_that_the_deployment_makes(preview: Deployment, public: Deployment) -> None:
     assert sorted((r.type, r.name) for r in preview.resources) == sorted((r.type, r.name) for r in public.resources)
-
-
-def test_a_preview_shows_the_layout_and_keeps_the_urls_open(preview: Deployment) -> None:
     assert preview.outputs["regions"] == list(THREE)
     assert preview.outputs["layout"] == {
         region: {"offset": offset, "stride": 3} for offset, region in enumerate(THREE, start=1)
@@ -108,7 +100,7 @@ def test_a_program_in_another_language_hands_over_a_dict() -> None:
     assert deployment.one(FUNCTION, name=f"{PREFIX}-integers-mint").inputs["memorySize"] == 512
 
 
-def test_what_another_program_asks_for_is_checked_before_anything_is_registered() -> None:
+def test_what_another_program_asks_for_is_checked_first() -> None:
     def program() -> None:
         GlobalIntegers("integers", GlobalIntegersArgs(home="us-east-1", regions=["mars"]))
 
@@ -118,7 +110,7 @@ def test_what_another_program_asks_for_is_checked_before_anything_is_registered(
     assert [resource for resource in deployment.resources if resource.custom] == []
 
 
-def test_pulumis_analyzer_finds_every_input_and_output_with_a_description() -> None:
+def test_pulumis_analyzer_finds_every_input_and_output() -> None:
     """So that the component can be offered to programs in any language (`pulumi.provider.experimental`)."""
     found = Analyzer(PROJECT).analyze([GlobalIntegers])
     component = found["component_definitions"]["GlobalIntegers"]
@@ -134,7 +126,7 @@ def test_pulumis_analyzer_finds_every_input_and_output_with_a_description() -> N
     assert found["type_definitions"] == {}
 
 
-def test_components_of_1_0_0_are_the_same_under_their_new_names(signed: Deployment) -> None:
+def test_components_of_1_0_0_have_aliases(signed: Deployment) -> None:
     """A name that changes would replace the tables. Pulumi derives the aliases of their children by itself."""
     aliases = {r.name: r.aliases for r in signed.resources if r.aliases}
 

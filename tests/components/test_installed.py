@@ -38,6 +38,9 @@ print(json.dumps({"outputs": outcome.outputs, "files": sorted(aws.files), "versi
 """
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the built project and nothing else."""
@@ -73,7 +76,7 @@ def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_pat
     }, "those of a checkout with the same files"
 
 
-def test_what_is_installed_is_the_components_the_functions_and_what_they_share(installed: Path) -> None:
+def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> None:
     packages = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
     own = {path.relative_to(installed).as_posix() for path in installed.rglob("*.*") if path.is_file()}
     sources = {

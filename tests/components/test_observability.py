@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
 
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.alarms import alarms
+from components.dashboard import body
 from components.thresholds import EVERY_REGION, THRESHOLDS
 from components.watched import COORDINATOR
 from tests.components.aws_answers import (
@@ -24,12 +25,8 @@ from tests.components.aws_answers import (
 )
 from tests.components.evaluation import composite
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, watched
 
-ONE = ("eu-west-1",)
-THIRTY = (HOME, *sorted(r for r, partition in partitions().items() if partition == "aws" and r != HOME)[:29])
-DOMAIN = "integers.example.com"
-ALL: dict[str, Any] = {"allowUrlRegions": sorted(WITHOUT_FUNCTION_URLS)}
 OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
 
 FUNCTION_METRICS = {"Errors", "Duration", "Throttles", "ConcurrentExecutions"}
@@ -44,13 +41,13 @@ OPERATION_METRICS = {"ThrottledRequests"}
 
 def lines(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
     """Return region, namespace, name and dimensions of every metric on the dashboard."""
-    body = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])
-    for widget in body["widgets"]:
+    shown = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])
+    for widget in shown["widgets"]:
         for namespace, name, *dimensions, options in widget["properties"].get("metrics", ()):
             yield options["region"], namespace, name, dict(zip(dimensions[::2], dimensions[1::2], strict=True))
 
 
-def watched(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
     """Return the same of every alarm."""
     for made in deployment.of(ALARM):
         yield made.inputs["region"], made.inputs["namespace"], made.inputs["metricName"], made.inputs["dimensions"]
@@ -91,35 +88,12 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             return False
 
 
-@pytest.mark.parametrize("regions", [ONE, THREE], ids=len)
-@pytest.mark.parametrize("home", [HOME, "us-west-2"])
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"domain": DOMAIN},
-        {"domain": DOMAIN, "authorization": "NONE"},
-        {"domain": DOMAIN, "functionUrls": False},
-        {"domain": DOMAIN, "authorization": "NONE", "functionUrls": False},
-    ],
-    ids=["urls", "signed too", "public too", "signed", "public"],
-)
-def test_every_metric_that_is_shown_or_watched_exists(
-    given: dict[str, Any], regions: tuple[str, ...], home: str
-) -> None:
-    leaving = ["sa-east-1"] if len(regions) == 3 else []
-    deployment = deploy(config(*regions, home=home, leaving=leaving, **ALL, **given))
-    used = [*lines(deployment), *watched(deployment)]
+@pytest.mark.parametrize("name", ["one", "leaving", "public_address", "signed_address", "elsewhere"])
+def test_every_metric_that_is_shown_or_watched_exists(name: str, request: pytest.FixtureRequest) -> None:
+    deployment: Deployment = request.getfixturevalue(name)
+    used = [*lines(deployment), *used_by_alarms(deployment)]
 
-    assert len(used) > 20 * len(regions) / 2
-    assert [metric for metric in used if not exists(deployment, *metric)] == []
-
-
-def test_so_it_does_in_thirty_regions() -> None:
-    deployment = deploy(config(*THIRTY, **ALL, domain=DOMAIN))
-    used = [*lines(deployment), *watched(deployment)]
-
-    assert len(used) > 20 * len(THIRTY) / 2
+    assert len(used) > 10 * len(deployment.outputs["regions"])
     assert [metric for metric in used if not exists(deployment, *metric)] == []
 
 
@@ -127,65 +101,61 @@ def test_the_namespace_is_the_coordinators() -> None:
     assert COORDINATOR == NAMESPACE
 
 
-@pytest.mark.parametrize("regions", [ONE, THREE, THIRTY], ids=len)
-def test_each_region_has_its_alarms_and_the_home_region_those_of_the_whole(regions: tuple[str, ...]) -> None:
-    deployment = deploy(config(*regions, **ALL))
-    found = {region: names(deployment, ALARM, region, "name") for region in {*regions, HOME}}
+def test_each_region_has_its_alarms_and_home_the_others(signed: Deployment, elsewhere: Deployment) -> None:
+    for deployment, home in ((signed, HOME), (elsewhere, "us-west-2")):
+        regions: list[str] = deployment.outputs["regions"]
+        found = {region: names(deployment, ALARM, region, "name") for region in {*regions, home}}
+        for region in regions:
+            assert {f"{PREFIX}-{key}" for key in EVERY_REGION} <= found[region]
+        assert {f"{PREFIX}-{key}" for key in OF_THE_WHOLE} <= found[home]
+        assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
 
-    for region in regions:
-        assert {f"{PREFIX}-{key}" for key in EVERY_REGION} <= found[region]
-    assert {f"{PREFIX}-{key}" for key in OF_THE_WHOLE} <= found[HOME]
-    assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
 
-
-@pytest.mark.parametrize("authorization", ["AWS_IAM", "NONE"])
-@pytest.mark.parametrize("urls", [True, False])
-def test_with_a_domain_each_region_has_alarms_on_its_api(authorization: str, urls: bool) -> None:
-    given: dict[str, Any] = {"domain": DOMAIN, "authorization": authorization, "functionUrls": urls}
-    deployment = deploy(config(*THREE, leaving=["us-west-2"], paused=["ap-southeast-2"], **given))
+@pytest.mark.parametrize("function_urls", [True, False])
+def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) -> None:
+    found = alarms(watched(HOME, "a", "b", apis=True, leaving=("d",), paused=("b",), function_urls=function_urls))
     on_urls, on_apis = {"errors", "latency"}, {"addressErrors", "addressLatency"}
-    expected = {f"{PREFIX}-{key}" for key in {"throttles", "tableThrottles", *on_apis, *(on_urls if urls else ())}}
+    expected = {"throttles", "tableThrottles", *on_apis, *(on_urls if function_urls else ())}
+    by_region = {region: {a.name for a in found if a.metric.region == region} for region in (HOME, "a", "b", "d")}
 
-    assert names(deployment, ALARM, "eu-west-1", "name") == expected
-    assert names(deployment, ALARM, HOME, "name") == expected | {f"{PREFIX}-{key}" for key in OF_THE_WHOLE}
-    assert {made.inputs["region"] for made in deployment.of(ALARM)} == {HOME, "eu-west-1"}
-    assert "address" not in deployment.one(COMPOSITE).inputs["alarmRule"]
-
-
-def test_the_alarms_on_the_apis_have_the_thresholds_of_those_on_the_urls() -> None:
-    deployment = deploy(config(HOME, domain=DOMAIN, alarms={"errors": 7, "latency": 0}))
-    errors = deployment.one(ALARM, name=f"{PREFIX}-addressErrors").inputs
-
-    assert errors["threshold"] == deployment.one(ALARM, name=f"{PREFIX}-errors").inputs["threshold"] == 7
-    assert f"the API of the address in {HOME} answers 5xx" in errors["alarmDescription"]
-    assert not {f"{PREFIX}-latency", f"{PREFIX}-addressLatency"} & names(deployment, ALARM, HOME, "name")
+    assert by_region == {HOME: expected | {*OF_THE_WHOLE}, "a": expected, "b": set(), "d": set()}
+    assert not any(alarm.of_the_whole for alarm in found if alarm.front == "address")
 
 
-@pytest.mark.parametrize("given", [{}, {"domain": DOMAIN}], ids=["urls", "address"])
-def test_the_dashboard_is_one_at_home_within_cloudwatchs_limits_and_its_widgets_do_not_overlap(
-    given: dict[str, Any],
-) -> None:
+def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
+    found = {a.name: a for a in alarms(watched(HOME, apis=True, thresholds={"errors": 7, "latency": 0}))}
+
+    assert found["addressErrors"].threshold == found["errors"].threshold == 7
+    assert f"the API of the address in {HOME} answers 5xx" in found["addressErrors"].text
+    assert not {"latency", "addressLatency"} & found.keys()
+
+
+@pytest.mark.parametrize("apis", [True, False])
+def test_the_dashboard_keeps_cloudwatchs_limits(apis: bool) -> None:
     """CloudWatch user guide, "Service quotas": 500 metrics in a graph, 2,500 in a dashboard."""
-    made = deploy(config(*THIRTY, **ALL, **given)).one(DASHBOARD).inputs
-    widgets = json.loads(made["dashboardBody"])["widgets"]
+    widgets = body(watched(*(f"region-{n}" for n in range(64)), apis=apis))["widgets"]
     counts = [len(widget["properties"].get("metrics", ())) for widget in widgets]
 
-    assert (made["region"], made["dashboardName"]) == (HOME, PREFIX)
     assert max(counts) <= 500
-    assert sum(counts) * 64 / 30 <= 2500, "with 64 regions too"
+    assert sum(counts) <= 2500
     cells = [
         (x, y)
         for widget in widgets
         for x in range(widget["x"], widget["x"] + widget["width"])
         for y in range(widget["y"], widget["y"] + widget["height"])
     ]
-    assert len(cells) == len(set(cells))
+    assert len(cells) == len(set(cells)), "no widget overlaps another"
     assert max(x for x, _ in cells) < 24
 
 
+def test_there_is_one_dashboard_at_home(signed: Deployment, elsewhere: Deployment) -> None:
+    for deployment, home in ((signed, HOME), (elsewhere, "us-west-2")):
+        made = deployment.one(DASHBOARD).inputs
+        assert (made["region"], made["dashboardName"]) == (home, PREFIX)
+
+
 def test_its_first_row_has_a_line_for_each_region() -> None:
-    body = json.loads(deploy(config(*THREE, leaving=["us-west-2"])).one(DASHBOARD).inputs["dashboardBody"])
-    heading, *graphs = body["widgets"][:5]
+    heading, *graphs = body(watched(*THREE, leaving=("us-west-2",)))["widgets"][:5]
 
     assert heading["properties"]["markdown"] == "## Is it well?"
     labels = [[entry[-1]["label"] for entry in graph["properties"]["metrics"]] for graph in graphs]
@@ -197,9 +167,9 @@ def test_its_first_row_has_a_line_for_each_region() -> None:
     ]
 
 
-def test_with_a_domain_each_region_has_a_line_for_its_api_too() -> None:
-    deployment = deploy(config(HOME, leaving=["us-west-2"], domain=DOMAIN, authorization="NONE"))
-    _, requests, errors, latency, _ = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])["widgets"][:5]
+def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
+    found = body(watched(HOME, leaving=("us-west-2",), apis=True, signed=False))
+    _, requests, errors, latency, _ = found["widgets"][:5]
 
     def shown(graph: dict[str, Any]) -> list[tuple[str, str]]:
         return [(line[-1]["label"], line[-1]["stat"]) for line in graph["properties"]["metrics"]]
@@ -214,71 +184,60 @@ def test_with_a_domain_each_region_has_a_line_for_its_api_too() -> None:
     assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99"]
 
 
-def test_a_composite_alarm_joins_those_of_the_whole_and_notifies_nobody_twice() -> None:
-    deployment = deploy(config(*THREE, alarmEmails=["a@shop.example"]))
-    ill = deployment.one(COMPOSITE)
+def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
+    ill = elsewhere.one(COMPOSITE)
     well = {f"{PREFIX}-{key}": "OK" for key in OF_THE_WHOLE}
 
-    assert (ill.inputs["region"], ill.inputs["alarmName"]) == (HOME, f"{PREFIX}-ill")
-    assert "alarmActions" not in ill.inputs
+    assert (ill.inputs["region"], ill.inputs["alarmName"]) == ("us-west-2", f"{PREFIX}-ill")
+    assert "alarmActions" not in ill.inputs, "nobody is notified twice"
     assert composite(ill.inputs["alarmRule"], well) == "OK"
     for key in OF_THE_WHOLE:
         assert composite(ill.inputs["alarmRule"], {**well, f"{PREFIX}-{key}": "ALARM"}) == "ALARM"
 
 
-def test_silence_is_an_alarm_only_once_the_coordinator_has_run() -> None:
-    deployment = deploy(config(*THREE))
-    settle = deployment.settle().urn
+def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> None:
+    settle = signed.settle().urn
 
-    assert settle in deployment.one(ALARM, name=f"{PREFIX}-noRun").dependencies
-    waiting = [r.name for r in (*deployment.of(ALARM), deployment.one(DASHBOARD)) if settle in r.dependencies]
+    assert settle in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
+    waiting = [r.name for r in (*signed.of(ALARM), signed.one(DASHBOARD)) if settle in r.dependencies]
     assert waiting == ["integers-alarms-noRun"], "all others are there even if the first deployment fails"
 
 
-def test_by_default_nobody_is_notified_and_no_topic_is_made() -> None:
-    deployment = deploy(config(*THREE))
-
-    assert deployment.of(TOPIC) == deployment.of(SUBSCRIPTION) == []
-    assert all(not made.inputs.get("alarmActions") for made in deployment.of(ALARM))
+def test_by_default_nobody_is_notified(signed: Deployment) -> None:
+    assert signed.of(TOPIC) == signed.of(SUBSCRIPTION) == []
+    assert all(not made.inputs.get("alarmActions") for made in signed.of(ALARM))
 
 
-def test_addresses_are_subscribed_to_a_topic_of_each_region_with_alarms() -> None:
-    addresses = ["a@shop.example", "b@shop.example"]
-    deployment = deploy(config("eu-west-1", "eu-north-1", home="us-west-2", alarmEmails=addresses))
-    regions = {"eu-west-1", "eu-north-1", "us-west-2"}
+def test_addresses_are_subscribed_in_each_region(elsewhere: Deployment) -> None:
+    regions = ["eu-north-1", "eu-west-1", "us-west-2"]
 
-    assert {topic.inputs["region"] for topic in deployment.of(TOPIC)} == regions
+    assert sorted(topic.inputs["region"] for topic in elsewhere.of(TOPIC)) == regions
     mails = [
-        (mail.inputs["region"], mail.inputs["protocol"], mail.inputs["endpoint"])
-        for mail in deployment.of(SUBSCRIPTION)
+        tuple(mail.inputs[key] for key in ("region", "protocol", "endpoint")) for mail in elsewhere.of(SUBSCRIPTION)
     ]
-    assert sorted(mails) == [(region, "email", address) for region in sorted(regions) for address in addresses]
-    for made in deployment.of(ALARM):
+    addresses = ["a@shop.example", "b@shop.example"]
+    assert sorted(mails) == [(region, "email", address) for region in regions for address in addresses]
+    for made in elsewhere.of(ALARM):
         topic = f"arn:aws:sns:{made.inputs['region']}:123456789012:{PREFIX}-alarms"
         assert made.inputs["alarmActions"] == made.inputs["okActions"] == [topic]
 
 
 def test_own_topics_get_the_alarms_of_their_region() -> None:
     topic = "arn:aws:sns:eu-west-1:123456789012:operators"
-    deployment = deploy(config(*THREE, alarmTopics={"eu-west-1": topic}))
+    deployment = deploy(config(HOME, "eu-west-1", alarmTopics={"eu-west-1": topic}))
 
     notified = {made.inputs["region"]: made.inputs["alarmActions"] for made in deployment.of(ALARM)}
-    assert notified == {HOME: [], "eu-west-1": [topic], "ap-southeast-2": []}
+    assert notified == {HOME: [], "eu-west-1": [topic]}
     assert deployment.of(TOPIC) == []
 
 
-def test_alarms_are_switched_off_one_by_one_or_all_but_some() -> None:
-    some = deploy(config(*THREE, alarms={"latency": 0, "noRun": 0}, alarmEmails=["a@shop.example"]))
-    assert {made.inputs["name"] for made in some.of(ALARM)} == {
-        f"{PREFIX}-{key}" for key in THRESHOLDS.keys() - {"latency", "noRun"}
-    }
-    assert "noRun" not in some.one(COMPOSITE).inputs["alarmRule"]
+def test_alarms_are_switched_off_one_by_one_or_all() -> None:
+    some = {alarm.name for alarm in alarms(watched(HOME, thresholds={"latency": 0, "noRun": 0}))}
+    assert some == THRESHOLDS.keys() - {"latency", "noRun"}
+    only = alarms(watched(HOME, "a", thresholds={"*": 0, "errors": 7}))
+    assert [(alarm.name, alarm.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
 
-    only = deploy(config(*THREE, alarms={"*": 0, "errors": 7}, alarmEmails=["a@shop.example"]))
-    assert [made.inputs["threshold"] for made in only.of(ALARM)] == [7, 7, 7]
-    assert only.of(COMPOSITE) == []
-
-    none = deploy(config(*THREE, alarms={"*": 0}, alarmEmails=["a@shop.example"]))
+    none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"]))
     assert none.of(ALARM) == none.of(COMPOSITE) == none.of(TOPIC) == []
     assert none.one(DASHBOARD).inputs["dashboardName"] == PREFIX
 
@@ -288,50 +247,19 @@ def test_alarms_are_switched_off_one_by_one_or_all_but_some() -> None:
     [("unfinished", 30, 1800), ("ceiling", 12, 12), ("errors", 1, 1), ("latency", 250, 250), ("failedRuns", 1, 1)],
 )
 def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registered: int) -> None:
-    deployment = deploy(config(HOME, alarms={key: threshold}))
+    (alarm,) = [alarm for alarm in alarms(watched(HOME, thresholds={key: threshold})) if alarm.name == key]
 
-    assert deployment.one(ALARM, name=f"{PREFIX}-{key}").inputs["threshold"] == registered
-    assert f"({threshold} " in deployment.one(ALARM, name=f"{PREFIX}-{key}").inputs["alarmDescription"]
+    assert alarm.threshold == registered
+    assert f"({threshold} " in alarm.text
 
 
 def test_the_thresholds_are_drawn_into_the_dashboard() -> None:
-    body: dict[str, Any] = json.loads(
-        deploy(config(HOME, alarms={"latency": 250, "errors": 0})).one(DASHBOARD).inputs["dashboardBody"]
-    )
     drawn = {
         widget["properties"]["title"]: widget["properties"]["annotations"]["horizontal"][0]["value"]
-        for widget in body["widgets"]
+        for widget in body(watched(HOME, thresholds={"latency": 250, "errors": 0}))["widgets"]
         if "annotations" in widget["properties"]
     }
 
     assert drawn["Latency, ms"] == 250
     assert drawn["Unfinished change, seconds"] == 900
     assert "Responses 5xx in 5 minutes" not in drawn
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"alarms": {"latncy": 5}}, "alarms.latncy: there is no such alarm; did you mean 'latency'?"),
-        ({"alarms": {"zzz": 5}}, "alarms.zzz: there is no such alarm; there are errors, throttles, tableThrottles, "),
-        ({"alarms": {"latency": -1}}, "alarms.latency: -1 is out of range; 0 (off) to 30000 milliseconds"),
-        ({"alarms": {"ceiling": "6 h"}}, "alarms.ceiling: '6 h' is not an integer; 0 (off) to 9999 hours are allowed"),
-        ({"alarms": {"*": 1}}, "alarms.*: 1 is not 0; for all alarms, only 0 (off) is allowed"),
-        ({"alarms": [1]}, "is not an object of alarms and integers: in Pulumi.test.yaml, global-integers:alarms: {"),
-        ({"alarmEmails": ["operator"]}, "alarmEmails: 'operator' is not an e-mail address like operator@shop.example"),
-        ({"alarmEmails": "a@b.c"}, "alarmEmails: 'a@b.c' is not a list of strings"),
-        ({"alarmTopics": {"eu-west-2": "x"}}, "alarmTopics.eu-west-2: the stack has no alarms there; it has some in "),
-        ({"alarmTopics": {"eu-west-1": "operators"}}, "alarmTopics.eu-west-1: 'operators' is not the ARN of"),
-        (
-            {"alarmTopics": {"eu-west-1": "arn:aws:sns:us-east-1:123456789012:operators"}},
-            "is in us-east-1; an alarm can only notify a topic of its own region",
-        ),
-    ],
-)  # fmt: skip
-def test_wrong_settings_are_refused_with_what_is_allowed(given: dict[str, Any], said: str) -> None:
-    error, deployment = deploy_badly(config(*THREE, **given))
-
-    assert deployment.resources == []
-    first, line = str(error).splitlines()
-    assert first == "the settings are wrong:"
-    assert said in line

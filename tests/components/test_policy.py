@@ -40,7 +40,7 @@ def own_logs(region: str, name: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("region", THREE)
-def test_the_minting_function_may_mint_keep_receipts_and_write_its_log(signed: Deployment, region: str) -> None:
+def test_the_minting_function_may_mint_and_keep_receipts(signed: Deployment, region: str) -> None:
     mint = signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
 
     assert allowed(signed, mint) == {
@@ -52,7 +52,7 @@ def test_the_minting_function_may_mint_keep_receipts_and_write_its_log(signed: D
     }
 
 
-def test_the_coordinator_may_lay_out_in_any_region_and_keep_its_registers_at_home(signed: Deployment) -> None:
+def test_the_coordinator_may_lay_out_in_any_region(signed: Deployment) -> None:
     coordinate = signed.one(FUNCTION, name=f"{PREFIX}-coordinate")
     registers = ("GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable")
     copies = ("GetItem", "PutItem", "Scan", "DescribeTable")
@@ -67,7 +67,7 @@ def test_the_coordinator_may_lay_out_in_any_region_and_keep_its_registers_at_hom
     }
 
 
-def test_a_star_stands_only_for_log_streams_and_for_the_coordinators_region(signed: Deployment) -> None:
+def test_a_star_stands_only_for_log_streams_and_regions(signed: Deployment) -> None:
     starred: set[str] = set()
     for function in signed.of(FUNCTION):
         for action, resource in allowed(signed, function):
@@ -81,7 +81,7 @@ def test_a_star_stands_only_for_log_streams_and_for_the_coordinators_region(sign
 
 
 @pytest.mark.parametrize(("home", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
-def test_in_other_partitions_the_coordinator_names_tables_of_that_partition(home: str, partition: str) -> None:
+def test_other_partitions_have_tables_of_their_own(home: str, partition: str) -> None:
     deployment = deploy(config(home, home=home))
     resources = {resource for _, resource in allowed(deployment, deployment.one(FUNCTION, name=f"{PREFIX}-coordinate"))}
 
@@ -110,11 +110,10 @@ def test_nothing_else_widens_a_role(signed: Deployment) -> None:
 
 
 @pytest.mark.parametrize("region", THREE)
-def test_where_counters_are_open_it_may_ask_the_coordinator_and_list_them(region: str) -> None:
-    deployment = deploy(config(*THREE, openCounters="true"))
-    mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
-    coordinator = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    more = allowed(deployment, mint) - allowed(deploy(config(*THREE)), mint)
+def test_open_counters_ask_the_coordinator_and_are_listed(signed: Deployment, leaving: Deployment, region: str) -> None:
+    mint = leaving.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
+    coordinator = leaving.one(FUNCTION, name=f"{PREFIX}-coordinate")
+    more = allowed(leaving, mint) - allowed(signed, signed.one(FUNCTION, name=f"{PREFIX}-mint", region=region))
 
     arn = f"arn:aws:lambda:{HOME}:{ACCOUNT}:function:{coordinator.inputs['name']}"
     assert more == {
@@ -124,6 +123,6 @@ def test_where_counters_are_open_it_may_ask_the_coordinator_and_list_them(region
     assert mint.inputs["environment"]["variables"]["COORDINATOR"] == arn
 
 
-def test_where_they_are_not_it_does_not_even_know_the_coordinator(signed: Deployment) -> None:
+def test_otherwise_it_does_not_even_know_the_coordinator(signed: Deployment) -> None:
     for mint in signed.of(FUNCTION):
         assert "COORDINATOR" not in mint.inputs["environment"]["variables"]

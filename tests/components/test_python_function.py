@@ -1,8 +1,9 @@
-"""How the functions run, and that what they run from is complete."""
+"""How the functions run, and their archives: complete, with their version, the same every time."""
 
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,10 +11,11 @@ import pulumi
 import pytest
 import yaml
 
+from components.archive import VERSION, archive, version, version_in
 from local.paths import ROOT
 from tests.components.aws_answers import ALARM, FUNCTION, INVOCATION, LOG_GROUP, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
-from tests.components.running import PREFIX, THREE, config, deploy
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, settings
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def functions(signed: Deployment) -> list[Registration]:
     return found
 
 
-def test_every_function_runs_on_arm_on_the_newest_python_that_the_tests_run_on(functions: list[Registration]) -> None:
+def test_every_function_runs_on_arm_on_the_newest_python(functions: list[Registration]) -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
     newest = workflow["jobs"]["test"]["strategy"]["matrix"]["python"][-1]
 
@@ -49,9 +51,7 @@ def test_a_function_logs_to_the_group_that_the_program_made(signed: Deployment, 
         signed.one(LOG_GROUP, name=name, region=function.inputs["region"])
 
 
-def test_a_function_is_made_only_once_its_role_may_do_what_it_needs(
-    signed: Deployment, functions: list[Registration]
-) -> None:
+def test_a_function_is_made_once_its_role_may_do_all(signed: Deployment, functions: list[Registration]) -> None:
     for function in functions:
         role = next(r for r in signed.of(ROLE) if function.inputs["role"].endswith(f"/{r.inputs['name']}"))
 
@@ -62,32 +62,21 @@ def test_logs_are_kept_for_two_weeks_unless_told_otherwise(signed: Deployment) -
     assert retention(signed, "mint") == {14}
 
 
-@pytest.mark.parametrize(("given", "kept"), [(1, 365), (365, 365), (731, 731)])
-def test_the_journal_of_the_coordinator_is_kept_for_at_least_a_year(given: int, kept: int) -> None:
-    deployment = deploy(config(*THREE, logRetentionDays=given))
+@pytest.mark.parametrize(("given", "kept"), [(30, 365), (731, 731)])
+def test_the_coordinators_journal_is_kept_for_a_year(given: int, kept: int) -> None:
+    deployment = deploy(config(HOME, logRetentionDays=given, counters=["orders", "a"], reservedConcurrency=7))
 
-    assert retention(deployment, "coordinate") == {kept}
-    assert retention(deployment, "mint") == {given}
+    assert (retention(deployment, "coordinate"), retention(deployment, "mint")) == ({kept}, {given})
+    mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint").inputs
+    assert mint["environment"]["variables"]["DEFAULT_COUNTER"] == "orders"
+    assert mint["reservedConcurrentExecutions"] == 7
+    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate").inputs
+    assert coordinate["reservedConcurrentExecutions"] == -1
 
 
 def retention(deployment: Deployment, function: str) -> set[int]:
     groups = [group for group in deployment.of(LOG_GROUP) if group.inputs["name"].endswith(f"-{function}")]
     return {group.inputs["retentionInDays"] for group in groups}
-
-
-def test_the_settings_of_the_functions_are_followed() -> None:
-    deployment = deploy(
-        config(*THREE, counters=["orders", "a"], memorySize=512, logRetentionDays=30, reservedConcurrency=7)
-    )
-
-    assert retention(deployment, "mint") == {30}
-    for region in THREE:
-        mint = deployment.one(FUNCTION, name=f"{PREFIX}-mint", region=region)
-        assert mint.inputs["memorySize"] == 512
-        assert mint.inputs["reservedConcurrentExecutions"] == 7
-        assert mint.inputs["environment"]["variables"]["DEFAULT_COUNTER"] == "orders"
-    coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
-    assert coordinate.inputs["reservedConcurrentExecutions"] == -1
 
 
 def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registration]) -> None:
@@ -98,13 +87,11 @@ def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registrati
 @pytest.mark.parametrize(
     ("given", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)]
 )
-def test_a_public_function_has_a_limit_unless_none_is_wanted(given: dict[str, Any], limit: int) -> None:
-    deployment = deploy(config(*THREE, authorization="NONE", **given))
-
-    assert concurrency(deployment) == dict.fromkeys(THREE, limit)
+def test_a_public_function_has_a_limit(given: dict[str, Any], limit: int) -> None:
+    assert settings(config(HOME, authorization="NONE", **given)).reserved_concurrency == limit
 
 
-def test_a_paused_region_runs_nothing_and_keeps_all_that_it_has(signed: Deployment) -> None:
+def test_a_paused_region_runs_nothing_and_keeps_what_it_has(signed: Deployment) -> None:
     deployment = deploy(config(*THREE, paused=[THREE[1]], reservedConcurrency=7))
 
     assert concurrency(deployment) == {THREE[0]: 7, THREE[1]: 0, THREE[2]: 7}
@@ -145,9 +132,7 @@ def test_a_function_starts_from_its_archive_alone(functions: list[Registration],
     assert Path(started.stdout.strip()).is_relative_to(tmp_path)
 
 
-def test_no_archive_has_anything_but_python_files_the_pages_and_the_version(
-    functions: list[Registration], tmp_path: Path
-) -> None:
+def test_an_archive_has_code_pages_and_the_version_only(functions: list[Registration], tmp_path: Path) -> None:
     for function in functions:
         unpack(function, tmp_path)
 
@@ -166,3 +151,125 @@ def unpack(function: Registration, target: Path) -> None:
         path.write_bytes(
             asset.text.encode() if isinstance(asset, pulumi.StringAsset) else Path(asset.path).read_bytes()
         )
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a function `greet`, and other files in its folder."""
+    files = [
+        "lambda/greet/__init__.py",
+        "lambda/greet/handler.py",
+        "lambda/greet/notes.md",
+        "lambda/greet/settings.json",
+        "lambda/greet/__pycache__/handler.cpython-314.pyc",
+        "lambda/greet/handler.pyc",
+        "lambda/greet/tests/test_handler.py",
+        "lambda/other/handler.py",
+        "lambda/shared/__init__.py",
+        "integers/names.py",
+        "integers/__pycache__/names.cpython-314.pyc",
+        "components/settings.py",
+    ]
+    for name in files:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {name}\n")
+    for name, folder in {"ROOT": "", "FUNCTIONS": "lambda", "SHARED": "integers"}.items():
+        monkeypatch.setattr(f"components.archive.{name}", tmp_path / folder)
+    return tmp_path
+
+
+def contents(made: pulumi.AssetArchive) -> dict[str, str]:
+    """The source files of an archive by their names in it."""
+    assets = cast("dict[str, pulumi.FileAsset]", made.assets)
+    return {name: Path(asset.path).read_text() for name, asset in assets.items() if name != VERSION}
+
+
+def said(made: pulumi.AssetArchive) -> str:
+    """The version that an archive says it is."""
+    return cast("dict[str, pulumi.StringAsset]", made.assets)[VERSION].text
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_archive_has_its_folder_and_integers() -> None:
+    made = contents(archive("greet"))
+
+    assert set(made) == {"greet/__init__.py", "greet/handler.py", "integers/names.py"}
+    assert made["greet/handler.py"] == "# lambda/greet/handler.py\n"
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_check_expects_the_version_that_is_read() -> None:
+    made = archive("greet")
+
+    assert version_in(made) == said(made).strip()
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_archive_has_a_shared_folder_under_its_name() -> None:
+    made = contents(archive("greet", "shared"))
+
+    assert set(made) == {"greet/__init__.py", "greet/handler.py", "shared/__init__.py", "integers/names.py"}
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_archive_is_the_same_in_any_order_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Path.rglob
+    made: list[list[tuple[str, str]]] = []
+    for backwards in (False, True):
+
+        def rglob(path: Path, pattern: str, backwards: bool = backwards) -> list[Path]:
+            return sorted(listed(path, pattern), reverse=backwards)
+
+        monkeypatch.setattr(Path, "rglob", rglob)
+        made.append(list(contents(archive("greet", "shared")).items()))
+
+    assert made[0] == made[1]
+
+
+def test_an_archive_changes_when_one_of_its_files_does(repository: Path) -> None:
+    before = contents(archive("greet"))
+    (repository / "lambda/greet/handler.py").write_text("# changed\n")
+
+    assert contents(archive("greet")) == before | {"greet/handler.py": "# changed\n"}
+
+
+def test_a_version_tells_every_change_of_a_file(repository: Path) -> None:
+    before = said(archive("greet"))
+    assert said(archive("greet")) == before
+    assert said(archive("greet", "shared")) != before
+
+    source = repository / "lambda/greet/handler.py"
+    source.write_text("# changed\n")
+    changed = said(archive("greet"))
+    source.rename(source.with_name("renamed.py"))
+    renamed = said(archive("greet"))
+
+    assert len({before, changed, renamed}) == 3
+    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert {text.partition("+")[0] for text in (before, changed, renamed)} == {number}
+
+
+def test_a_version_is_the_same_on_every_machine(tmp_path: Path) -> None:
+    names = {"greet/b.py": "b", "greet/a.py": "a"}
+    for number, order in enumerate((names, dict(reversed(names.items())))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files = {name: folder / text for name, text in order.items()}
+        for name, text in order.items():
+            files[name].write_text(text)
+
+        # sha256 of "greet/a.py <sha256 of a>\ngreet/b.py <sha256 of b>\n", by sha256sum
+        assert version(files).partition("+")[2] == "08e4977c8772"
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_function_without_files_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError, match=r"lambda/missing has no \.py files"):
+        archive("missing")
+
+
+def test_an_archive_has_the_pages(repository: Path) -> None:
+    (repository / "lambda/greet/page.html").write_text("<p>\n")
+
+    assert contents(archive("greet"))["greet/page.html"] == "<p>\n"

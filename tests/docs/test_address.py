@@ -45,7 +45,7 @@ def test_a_region_costs_what_its_parts_cost() -> None:
     assert f"{REQUESTS:.1f} million a month" in PAGE
 
 
-def test_a_million_integers_cost_api_gateway_and_what_they_cost_without() -> None:
+def test_a_million_integers_cost_api_gateway_more() -> None:
     performance = (ROOT / "docs" / "performance.md").read_text()
     (alone,) = re.findall(r"\| function, one integer per request \|.*\| \$(\S+) \|\n", performance)
 

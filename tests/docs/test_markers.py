@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = """
 import pytest
@@ -33,23 +31,26 @@ def test_quick_program(): pass
 @pytest.mark.slow
 def test_search(): pass
 """
+CONFTEST = """
+def pytest_deselected(items):
+    for item in items:
+        print("left out:", item.name, *(mark.name for mark in item.iter_markers() if mark.name in ("server", "slow")))
+"""
 
 
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        ("not server and not slow", {"pure", "quick_program"}),
-        ("server", {"server", "server_by_another_fixture", "server_by_mark", "database"}),
-        ("slow", {"search"}),
-    ],
-)
-def test_tests_are_marked_by_what_they_use(chosen: str, expected: set[str], tmp_path: Path) -> None:
+def test_tests_are_marked_by_what_they_use(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs\n  server\n  slow\n")
-    options = ("-p", "no:cacheprovider", "-p", "tests.markers", "-m", chosen, str(tmp_path))
+    options = ("-p", "no:cacheprovider", "-p", "tests.markers", "-m", "not server and not slow", str(tmp_path))
     command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "--strict-markers", "-q", *options]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # their imports take most of the time
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
     assert result.returncode == 0, result.stdout + result.stderr
-    assert {line.rpartition("::test_")[2] for line in result.stdout.splitlines() if "::test_" in line} == expected
+    lines = result.stdout.splitlines()
+    assert {line.rpartition("::test_")[2] for line in lines if "::test_" in line} == {"pure", "quick_program"}
+    assert {line.removeprefix("left out: test_") for line in lines if line.startswith("left out: ")} == {
+        *("server server", "server_by_another_fixture server", "server_by_mark server", "database server"),
+        "search slow",
+    }

@@ -5,16 +5,15 @@ import re
 import pytest
 from coordinate.metrics import OF_A_REGION, UNITS
 
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.alarms import alarms
 from components.thresholds import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
-from tests.components.aws_answers import ALARM, COMPOSITE, DASHBOARD
-from tests.components.running import config, deploy
+from tests.components.running import HOME, watched
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 
 
-def test_every_alarm_has_its_paragraph_in_the_order_of_the_settings() -> None:
+def test_every_alarm_has_its_paragraph_in_order() -> None:
     parts = re.split(r"^### (\w+)\n", PAGE.partition("## What it costs")[0], flags=re.MULTILINE)
 
     assert parts[1::2] == [*THRESHOLDS]
@@ -38,23 +37,20 @@ def test_the_table_has_the_places_and_the_defaults() -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 30])
 def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
-    regions = sorted(region for region, partition in partitions().items() if partition == "aws")[:count]
-    deployment = deploy(config(*regions, home=regions[0], allowUrlRegions=sorted(WITHOUT_FUNCTION_URLS)))
     metrics = len(UNITS) + 1 + len(OF_A_REGION) * count  # one more: the failed runs of the schedule
-    alarms = len(deployment.of(ALARM))
-    assert len(deployment.of(COMPOSITE)) == len(deployment.of(DASHBOARD)) == 1
+    made = len(alarms(watched(HOME, *(f"region-{n}" for n in range(1, count)))))
 
-    cents = 30 * metrics + 10 * alarms + 50 + 300
-    row = f"| {count} | {metrics}: {dollars(30 * metrics)} | {alarms}: {dollars(10 * alarms)} | $0.50 | $3.00 |"
+    cents = 30 * metrics + 10 * made + 50 + 300
+    row = f"| {count} | {metrics}: {dollars(30 * metrics)} | {made}: {dollars(10 * made)} | $0.50 | $3.00 |"
     assert f"{row} {dollars(cents)} |" in PAGE
 
 
 @pytest.mark.parametrize(("urls", "more"), [(True, 2), (False, 0)])
 def test_the_alarms_of_the_address_cost_what_the_page_says(urls: bool, more: int) -> None:
-    regions = ("us-east-1", "eu-west-1")
-    without = len(deploy(config(*regions)).of(ALARM))
+    regions = (HOME, "eu-west-1")
 
-    assert len(deploy(config(*regions, domain="a.example.com", functionUrls=urls)).of(ALARM)) == without + 2 * more
+    made = alarms(watched(*regions, apis=True, function_urls=urls))
+    assert len(made) == len(alarms(watched(*regions))) + 2 * more
     assert "With `domain`, each region has two alarms more, for $0.20." in PAGE
 
 

@@ -36,7 +36,7 @@ def test_a_lease_saves_the_writes() -> None:
     assert kept["lease"]["units"] <= 0.02
 
 
-def test_a_leased_integer_costs_less_than_a_microsecond_and_hardly_a_request() -> None:
+def test_a_leased_integer_costs_hardly_a_request() -> None:
     kept = figures.read()["callers"]
 
     assert kept["memory"]["per_s"] >= 3_000_000
@@ -58,7 +58,7 @@ def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
     assert f"```text\n{watching.table()}\n```" in PAGE
 
 
-def test_the_price_of_the_smallest_schedule_is_what_the_other_pages_say() -> None:
+def test_the_smallest_schedules_price_is_on_other_pages() -> None:
     cents = round(watching.month(counters=1, regions=3).total * 100)
 
     assert f"from {cents} cents a month" in (ROOT / "docs" / "layouts.md").read_text()

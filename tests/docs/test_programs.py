@@ -26,42 +26,39 @@ exec "$@"
 """
 
 
-def run_file(program: str, path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
-    """Run the tests that need a program where `PATH` has none."""
-    mark = f'pytestmark = pytest.mark.needs("{program}")'
-    files = [str(file) for file in (ROOT / "tests").rglob("test_*.py") if mark in file.read_text()]
-    assert files
+def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
+    """Run the tests that need a big program where `PATH` has none."""
+    if any(path.exists() for path in ON_A_MAC.values()):
+        pytest.skip("a browser that PATH doesn't hide")
+    marks = {f'pytestmark = pytest.mark.needs("{program}")' for program in BIG}
+    files = {file: mark for file in (ROOT / "tests").rglob("test_*.py") for mark in marks if mark in file.read_text()}
+    assert {*files.values()} == marks
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
-    environment |= {"PATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"} | ({"CI": ci} if ci else {})
-    command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", *files]
+    environment |= {"PATH": str(path)} | ({"CI": ci} if ci else {})
+    command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", *map(str, files)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
-@pytest.fixture(params=BIG)
-def program(request: pytest.FixtureRequest) -> str:
-    if request.param == "chromium" and any(path.exists() for path in ON_A_MAC.values()):
-        pytest.skip("a browser that PATH doesn't hide")
-    return request.param
-
-
 @pytest.mark.slow
-def test_without_the_program_its_tests_are_skipped_with_that_reason(program: str, tmp_path: Path) -> None:
-    result = run_file(program, tmp_path, ci=None)
+def test_without_a_program_its_tests_are_skipped(tmp_path: Path) -> None:
+    result = run_files(tmp_path, ci=None)
 
-    reason = f"{PROGRAMS[program].title} is not installed (Debian and Ubuntu: apt-get install "
     header, _, rest = result.stdout.partition("collected")
     assert result.returncode == 0, result.stdout
-    assert f"missing: {reason}" in header
-    assert reason in rest.split("SKIPPED")[1]
+    for program in BIG:
+        reason = f"{PROGRAMS[program].title} is not installed (Debian and Ubuntu: apt-get install "
+        assert f"missing: {reason}" in header
+        assert reason in rest.partition("SKIPPED")[2]
     assert "passed" not in rest.splitlines()[-1]
 
 
 @pytest.mark.slow
-def test_where_ci_is_set_they_fail(program: str, tmp_path: Path) -> None:
-    result = run_file(program, tmp_path, ci="true")
+def test_where_ci_is_set_they_fail(tmp_path: Path) -> None:
+    result = run_files(tmp_path, ci="true")
 
     assert result.returncode == 1, result.stdout
-    assert f"{PROGRAMS[program].title} is not installed" in result.stdout
+    for program in BIG:
+        assert f"{PROGRAMS[program].title} is not installed" in result.stdout
     assert "skipped" not in result.stdout.splitlines()[-1]
 
 

@@ -72,7 +72,7 @@ def pins(file: str) -> dict[str, Pin]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_line_belongs_to_one_exact_version_with_hashes_and_a_reason(file: str) -> None:
+def test_every_pin_is_exact_with_hashes_and_a_reason(file: str) -> None:
     assert ENTRY.sub("", body(file)) == ""
 
 
@@ -85,7 +85,7 @@ def test_no_file_names_a_host_or_an_index(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_direct_dependencies_are_those_of_pyproject_at_a_version_that_it_allows(file: str) -> None:
+def test_the_direct_dependencies_are_those_of_pyproject(file: str) -> None:
     found = pins(file)
 
     assert {name for name, pin in found.items() if pin.direct} == {canonicalize_name(r.name) for r in wanted(file)}
@@ -94,7 +94,7 @@ def test_the_direct_dependencies_are_those_of_pyproject_at_a_version_that_it_all
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_transitive_dependency_is_needed_by_a_package_of_the_same_file(file: str) -> None:
+def test_a_transitive_dependency_is_needed_in_its_file(file: str) -> None:
     found = pins(file)
 
     for name, pin in found.items():

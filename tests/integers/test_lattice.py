@@ -33,14 +33,14 @@ def test_distinct_regions_never_meet(regions: list[str], base: int, mints: int) 
 
 
 @given(layouts, bases)
-def test_the_regions_first_integers_are_the_ones_right_above_the_base(regions: list[str], base: int) -> None:
+def test_the_regions_begin_right_above_the_base(regions: list[str], base: int) -> None:
     firsts = {place.first(base) for place in places(regions).values()}
 
     assert firsts == set(range(base, base + len(regions)))
 
 
 @given(all_places, bases)
-def test_the_first_integer_is_the_smallest_of_the_sequence_at_or_above_the_base(place: Place, base: int) -> None:
+def test_the_first_integer_is_the_smallest_from_the_base_on(place: Place, base: int) -> None:
     first = place.first(base)
 
     assert first >= base
@@ -70,7 +70,7 @@ def test_a_ceiling_is_the_regions_last_integer_up_to_the_limit(place: Place, bas
 
 
 @given(all_places, bases)
-def test_no_ceiling_lets_an_integer_above_2_to_the_53_minus_1_out(place: Place, base: int) -> None:
+def test_no_ceiling_lets_out_an_integer_of_2_to_the_53(place: Place, base: int) -> None:
     assume(place.first(base) <= MAX_INTEGER)
     ceiling = place.ceiling(MAX_INTEGER, base)
 
@@ -79,7 +79,7 @@ def test_no_ceiling_lets_an_integer_above_2_to_the_53_minus_1_out(place: Place, 
 
 
 @given(all_places, st.integers(MAX_INTEGER - 2 * MAX_REGIONS, MAX_INTEGER + MAX_REGIONS))
-def test_at_the_end_of_the_integers_a_region_mints_the_last_ones_or_nothing(place: Place, base: int) -> None:
+def test_at_the_end_a_region_mints_the_last_integers_only(place: Place, base: int) -> None:
     issued, ceiling = place.before(base), place.ceiling(MAX_INTEGER, base)
 
     assert issued <= ceiling
@@ -88,7 +88,7 @@ def test_at_the_end_of_the_integers_a_region_mints_the_last_ones_or_nothing(plac
 
 
 @given(all_places, bases, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_a_lowered_ceiling_is_never_below_what_was_minted_nor_above_what_was_allowed(
+def test_a_lowered_ceiling_is_between_minted_and_allowed(
     place: Place, base: int, mints: int, left: int, headroom: int
 ) -> None:
     issued = place.before(base) + mints * place.stride

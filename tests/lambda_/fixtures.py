@@ -2,20 +2,21 @@
 
 import json
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol, TypedDict
-from uuid import uuid4
 
 import aws.deadline
-import boto3
 import mint.handler
 import mint.runtime
 import pytest
+from aws.dynamodb import DynamoDB
+from aws.failure import ServiceError
 
 from local.resources import Aws
-from tests.lambda_.laying_out import make_table
+from tests.lambda_.laying_out import PATIENCE, client, make_table
 
 HOME = "us-east-1"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -70,41 +71,60 @@ class Ask(Protocol):
         ...
 
 
+TABLES = {
+    (HOME, "layouts"): "counter",
+    (HOME, "mirror"): "counter",
+    (HOME, "receipts"): "receipt",
+    **{(region, "counters"): "counter" for region in (*REGIONS, "us-west-2")},
+}
+"""The tables of a stack, by region and name, with their keys."""
+
+
 @pytest.fixture
 def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
-    """Empty tables in four regions, of which one may join later, and the functions' environment."""
-    unique = uuid4().hex[:8]
-    names = ("counters", "layouts", "mirror", "receipts")
-    counters, layouts, mirror, receipts = (f"t{unique}-{name}" for name in names)
-    tables = [(region, counters) for region in (*REGIONS, "us-west-2")] + [(HOME, layouts), (HOME, mirror)]
-    for region, table in tables:
-        make_table(aws, region, table)
-    make_table(aws, HOME, receipts, key="receipt")
-    tables.append((HOME, receipts))
+    """Empty tables in four regions, of which one may join later, and the functions' environment.
+
+    A process makes the tables once, and again where a test has deleted them. The others are emptied after each test.
+    """
     for name, value in {
         "AWS_ENDPOINT_URL": aws.endpoint,
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": HOME,
         "AWS_DEFAULT_REGION": HOME,
-        "COUNTERS_TABLE": counters,
-        "LAYOUTS_TABLE": layouts,
-        "MIRROR_TABLE": mirror,
-        "RECEIPTS_TABLE": receipts,
+        "COUNTERS_TABLE": "counters",
+        "LAYOUTS_TABLE": "layouts",
+        "MIRROR_TABLE": "mirror",
+        "RECEIPTS_TABLE": "receipts",
         "DEFAULT_COUNTER": "integers",
         "IDEMPOTENCY_HOURS": "24",
-        "STACK": f"t{unique}",
+        "STACK": "shop",
     }.items():
         monkeypatch.setenv(name, value)
-    boto3.DEFAULT_SESSION = None
+    monkeypatch.setattr("coordinate.tables.boto3", SimpleNamespace(client=client))
+    for timeout in ("aws.dynamodb.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
+        monkeypatch.setattr(timeout, PATIENCE)
+    for region in (*REGIONS, "us-west-2"):
+        with closing(DynamoDB(region)) as dynamodb:
+            for (place, table), key in TABLES.items():
+                if place == region and not emptied(dynamodb, table, key):
+                    make_table(aws, region, table, key)
     forget()
-    yield Stack(aws, counters, layouts, mirror, receipts, monkeypatch)
+    yield Stack(aws, "counters", "layouts", "mirror", "receipts", monkeypatch)
     forget()
-    boto3.DEFAULT_SESSION = None
-    for region, table in tables:
-        client = aws.client("dynamodb", region)
-        if table in client.list_tables()["TableNames"]:
-            client.delete_table(TableName=table)
+
+
+def emptied(dynamodb: DynamoDB, table: str, key: str) -> bool:
+    """Delete all records of a table. Return False if it isn't there."""
+    try:
+        found = dynamodb.call("Scan", {"TableName": table, "ConsistentRead": True})["Items"]
+    except ServiceError as error:
+        if error.code == "ResourceNotFoundException":
+            return False
+        raise
+    for record in found:
+        dynamodb.call("DeleteItem", {"TableName": table, "Key": {key: record[key]}})
+    return True
 
 
 @pytest.fixture
@@ -145,7 +165,6 @@ def ask(stack: Stack) -> Ask:
         stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
         if not warm:
             forget()
-            boto3.DEFAULT_SESSION = None
         path, _, query = path.partition("?")
         given = {"accept": accept, "idempotency-key": idempotency_key}
         http = {**event["requestContext"]["http"], "method": method, "path": path}

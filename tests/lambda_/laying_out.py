@@ -4,11 +4,16 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from threading import Lock
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import boto3
 import coordinate.handler
+from aws.dynamodb import DynamoDB
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.encoding import (
     copy_attributes,
@@ -29,23 +34,78 @@ HOME = "us-east-1"
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
+PATIENCE = 60
+"""Seconds that a client waits for the server, which answers at once: but the machine may be as busy as can be."""
+
+
 def all_time() -> int:
     """Return the milliseconds that a function has at first."""
     return 900_000
 
 
 def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
-    aws.client("dynamodb", region).create_table(
+    made = aws.client("dynamodb", region).create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
         KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
     )
+    _IDS[region, table] = made["TableDescription"].get("TableId", "")
 
 
 def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
     """Deploy with these settings (`deployment`), and return the coordinator's reply."""
     return send(deployment(*regions, **settings))
+
+
+_PASSING = time.time
+"""The clock, if no test has stopped it."""
+
+_IDS: dict[tuple[str, str], str] = {}
+"""The ids of the tables that were made, by region and name. The coordinator's records name them."""
+
+_SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
+"""The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
+
+
+def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
+    """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
+    stands = None if time.time is _PASSING else time.time()  # the registers say when they were granted
+    key = json.dumps([regions, settings, stands], sort_keys=True)
+    if key not in _SNAPSHOTS:
+        reply = deploy(*regions, **settings)
+        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _IDS.copy()
+        return reply
+    text, ids = _SNAPSHOTS[key]
+    for table, was in ids.items():
+        text = text.replace(was, _IDS[table])
+    reply, written = json.loads(text)
+    for region, records in written.items():
+        with closing(DynamoDB(region)) as dynamodb:
+            for some in batched(records, 25):
+                puts: dict[str, list[Any]] = {}
+                for table, record in some:
+                    puts.setdefault(table, []).append({"PutRequest": {"Item": record}})
+                assert not dynamodb.call("BatchWriteItem", {"RequestItems": puts}).get("UnprocessedItems")
+    return reply
+
+
+def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, Any]]]:
+    return [records[start : start + size] for start in range(0, len(records), size)]
+
+
+def _written() -> dict[str, list[tuple[str, Any]]]:
+    counters = os.environ["COUNTERS_TABLE"]
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for region in (*REGIONS, "us-west-2"):
+        tables = [counters, *((os.environ["LAYOUTS_TABLE"], os.environ["MIRROR_TABLE"]) if region == HOME else ())]
+        with closing(DynamoDB(region)) as dynamodb:
+            found[region] = [
+                (table, record)
+                for table in tables
+                for record in dynamodb.call("Scan", {"TableName": table, "ConsistentRead": True})["Items"]
+            ]
+    return {region: records for region, records in found.items() if records}
 
 
 def deployment(
@@ -126,7 +186,39 @@ def _label(region: str, table: str) -> str:
 
 
 def _client(region: str) -> Any:
-    return boto3.client("dynamodb", region_name=region)
+    return client("dynamodb", region)
+
+
+def client(
+    service: Literal["dynamodb"], region_name: str, config: Config | None = None, endpoint: str | None = None
+) -> Any:
+    """Return a client as `boto3.client` does. All runs of the process share it: to make one takes long."""
+    keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+    with _MAKING:
+        return _made(region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
+
+
+@cache
+def _made(region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
+    key, secret = keys
+    patience = Config(connect_timeout=PATIENCE, read_timeout=PATIENCE)
+    return _session().client(
+        "dynamodb",
+        region,
+        endpoint_url=endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        config=config.merge(patience) if config else patience,
+    )
+
+
+@cache
+def _session() -> boto3.Session:
+    return boto3.Session()
+
+
+_MAKING = Lock()
+"""Threads may share clients, but must not make them at the same time."""
 
 
 class Tables(Protocol):

@@ -1,12 +1,12 @@
 """What happens to tables and regions: deleted, recreated empty, restored from a backup, away."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
-import boto3
 import pytest
+from botocore.config import Config
 
-from tests.lambda_.laying_out import HOME, AllTables, make_table
+from tests.lambda_.laying_out import HOME, AllTables, client, make_table
 
 Records = list[dict[str, Any]]
 
@@ -50,8 +50,7 @@ def everything(stack: AllTables, *regions: str) -> dict[str, Records]:
 def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
     """Let these regions refuse the coordinator's connections. They mint all the same."""
 
-    def client(service: str, region_name: str, config: Any) -> Any:
-        endpoint = NOWHERE if region_name in regions else None
-        return boto3.client("dynamodb", region_name=region_name, config=config, endpoint_url=endpoint)
+    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
+        return client(service, region_name, config, NOWHERE if region_name in regions else None)
 
-    patch.setattr("coordinate.tables.boto3", SimpleNamespace(client=client))
+    patch.setattr("coordinate.tables.boto3", SimpleNamespace(client=reached))

@@ -2,8 +2,12 @@
 
 import pytest
 
+from tests.lambda_.aws.faulty_server import CLOCK, PATIENCE
+
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, credentials: None) -> None:
-    """A short timeout, so that a test of a stalled server is quick."""
-    monkeypatch.setattr("aws.dynamodb.TIMEOUT", 0.3)
+    """Patience with a server, however busy the machine is; time passes at once where a server answers too late."""
+    monkeypatch.setattr("aws.connection.time", CLOCK)
+    monkeypatch.setattr("aws.dynamodb.TIMEOUT", PATIENCE)
+    monkeypatch.setattr("aws.service.CONNECT_TIMEOUT", PATIENCE)

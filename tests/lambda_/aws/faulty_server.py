@@ -4,6 +4,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +25,26 @@ def certified(authority: trustme.CA, *names: str) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert(*names).configure_cert(context)
     return context
+
+
+PATIENCE = 60
+"""Seconds that a test waits for what comes at once, on a machine that may be as busy as can be."""
+
+
+class Clock:
+    """The clock of connections: time also passes when a server says so."""
+
+    ahead = 0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def pass_by(self) -> None:
+        """Let more time pass than anybody waits."""
+        self.ahead += 2 * PATIENCE
+
+
+CLOCK = Clock()
 
 
 class FaultyServer:
@@ -58,7 +79,7 @@ class FaultyServer:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
         for thread in self._threads:
-            thread.join(5)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def _accept(self) -> None:
@@ -147,17 +168,13 @@ def answers_and_closes(answer: bytes) -> Turn:
     return turn
 
 
-def drips(answer: bytes, pause: float) -> Turn:
-    """Send one byte at a time, each after a pause."""
-
-    def turn(server: FaultyServer, connection: socket.socket) -> None:
-        server.read(connection)
-        for byte in answer:
-            connection.sendall(bytes([byte]))
-            if server.ends.wait(pause):
-                return
-
-    return turn
+def never_ends(server: FaultyServer, connection: socket.socket) -> None:
+    """Answer so slowly that the client's time is over before the answer is complete."""
+    server.read(connection)
+    connection.sendall(GOOD[:-2])
+    CLOCK.pass_by()
+    connection.sendall(GOOD[-2:-1])
+    server.ends.wait()
 
 
 def cuts_before(server: FaultyServer, connection: socket.socket) -> None:
@@ -172,8 +189,16 @@ def cuts_after(server: FaultyServer, connection: socket.socket) -> None:
 
 
 def stalls(server: FaultyServer, connection: socket.socket) -> None:
+    """Begin to answer when the client's time is over."""
     server.read(connection)
-    server.ends.wait(30)
+    CLOCK.pass_by()
+    connection.sendall(GOOD[:1])
+    server.ends.wait()
+
+
+def says_nothing(server: FaultyServer, connection: socket.socket) -> None:
+    server.read(connection)
+    server.ends.wait()
 
 
 def passes_on(endpoint: str, *, reply: bool) -> Turn:

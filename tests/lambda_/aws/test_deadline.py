@@ -1,54 +1,67 @@
 """No call outlasts the invocation."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 import math
-import time
 from types import SimpleNamespace
 
 import pytest
 from aws import deadline
-from aws.failure import Unsent
+from aws.connection import Connection
+from aws.dynamodb import DynamoDB
+from aws.failure import NoResponse, Unsent
 from mint.table import Unavailable, call_table
 
-from tests.lambda_.aws.faulty_server import FaultyServer, dynamodb_at, stalls
-
-pytestmark = pytest.mark.usefixtures("quick")
+from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
 
 
-def test_without_a_remaining_time_there_is_no_deadline() -> None:
+class Clock:
+    """A clock that stands until it is set."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, credentials: None) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(deadline, "time", clock)
+    return clock
+
+
+def begin(milliseconds: int) -> None:
+    """Begin an invocation with so much time."""
+    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: milliseconds))
+
+
+def test_the_deadline_leaves_time_to_respond(clock: Clock) -> None:
     deadline.begin(None)
+    assert deadline.left() == math.inf, "without a remaining time there is none"
 
-    assert deadline.left() == math.inf
-
-
-def test_the_deadline_leaves_time_to_respond() -> None:
-    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 3_000))
-
-    assert 2.5 < deadline.left() <= 2.8
+    begin(3_000)
+    assert deadline.left() == pytest.approx(2.8)
+    clock.now += 3
+    assert deadline.left() == pytest.approx(-0.2)
 
 
-def test_it_is_negative_once_it_has_passed() -> None:
-    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
+def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeouts: list[float] = []
 
-    assert deadline.left() < 0
+    def late(_: Connection, _request: bytes, timeout: float) -> None:
+        timeouts.append(timeout)
+        clock.now += timeout
+        raise NoResponse("timed out")
 
-
-def test_no_call_outlasts_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connection, "exchange", late)
     monkeypatch.setattr("aws.dynamodb.TIMEOUT", 10)
-    with FaultyServer(stalls) as server:
-        dynamodb = dynamodb_at(server, monkeypatch)
-        deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 500))
-        began = time.monotonic()
-        with pytest.raises(Unavailable, match=r"timed out|no time left"):
+    with FaultyServer(answers(GOOD)) as server:
+        dynamodb: DynamoDB = dynamodb_at(server, monkeypatch)
+        begin(1_000)
+        with pytest.raises(Unavailable, match="timed out"):
             call_table(lambda: dynamodb.call("UpdateItem", {}))
-        took = time.monotonic() - began
-        asked = len(server.requests)
+        assert timeouts == [pytest.approx(0.8)], "the time that is left, and no second attempt"
 
-        deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 100))
+        begin(100)
         with pytest.raises(Unsent, match="no time left"):
             dynamodb.call("UpdateItem", {})
-        assert len(server.requests) == asked == 1
-        dynamodb.close()
-
-    assert 0.25 < took < 0.5
+        assert len(timeouts) == 1

@@ -12,7 +12,7 @@ from tests.lambda_.aws.faulty_server import ANSWER, GOOD, FaultyServer, answers,
 pytestmark = pytest.mark.usefixtures("quick")
 
 
-def test_calls_share_one_connection_and_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_have_the_headers_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer(answers(GOOD)) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
 

@@ -1,26 +1,24 @@
 """Endpoints: those of the environment, else AWS's own in the region."""
 
-import boto3
+import botocore.session
 import pytest
 from aws.endpoint import Endpoint, endpoint_of
+from botocore.endpoint_provider import EndpointProvider
 
-REGIONS = [
-    region
-    for partition in boto3.Session().get_available_partitions()
-    for region in boto3.Session().get_available_regions("dynamodb", partition)
-    if region != "local"
-]
+from components.partitions import partitions
 
 
-@pytest.mark.parametrize("region", REGIONS)
-def test_a_regions_endpoint_is_botocores(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    theirs = boto3.client("dynamodb", region).meta.endpoint_url
+def test_a_regions_endpoint_is_botocores() -> None:
+    loader = botocore.session.get_session().get_component("data_loader")
+    rules = loader.load_service_model("dynamodb", "endpoint-rule-set-1")
+    theirs = EndpointProvider(rules, loader.load_data("partitions"))
+    assert len(partitions()) > 30
 
-    ours = endpoint_of("dynamodb", region, {})
-
-    assert f"https://{ours.authority}" == theirs
-    assert (ours.secure, ours.port) == (True, 443)
+    for region in partitions():
+        url = theirs.resolve_endpoint(Region=region, UseDualStack=False, UseFIPS=False).url
+        ours = endpoint_of("dynamodb", region, {})
+        assert f"https://{ours.authority}" == url
+        assert (ours.secure, ours.port) == (True, 443)
 
 
 @pytest.mark.parametrize("variable", ["AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT"])

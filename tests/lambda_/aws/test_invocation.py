@@ -10,7 +10,7 @@ import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
 from local.resources import Aws
-from tests.lambda_.aws.faulty_server import FaultyServer, Turn, answers, cuts_after, stalls, whole
+from tests.lambda_.aws.faulty_server import PATIENCE, FaultyServer, Turn, answers, cuts_after, stalls, whole
 
 CODE = """
 def handler(event, context):
@@ -45,7 +45,7 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
         Handler="echo.handler",
         Code={"ZipFile": file.getvalue()},
     )
-    client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+    client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")  # signatures are verified, and the server knows these keys
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -56,33 +56,32 @@ def function(aws: Aws, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Ge
 
 
 def test_what_it_returns_and_what_it_raises(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert invoke(function, {"create": ["orders", "ü"]}, 20) == {"got": {"create": ["orders", "ü"]}}
+    assert invoke(function, {"create": ["orders", "ü"]}, PATIENCE) == {"got": {"create": ["orders", "ü"]}}
     with pytest.raises(InvocationFailed, match=r"^the floor is too low$") as failed:
-        invoke(function, {"wrong": "the floor is too low"}, 20)
+        invoke(function, {"wrong": "the floor is too low"}, PATIENCE)
     assert failed.value.kind
 
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    assert invoke(function.rpartition(":")[2], {}, 20) == {"got": {}}
+    assert invoke(function.rpartition(":")[2], {}, PATIENCE) == {"got": {}}
 
 
 def test_a_function_that_does_not_exist_is_no_transient_error(function: str) -> None:
     with pytest.raises(NotAllowed, match="ResourceNotFoundException"):
-        invoke(f"{function}-2", {}, 20)
+        invoke(f"{function}-2", {}, PATIENCE)
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("fault", [cuts_after, stalls])
-def test_it_runs_once_unless_the_call_is_idempotent(
-    fault: Turn, monkeypatch: pytest.MonkeyPatch, credentials: None
-) -> None:
+def test_it_runs_once_unless_the_call_is_idempotent(fault: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer(fault, answers(whole({"done": 1}))) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         with pytest.raises(NotReached):
-            invoke("coordinate", {}, 0.3)
+            invoke("coordinate", {}, PATIENCE)
         assert len(server.requests) == 1
 
     with FaultyServer(fault, fault, answers(whole({"done": 1}))) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
-        assert invoke("coordinate", {"a": 1}, 0.3, idempotent=True) == {"done": 1}
+        assert invoke("coordinate", {"a": 1}, PATIENCE, idempotent=True) == {"done": 1}
         assert len(server.requests) == 3
 
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
@@ -91,11 +90,10 @@ def test_it_runs_once_unless_the_call_is_idempotent(
     assert json.loads(body) == {"a": 1}
 
 
-def test_a_function_that_is_being_created_can_be_invoked_later(
-    monkeypatch: pytest.MonkeyPatch, credentials: None
-) -> None:
+@pytest.mark.usefixtures("quick")
+def test_a_function_that_is_being_created_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     pending = whole({"message": "Pending"}, 409, more="x-amzn-ErrorType: ResourceConflictException\r\n")
     with FaultyServer(answers(pending)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_LAMBDA", server.url)
         with pytest.raises(NotReached, match="Pending"):
-            invoke("mint", {}, 20)
+            invoke("mint", {}, PATIENCE)

@@ -18,14 +18,16 @@ from mint.table import ConditionFailed, Unavailable, call_table
 from tests.lambda_.aws.faulty_server import (
     ANSWER,
     GOOD,
+    PATIENCE,
     FaultyServer,
     Turn,
     answers,
     answers_and_closes,
     cuts_after,
     cuts_before,
-    drips,
     dynamodb_at,
+    never_ends,
+    says_nothing,
     stalls,
     whole,
 )
@@ -74,7 +76,7 @@ def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.Monk
         cuts_before,
         cuts_after,
         stalls,
-        drips(GOOD, 0.05),
+        never_ends,
         answers_and_closes(GOOD[:-5]),
         answers_and_closes(GOOD[:40]),
         answers(OTHER_BODY),
@@ -143,7 +145,7 @@ def test_a_signer_that_is_not_accepted_signs_once_more(
         frozen.setattr(aws.service.time, "time", lambda: next(times))
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws.service.Service("dynamodb")
-        reply = service.post("/", {}, b"{}", timeout=1, idempotent=idempotent)
+        reply = service.post("/", {}, b"{}", timeout=PATIENCE, idempotent=idempotent)
         service.close()
 
     assert reply.document == ANSWER
@@ -155,7 +157,7 @@ def signature(request: bytes) -> bytes:
     return next(line for line in request.split(b"\r\n") if line.startswith(b"Authorization: "))
 
 
-def test_a_signer_that_is_never_accepted_is_not_tried_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = answers(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400))
     with FaultyServer(refused) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
@@ -178,29 +180,38 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     ("turn", "attempts"),
     [(cuts_after, 1), (stalls, 1), (answers(whole({}, 500)), 1), (answers(whole(THROTTLED, 400)), 3)],
 )
-def test_a_call_that_is_not_idempotent_is_retried_only_if_it_was_not_carried_out(
+def test_a_call_is_repeated_if_idempotent_or_not_carried_out(
     monkeypatch: pytest.MonkeyPatch, turn: Turn, attempts: int
 ) -> None:
     with FaultyServer(turn) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws.service.Service("lambda")
         with pytest.raises((NoResponse, ServiceError)):
-            service.post("/", {}, b"{}", timeout=0.3, idempotent=False)
+            service.post("/", {}, b"{}", timeout=PATIENCE, idempotent=False)
         service.close()
 
     assert len(server.requests) == attempts
 
 
-def test_a_call_that_is_not_idempotent_is_retried_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("aws.service.time.sleep", waits.append)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
     with pytest.raises(Unsent):
-        aws.service.Service("lambda").post("/", {}, b"{}", timeout=0.3, idempotent=False)
+        aws.service.Service("lambda").post("/", {}, b"{}", timeout=PATIENCE, idempotent=False)
     assert len(waits) == 2
     assert 0 <= waits[0] <= 0.05
     assert 0 <= waits[1] <= 0.1
+
+
+def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aws.dynamodb.TIMEOUT", 0.1)
+    monkeypatch.setattr(aws.service, "ATTEMPTS", 1)
+    with FaultyServer(says_nothing) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(NoResponse, match="timed out"):
+            dynamodb.call("UpdateItem", {})
 
 
 def test_without_credentials_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_all_roots_are_read_at_once_where_none_is_amazons(machine: Machine, monk
 
 
 @pytest.mark.parametrize("name", [AMAZONS, UNKNOWN, COMPANYS])
-def test_a_root_that_the_machine_does_not_trust_is_refused_whatever_its_name(
+def test_an_untrusted_root_is_refused_whatever_its_name(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))

@@ -61,7 +61,7 @@ def test_one_that_follows_another_is_refused(stands: World, follows: int) -> Non
     assert "another deployment has since asked" in refusal(stands, elsewhere), "nothing was restored"
 
 
-def test_an_earlier_deployment_of_the_same_wish_overrules_nothing(stands: World) -> None:
+def test_an_earlier_deployment_overrules_nothing(stands: World) -> None:
     assert accepted(stands, deployment("a", "b", follows=0)) is stands.layouts.record
 
 
@@ -117,7 +117,7 @@ def test_a_restored_record_is_not_the_one_that_stood_last(stands: World) -> None
     assert (found.number, found.wish.regions) == (3, ("a", "b"))
 
 
-def test_a_deployment_that_recreated_the_layouts_table_is_not_outdated(stands: World) -> None:
+def test_one_that_recreated_the_layouts_is_not_outdated(stands: World) -> None:
     stands.layouts = Layouts("layouts 2")
     asked = deployment("a", follows=0, home="the new label")
 
@@ -153,7 +153,7 @@ def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deployment |
     assert "both were lost, or the home region was changed" in refusal(world, asked)
 
 
-def test_a_floor_for_all_counters_is_the_way_back_and_numbers_go_on() -> None:
+def test_a_floor_for_all_counters_is_the_way_back() -> None:
     world = World()
     world.layouts.record = record("a", number=7, home="layouts 0")
 
@@ -162,7 +162,7 @@ def test_a_floor_for_all_counters_is_the_way_back_and_numbers_go_on() -> None:
     assert found == record("a", "b", number=8, follows=7, floors={"*": 5})
 
 
-def test_a_stack_that_has_stood_elsewhere_is_refused_though_nothing_is_left() -> None:
+def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert "If `aws:region` was changed" in refusal(World(), deployment("a", first="another label"))
     assert accepted(World(), deployment("a", first="")) is not None
     assert accepted(World(), deployment("a", first="another label", floors={"*": 5})) is not None
@@ -245,7 +245,7 @@ def test_a_mirror_that_is_lost_in_between_settles_nothing(stands: World) -> None
     assert stands.mirror.record is None
 
 
-def test_one_that_was_made_for_a_table_that_is_gone_begins_nothing() -> None:
+def test_one_for_a_table_that_is_gone_begins_nothing() -> None:
     world = World(layouts=Layouts("layouts 2"), mirror=Mirror("mirror 2"))  # both were recreated, and all regions too
 
     assert "its mirror has no copy" in refusal(world, deployment("c", home="layouts 1", first="layouts 1"))

@@ -105,9 +105,7 @@ def test_a_conflict_fails_every_run_until_it_is_solved(recording: Recording, sta
     assert states["failedRuns"].index("ALARM") == 15
 
 
-def test_a_change_that_cannot_be_finished_is_told_after_a_quarter_of_an_hour(
-    recording: Recording, stack: Stack
-) -> None:
+def test_an_unfinished_change_is_told_after_15_minutes(recording: Recording, stack: Stack) -> None:
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
     with pytest.raises(CoordinatorError, match="none of us-west-2 answers"):
         deploy("us-west-2")

@@ -129,7 +129,7 @@ def test_the_new_code_must_be_what_runs(status: Answer) -> None:
     ],
     ids=lambda answer: answer.text[:40],
 )
-def test_where_the_counter_is_open_a_region_must_mint_one_of_its_own_integers(wrong: Answer) -> None:
+def test_a_region_must_mint_one_of_its_own_integers(wrong: Answer) -> None:
     told = refusal(Function(wrong))
 
     assert told.startswith("a: the minting function doesn't work after its update. ")
@@ -162,7 +162,7 @@ def test_a_region_without_the_counters_only_has_to_say_so(registered: Register |
     assert "GET /-/health" in refusal(Function(minted(501), Answer("500", 500)), tables)
 
 
-def test_a_region_that_can_not_be_read_must_mint_if_it_was_given_something() -> None:
+def test_an_unread_region_mints_if_it_was_given_something() -> None:
     tables = Tables(OPEN, a=Absent.AWAY)
     passes(Function(minted(503)), tables)
 
@@ -179,14 +179,14 @@ def test_a_counter_that_has_no_integer_left_is_refused_rightly() -> None:
     assert "503, since no integer is left" in refusal(Function(minted(501), Answer("500", 500)), Tables(a=used_up))
 
 
-def test_a_region_that_has_yet_to_follow_mints_in_its_past_layout() -> None:
+def test_a_region_yet_to_follow_mints_in_its_past_layout() -> None:
     following = register("b", "a", epoch=4, base=9001, past=(*OPEN.layouts,))
     passes(Function(minted(501)), Tables(following))
 
     assert "POST /-check" in refusal(Function(minted(502)), Tables(following))
 
 
-def test_a_region_comes_back_that_has_left_before_the_oldest_layout_that_the_register_remembers() -> None:
+def test_a_region_comes_back_that_left_long_ago() -> None:
     """Only settling gives it a newer item, and settling comes after the check."""
     forgetful = register("b", "c", epoch=44, base=900_001)
     passes(Function(minted(501)), Tables(forgetful))

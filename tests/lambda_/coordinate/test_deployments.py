@@ -11,17 +11,7 @@ from coordinate.operations import RecordLayouts
 
 from tests.lambda_.coordinate.stopped import Crash, crash_before
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
-    HOME,
-    REGIONS,
-    create,
-    deploy,
-    deployment,
-    items,
-    record,
-    send,
-    watch,
-)
+from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, deployment, items, laid_out, record, send, watch
 from tests.lambda_.losing import everything
 
 TWO = ("us-east-1", "eu-west-1")
@@ -37,7 +27,7 @@ def test_deploying_again_changes_nothing(stack: Stack, ask: Ask) -> None:
 
 
 def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None:
-    deploy()
+    laid_out()
     deploy(*TWO)
     deploy(*TWO)
 
@@ -46,8 +36,8 @@ def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None
     assert found.wish.regions == TWO
 
 
-def test_an_outdated_deployment_is_refused_and_one_that_is_repeated_is_not(stack: Stack) -> None:
-    deploy()
+def test_an_outdated_deployment_is_refused(stack: Stack) -> None:
+    laid_out()
     outdated = deployment("us-east-1")
     event = deployment(*TWO)
     reply = send(event)
@@ -70,7 +60,7 @@ def test_one_that_stood_before_is_outdated_too(stack: Stack) -> None:
 
 
 def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
-    deploy()
+    laid_out()
     one, other = deployment("us-east-1"), deployment(*TWO)
 
     send(one)
@@ -80,7 +70,7 @@ def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
 
 
 def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     with pytest.MonkeyPatch.context() as patch:
         crash_before(RecordLayouts, patch)
         with pytest.raises(Crash):
@@ -95,7 +85,7 @@ def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask)
 
 
 def test_one_that_was_asked_for_long_ago_is_refused(stack: Stack) -> None:
-    deploy()
+    laid_out()
     before = everything(stack)
     event = deployment(*TWO)
     late = {**event, "asked": event["asked"] - LATEST - 60}
@@ -106,7 +96,7 @@ def test_one_that_was_asked_for_long_ago_is_refused(stack: Stack) -> None:
 
 
 def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -> None:
-    deploy()
+    laid_out()
     event = deployment("us-east-1", "us-west-2")
     done: list[dict[str, Any]] = []
 
@@ -130,9 +120,6 @@ def test_runs_of_one_deployment_at_the_same_time_report_the_same(stack: Stack) -
     ("settings", "message"),
     [
         ({"floors": {"orders": 5}}, "floors: there is no counter orders; add it to counters"),
-        ({"floors": {"integers": 0}}, "is not an integer from 1 to"),
-        ({"counters": ["Bad"]}, "is not a counter's name"),
-        ({"leaving": ["eu-west-1"]}, "can't be in regions too"),
         ({"window": 0}, "window: 0 is not"),
     ],
 )
@@ -150,7 +137,7 @@ def test_a_refused_deployment_has_written_nothing(stack: Stack, settings: dict[s
 
 
 def test_a_missing_record_is_put_back_by_the_schedule(stack: Stack) -> None:
-    deploy()
+    laid_out()
     stands = record(stack)
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
 

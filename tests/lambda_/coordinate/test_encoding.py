@@ -110,9 +110,7 @@ VERSION_1 = {
 @pytest.mark.parametrize(
     ("more", "limit"), [({}, 2**53 - 1), ({"next": {"M": {"floor": {"N": "0"}}}, "opened": {"BOOL": False}}, 0)]
 )
-def test_a_register_of_version_1_has_no_home_and_no_ids_and_a_limit_once_it_was_opened(
-    more: dict[str, Any], limit: int
-) -> None:
+def test_a_register_of_version_1_has_no_home_and_no_ids(more: dict[str, Any], limit: int) -> None:
     found = register_of({**VERSION_1, **more})
 
     assert found == Register("orders", "", 2, ("us-east-1", "eu-west-1"), (None, None), 20_002, limit, 0, 0)
@@ -123,7 +121,7 @@ def test_a_register_of_version_1_is_compared_only_by_what_it_has() -> None:
     assert register_attributes(register_of(VERSION_1)).keys() == VERSION_1.keys() - {"born", "opened"}
 
 
-def test_what_a_register_without_a_past_is_said_to_be_depends_on_its_home_and_epoch_only() -> None:
+def test_the_past_is_no_part_of_what_a_register_is() -> None:
     assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
     assert "past" not in register_attributes(register("a"))
     assert record("a").wish == wish("a")

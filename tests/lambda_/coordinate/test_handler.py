@@ -17,6 +17,7 @@ from tests.lambda_.laying_out import (
     deployment,
     item,
     items,
+    laid_out,
     put_item,
     record,
     register,
@@ -29,7 +30,7 @@ def integer(ask: Ask, region: str, path: str = "/") -> int:
     return ask("POST", path, region)["document"]["integer"]
 
 
-def test_every_region_opens_at_its_offset_and_no_ceiling_is_above_the_limit(stack: Stack) -> None:
+def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
     reply = deploy()
 
     limit = 3 * 100_000_000
@@ -48,7 +49,7 @@ def test_every_region_opens_at_its_offset_and_no_ceiling_is_above_the_limit(stac
 
 
 def test_the_record_says_what_stands(stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     found = record(stack)
     assert (found.number, found.follows, found.settled) == (1, 0, True)
@@ -56,7 +57,7 @@ def test_the_record_says_what_stands(stack: Stack) -> None:
 
 
 def test_a_region_comes_and_opens_above_everything_minted(stack: Stack, ask: Ask) -> None:
-    deploy(HOME, "eu-west-1")
+    laid_out(HOME, "eu-west-1")
     before = [integer(ask, HOME) for _ in range(3)]
 
     reply = deploy(HOME, "eu-west-1", "us-west-2")["counters"]["integers"]
@@ -67,22 +68,22 @@ def test_a_region_comes_and_opens_above_everything_minted(stack: Stack, ask: Ask
 
 
 def test_headroom_is_what_a_change_skips(stack: Stack, ask: Ask) -> None:
-    deploy(headroom=1)
+    laid_out(headroom=1)
     integers = [integer(ask, region) for region in REGIONS]
 
     assert deploy(HOME, headroom=1)["counters"]["integers"]["base"] == max(integers) + 3 + 1
 
 
 def test_a_new_order_is_a_new_layout(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     reply = deploy(*reversed(REGIONS))["counters"]["integers"]
 
     assert reply["regions"]["ap-southeast-2"] == {"offset": 1, "stride": 3}
     assert integer(ask, "ap-southeast-2") % 3 == 1
 
 
-def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_counters_come_later_and_one_taken_out_goes_on(stack: Stack, ask: Ask) -> None:
+    laid_out()
     reply = deploy(counters=["orders"])
 
     assert set(reply["counters"]) == {"orders"}
@@ -92,7 +93,7 @@ def test_a_counter_can_come_with_a_later_deployment_and_one_taken_out_goes_on(st
 
 
 def test_counters_are_reported_in_the_order_of_the_request(stack: Stack) -> None:
-    deploy(HOME, counters=["b", "e"])
+    laid_out(HOME, counters=["b", "e"])
     names = [*"hbafdegc"]
 
     reply = deploy(HOME, counters=names)
@@ -102,7 +103,7 @@ def test_counters_are_reported_in_the_order_of_the_request(stack: Stack) -> None
 
 
 def test_a_counter_can_be_created_by_hand_and_follows(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
 
     assert create("invoices", "bills")["created"] == ["invoices", "bills"]
     assert integer(ask, "ap-southeast-2", "/invoices") == 3
@@ -113,7 +114,7 @@ def test_a_counter_can_be_created_by_hand_and_follows(stack: Stack, ask: Ask) ->
 
 
 def test_a_creation_that_runs_out_of_time_says_so(stack: Stack) -> None:
-    deploy(HOME)
+    laid_out(HOME)
     event = {"create": ["a", "b", "c"]}
 
     with pytest.raises(CoordinatorError, match=r"^2 of 3 counters are done; time ran out. Send it again.$"):
@@ -134,7 +135,7 @@ def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[
 
 
 def test_a_deletion_by_terraform_does_nothing(stack: Stack) -> None:
-    deploy()
+    laid_out()
     before = everything(stack, *REGIONS)
 
     assert send({"regions": ["x"], "tf": {"action": "delete"}}) == {}
@@ -142,7 +143,7 @@ def test_a_deletion_by_terraform_does_nothing(stack: Stack) -> None:
 
 
 def test_a_floor_opens_a_new_epoch_above_it_once(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
 
     reply = deploy(floors={"integers": 5_000_000})["counters"]["integers"]
     assert (reply["epoch"], reply["base"]) == (2, 5_000_000)
@@ -157,8 +158,8 @@ def test_a_floor_for_all_is_for_those_that_have_none(stack: Stack) -> None:
     assert [reply["counters"][name]["base"] for name in ("integers", "orders")] == [700, 50]
 
 
-def test_several_refusals_are_told_at_once_and_others_are_settled(stack: Stack) -> None:
-    deploy(HOME, counters=["a", "b", "c"])
+def test_several_refusals_are_told_at_once(stack: Stack) -> None:
+    laid_out(HOME, counters=["a", "b", "c"])
     for counter in ("a", "b"):
         put_item(stack, HOME, Item(50, 1, 90, 7), counter)
 
@@ -172,7 +173,7 @@ def test_several_refusals_are_told_at_once_and_others_are_settled(stack: Stack) 
 
 
 def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     minted = integer(ask, "eu-west-1")
     delete_item(stack, "eu-west-1")
 
@@ -183,17 +184,16 @@ def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> Non
 def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     event = deployment()
     monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
-    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
 
     with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):
         send(event)
 
 
-def test_a_coordinator_may_crash_after_any_call_and_be_run_again(stack: Stack, ask: Ask) -> None:
-    deploy()
-    event = deployment("ap-southeast-2", "us-west-2", leaving=[HOME])
-    minted = [integer(ask, region) for region in REGIONS]
+def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
+    laid_out(HOME, "eu-west-1")
+    event = deployment("eu-west-1", leaving=[HOME])
+    minted = [integer(ask, region) for region in (HOME, "eu-west-1")]
     for calls in range(100):
         with pytest.MonkeyPatch.context() as patch:
             crash_after(calls, patch)
@@ -208,8 +208,8 @@ def test_a_coordinator_may_crash_after_any_call_and_be_run_again(stack: Stack, a
 
     reply = send(event)["counters"]["integers"]
     assert (reply["epoch"], reply["pending"]) == (2, [])
-    assert calls > 15
-    minted += [integer(ask, region) for region in ("ap-southeast-2", "us-west-2")]
+    assert calls > 10
+    minted.append(integer(ask, "eu-west-1"))
     assert len({*minted}) == len(minted)
 
 
@@ -217,7 +217,7 @@ def test_an_item_that_a_crashed_coordinator_placed_cant_mint(stack: Stack, ask: 
     put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mint.fence.MAX_WAIT", 0.1)
+        patch.setattr("mint.fence.MAX_WAIT", 0)
         assert ask()["statusCode"] == 503
     delete_item(stack, HOME)
     deploy(HOME)

@@ -41,7 +41,7 @@ def test_each_phase_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert {(line["level"], line["counter"]) for line in found} == {("INFO", "c")}
 
 
-def test_a_register_that_is_put_back_where_there_is_none_is_not_called_created(
+def test_a_register_that_is_put_back_is_not_created(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     world = World()

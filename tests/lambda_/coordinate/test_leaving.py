@@ -3,7 +3,7 @@
 import pytest
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, item, items, watch
+from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, item, items, laid_out, watch
 from tests.lambda_.losing import cut_off
 
 EU = "eu-west-1"
@@ -19,8 +19,8 @@ def closed(stack: Stack, region: str, counter: str = "integers") -> bool:
     return found is not None and found.fenced and found.ceiling == found.issued
 
 
-def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_region_that_leaves_is_closed_and_can_come_back(stack: Stack, ask: Ask) -> None:
+    laid_out()
     create("invoices")
     minted = mint(ask, *REGIONS)
 
@@ -37,8 +37,8 @@ def test_a_region_that_leaves_is_closed_at_once_and_can_come_back(stack: Stack, 
     assert len({*mint(ask, *REGIONS, path="/invoices")}) == 9
 
 
-def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_region_that_leaves_while_away_is_closed_later(stack: Stack, ask: Ask) -> None:
+    laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU)
@@ -51,8 +51,8 @@ def test_a_region_that_leaves_while_it_is_away_is_closed_when_it_is_back(stack: 
     assert len({*minted}) == len(minted)
 
 
-def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: Stack) -> None:
-    deploy(headroom=50)
+def test_a_dropped_region_stops_after_the_headroom(stack: Stack) -> None:
+    laid_out(headroom=50)
     deploy(*STAYING, headroom=50)
 
     left = item(stack, EU)
@@ -60,8 +60,8 @@ def test_a_region_that_is_dropped_is_fenced_and_stops_after_the_headroom(stack: 
     assert (left.fenced, left.epoch, left.ceiling) == (True, 1, -1 + 3 * 50)
 
 
-def test_a_counter_that_is_created_later_has_nothing_in_a_leaving_region(stack: Stack) -> None:
-    deploy(*STAYING, leaving=[EU])
+def test_a_later_counter_has_nothing_in_a_leaving_region(stack: Stack) -> None:
+    laid_out(*STAYING, leaving=[EU])
     create("invoices")
 
     assert item(stack, EU, "invoices") is None

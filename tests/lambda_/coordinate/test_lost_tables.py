@@ -16,6 +16,7 @@ from tests.lambda_.laying_out import (
     home_now,
     item,
     items,
+    laid_out,
     make_table,
     register,
     watch,
@@ -36,8 +37,8 @@ def limit(stack: Stack, counter: str = "integers") -> int:
     return found.limit
 
 
-def test_a_region_whose_table_was_recreated_empty_goes_on_without_a_question(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_region_with_an_empty_table_goes_on(stack: Stack, ask: Ask) -> None:
+    laid_out()
     before, highest = mint(ask, *REGIONS), limit(stack)
     recreate(stack, EU, stack.counters)
 
@@ -47,8 +48,8 @@ def test_a_region_whose_table_was_recreated_empty_goes_on_without_a_question(sta
     assert not {*mint(ask, *REGIONS)} & {*before}
 
 
-def test_a_table_restored_in_the_same_epoch_begins_an_epoch_above_the_limit(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_restored_table_begins_an_epoch_above_the_limit(stack: Stack, ask: Ask) -> None:
+    laid_out()
     minted, highest = mint(ask, EU), limit(stack)
     saved = backup(stack, EU, stack.counters)
     minted += mint(ask, EU)
@@ -62,7 +63,7 @@ def test_a_table_restored_in_the_same_epoch_begins_an_epoch_above_the_limit(stac
 
 
 def test_a_table_restored_from_a_past_epoch_is_noticed_too(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     minted = mint(ask, EU)
     saved = backup(stack, EU, stack.counters)
     deploy(*REGIONS[::-1])
@@ -73,8 +74,8 @@ def test_a_table_restored_from_a_past_epoch_is_noticed_too(stack: Stack, ask: As
     assert not {*mint(ask, EU)} & {*minted}
 
 
-def test_a_missing_table_stops_no_change_and_is_brought_in_when_it_is_there(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_missing_table_stops_no_change_and_comes_back(stack: Stack, ask: Ask) -> None:
+    laid_out()
     before = mint(ask, *REGIONS)
     delete(stack, EU, stack.counters)
 
@@ -88,8 +89,8 @@ def test_a_missing_table_stops_no_change_and_is_brought_in_when_it_is_there(stac
     assert len({*minted}) == len(minted)
 
 
-def test_a_half_opened_epoch_whose_table_is_missing_is_no_dead_end(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_half_opened_epoch_is_no_dead_end(stack: Stack, ask: Ask) -> None:
+    laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
         crash_before(RecordLayouts, patch)
@@ -107,9 +108,9 @@ def test_a_half_opened_epoch_whose_table_is_missing_is_no_dead_end(stack: Stack,
     assert len({*minted}) == len(minted)
 
 
-def test_no_counter_begins_again_when_the_layouts_are_lost_and_all_regions_are_replaced(stack: Stack, ask: Ask) -> None:
+def test_no_counter_begins_again_when_the_layouts_are_lost(stack: Stack, ask: Ask) -> None:
     first = home_now()
-    deploy(HOME, EU)
+    laid_out(HOME, EU)
     create("invoices")
     before = {counter: mint(ask, HOME, EU, counter=counter) for counter in ("integers", "invoices")}
     recreate(stack, HOME, stack.layouts)
@@ -123,7 +124,7 @@ def test_no_counter_begins_again_when_the_layouts_are_lost_and_all_regions_are_r
 
 
 def test_the_schedule_puts_lost_layouts_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     before = mint(ask, *REGIONS)
     recreate(stack, HOME, stack.layouts)
 
@@ -134,9 +135,9 @@ def test_the_schedule_puts_lost_layouts_back(stack: Stack, ask: Ask) -> None:
     assert everything(stack, *REGIONS) == found
 
 
-def test_layouts_restored_to_before_a_counters_creation_know_it_from_the_mirror(stack: Stack, ask: Ask) -> None:
+def test_restored_layouts_know_a_counter_from_the_mirror(stack: Stack, ask: Ask) -> None:
     first = home_now()
-    deploy(HOME, EU)
+    laid_out(HOME, EU)
     saved = backup(stack, HOME, stack.layouts)
     create("invoices")
     before = mint(ask, HOME, EU, counter="invoices")
@@ -151,7 +152,7 @@ def test_layouts_restored_to_before_a_counters_creation_know_it_from_the_mirror(
 
 
 def test_a_lost_mirror_is_written_again(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     found = everything(stack, *REGIONS)
     recreate(stack, HOME, stack.mirror)
 
@@ -163,10 +164,8 @@ def test_a_lost_mirror_is_written_again(stack: Stack, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("name", ["integers", "*"])
-def test_a_register_that_is_lost_with_its_copy_is_refused_and_a_floor_is_the_way_back(
-    stack: Stack, ask: Ask, name: str
-) -> None:
-    deploy()
+def test_a_register_lost_with_its_copy_needs_a_floor(stack: Stack, ask: Ask, name: str) -> None:
+    laid_out()
     before = mint(ask, *REGIONS)
     delete_register(stack)
     delete_copy(stack)
@@ -182,8 +181,8 @@ def test_a_register_that_is_lost_with_its_copy_is_refused_and_a_floor_is_the_way
     assert not {*mint(ask, *REGIONS)} & {*before}
 
 
-def test_a_floor_that_is_too_low_is_raised_above_what_the_regions_have(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_floor_that_is_too_low_is_raised(stack: Stack, ask: Ask) -> None:
+    laid_out()
     before = mint(ask, *REGIONS)
     delete_register(stack)
     delete_copy(stack)
@@ -192,9 +191,9 @@ def test_a_floor_that_is_too_low_is_raised_above_what_the_regions_have(stack: St
     assert min(mint(ask, *REGIONS)) > max(before)
 
 
-def test_layouts_and_mirror_lost_together_are_refused_with_what_was_found(stack: Stack, ask: Ask) -> None:
+def test_layouts_and_mirror_lost_together_are_refused(stack: Stack, ask: Ask) -> None:
     first = home_now()
-    deploy()
+    laid_out()
     create("invoices")
     before = mint(ask, *REGIONS)
     recreate(stack, HOME, stack.layouts)
@@ -215,7 +214,7 @@ def test_layouts_and_mirror_lost_together_are_refused_with_what_was_found(stack:
 
 
 def test_a_refusal_names_what_the_regions_have(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     mint(ask, "eu-west-1")
     recreate(stack, HOME, stack.layouts)
     recreate(stack, HOME, stack.mirror)
@@ -224,10 +223,10 @@ def test_a_refusal_names_what_the_regions_have(stack: Stack, ask: Ask) -> None:
         deploy()
 
 
-def test_both_restored_to_before_an_epoch_are_noticed_by_what_the_regions_have(stack: Stack, ask: Ask) -> None:
+def test_layouts_and_mirror_restored_together_are_noticed(stack: Stack, ask: Ask) -> None:
     """Their ids tell that they were restored, whatever is in them."""
     first = home_now()
-    deploy()
+    laid_out()
     saved = everything(stack)
     deploy(*REGIONS[::-1])
     before = mint(ask, *REGIONS)
@@ -241,7 +240,7 @@ def test_both_restored_to_before_an_epoch_are_noticed_by_what_the_regions_have(s
     assert not {*mint(ask, *REGIONS)} & {*before}
 
 
-def test_a_home_region_that_was_changed_is_refused_though_nothing_is_found(stack: Stack) -> None:
+def test_a_home_region_that_was_changed_is_refused(stack: Stack) -> None:
     with pytest.raises(CoordinatorError, match="If `aws:region` was changed, set it back"):
         deploy(first="eu-west-1 another label")
     assert everything(stack, *REGIONS) == {name: [] for name in ("layouts", "mirror", *REGIONS)}

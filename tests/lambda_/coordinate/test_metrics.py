@@ -1,6 +1,7 @@
 """Every run writes its metrics, in the form that CloudWatch reads, and makes no further call for them."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from tests.lambda_.laying_out import (
     create,
     delete_item,
     deploy,
+    laid_out,
     make_table,
     put_item,
     put_record,
@@ -37,9 +39,14 @@ class Unwritten(Metrics):
         pass
 
 
+NOW = 1_795_000_000
+
+
 @pytest.fixture(autouse=True)
 def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new process, and a clock that stands: what is measured is relative to it."""
     monkeypatch.setattr("coordinate.handler.METRICS", Metrics())
+    monkeypatch.setattr(time, "time", lambda: NOW)
 
 
 def written(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -55,15 +62,15 @@ def values(document: Mapping[str, Any]) -> dict[str, float]:
 
 
 def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy()
-    put_register(stack, replace(seen(stack), granted=int(time.time()) - 100))
+    laid_out()
+    put_register(stack, replace(seen(stack), granted=NOW - 100))
     watch()
 
     found = written(capsys)
 
     assert [line.get("Region") for line in found] == [None, *sorted(REGIONS)]
     for line in found:
-        assert line["_aws"]["Timestamp"] == pytest.approx(time.time() * 1000, abs=60_000)
+        assert line["_aws"]["Timestamp"] == NOW * 1000
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"])
         assert line["level"] == "INFO"
         for directive in line["_aws"]["CloudWatchMetrics"]:
@@ -76,14 +83,14 @@ def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytes
 
 
 def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy()
-    put_register(stack, replace(seen(stack), granted=int(time.time()) - 100))
+    laid_out()
+    put_register(stack, replace(seen(stack), granted=NOW - 100))
     watch()
 
     of_stack, *of_regions = written(capsys)
 
     assert values(of_stack).keys() == UNITS.keys()
-    assert of_stack["Stack"] == stack.counters.removesuffix("-counters")
+    assert of_stack["Stack"] == os.environ["STACK"]
     dimensions = [directive["Dimensions"] for directive in of_stack["_aws"]["CloudWatchMetrics"]]
     assert dimensions == [[["Stack"]], [["Stack", "Run"]]]
     assert [values(line).keys() for line in of_regions] == [{*OF_A_REGION}] * 3
@@ -91,7 +98,7 @@ def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest
 
 
 def test_a_quiet_run_says_that_all_is_well(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(counters=["a", "b", "-check"])
+    laid_out(counters=["a", "b", "-check"])
     watch()
 
     (found,) = written(capsys)
@@ -107,7 +114,7 @@ def test_a_quiet_run_says_that_all_is_well(stack: Stack, capsys: pytest.CaptureF
 
 
 def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy()
+    laid_out()
 
     def run() -> list[str]:
         with pytest.MonkeyPatch.context() as patch:
@@ -120,29 +127,26 @@ def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> 
     assert run() == with_metrics
 
 
-def test_a_second_run_of_the_same_process_measures_the_time_between(
+def test_a_second_run_measures_the_time_between(
     stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deploy()
+    laid_out()
     watch()
     for _ in range(3):
         ask("POST", "/?count=100", HOME)
-    later = time.time() + 300
-    monkeypatch.setattr("time.time", lambda: later)
+    monkeypatch.setattr(time, "time", lambda: NOW + 300)
     watch()
 
     of_stack, *of_regions = written(capsys)
     by_region = {line["Region"]: line for line in of_regions}
-    assert by_region[HOME]["IntegersPerSecond"] == pytest.approx(1, rel=0.1)
+    assert by_region[HOME]["IntegersPerSecond"] == 1
     assert by_region["eu-west-1"]["IntegersPerSecond"] == 0
     assert of_stack["IntegersPerSecond"] == by_region[HOME]["IntegersPerSecond"]
     assert of_stack["HoursToCeiling"] == by_region[HOME]["HoursToCeiling"] == 10_000
 
 
-def test_a_lost_item_is_a_lost_table_and_one_repair_and_then_over(
-    stack: Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deploy()
+def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    laid_out()
     delete_item(stack, "eu-west-1")
     watch()
 
@@ -154,7 +158,7 @@ def test_a_lost_item_is_a_lost_table_and_one_repair_and_then_over(
 
 
 def test_a_deleted_table_is_lost_until_it_is_there_again(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy()
+    laid_out()
     client = stack.aws.client("dynamodb", "eu-west-1")
     client.delete_table(TableName=stack.counters)
 
@@ -170,7 +174,7 @@ def test_a_deleted_table_is_lost_until_it_is_there_again(stack: Stack, capsys: p
 
 @pytest.mark.parametrize("table", ["layouts", "mirror"])
 def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy()
+    laid_out()
     name: str = getattr(stack, table)
     stack.aws.client("dynamodb", HOME).delete_table(TableName=name)
     make_table(stack.aws, HOME, name)
@@ -182,9 +186,7 @@ def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, capsys
     assert written(capsys)[0]["LostTables"] == 0
 
 
-def test_what_a_deployment_asked_for_is_no_repair_and_nothing_is_lost(
-    stack: Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_deployment_asked_for_is_no_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     for regions in ([HOME], [HOME, "eu-west-1"], ["eu-west-1"]):
         deploy(*regions, counters=["a", "b"])
         found = written(capsys)[0]
@@ -193,7 +195,7 @@ def test_what_a_deployment_asked_for_is_no_repair_and_nothing_is_lost(
 
 
 def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(window=1000)
+    laid_out(window=1000)
     create("invoices")
     found = written(capsys)[0]
     assert values(found) == {"UnfinishedSeconds": 0, "Repairs": 0, "Failed": 0}
@@ -211,20 +213,20 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
 
 
 def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy()
+    laid_out()
     put_item(stack, "us-west-2", Item(50, 1, 90, 7))
-    put_record(stack, replace(record(stack), settled=False, asked=int(time.time()) - 1000))
+    put_record(stack, replace(record(stack), settled=False, asked=NOW - 1000))
     put_register(stack, replace(seen(stack), granted=0))  # so that something is left to do
     stack.monkeypatch.setattr("coordinate.handler.RESERVE", 10**9)
     watch()
 
     found = written(capsys)[0]
-    assert 1000 <= found["UnfinishedSeconds"] < 1100
+    assert found["UnfinishedSeconds"] == 1000
     assert found["Failed"] == 0
 
 
 def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(HOME)
+    laid_out(HOME)
     stack.monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 0)
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
     deploy(HOME, "us-west-2")
@@ -241,7 +243,7 @@ def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFi
 def test_a_run_that_fails_says_so(
     event: dict[str, Any], kind: str, stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deploy()
+    laid_out()
     stack.aws.client("dynamodb", HOME).delete_table(TableName=stack.layouts)
     stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0)
 
@@ -252,7 +254,7 @@ def test_a_run_that_fails_says_so(
 
 
 def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    deploy(counters=["a", "b"])
+    laid_out(counters=["a", "b"])
     put_item(stack, HOME, Item(50, 1, 90, 7), "a")
 
     with pytest.raises(CoordinatorError):

@@ -55,7 +55,7 @@ def test_a_register_of_version_1_has_no_limit_and_ends() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"ids": {"b": "b 2"}}, {"items": {"b": None}}, {"items": changed("b", fenced=True)}])
-def test_a_lost_table_and_a_fence_that_ends_nothing_end_the_epoch(wrong: dict[str, Any]) -> None:
+def test_a_lost_table_or_a_stray_fence_ends_the_epoch(wrong: dict[str, Any]) -> None:
     assert step(**wrong) == End()
 
 
@@ -70,7 +70,7 @@ def test_an_epoch_goes_on_if_no_region_of_the_next_one_answers() -> None:
     assert step(record=record("d", "e"), items={"d": Absent.AWAY}) == End()
 
 
-def test_a_region_that_joins_gets_a_closed_item_before_the_register_names_its_table() -> None:
+def test_a_joining_region_gets_a_closed_item_first() -> None:
     joining = replace(STANDS, ids=("a 1", None))
     placed = closed(items_of(STANDS)["b"], BY)
 
@@ -137,7 +137,7 @@ def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
     assert raised.register == replace(STANDS, limit=top + 2 * WINDOW, granted=NOW + 86_400)
 
 
-def test_the_window_grows_to_what_lasts_three_runs_at_the_rate_seen() -> None:
+def test_the_window_grows_to_what_lasts_three_runs() -> None:
     raised = step(items=issued(900), now=NOW + 60)  # 15 per second
 
     assert isinstance(raised, Change)

@@ -103,7 +103,7 @@ def test_a_settled_counter_is_left_alone() -> None:
     assert scene.written() == []
 
 
-def test_a_change_fences_before_the_next_epoch_and_mirrors_before_anything_is_given() -> None:
+def test_a_change_fences_then_mirrors_then_gives() -> None:
     scene = Scene("a", "b")
     scene.settle()
     scene.world.mint("a")
@@ -139,7 +139,7 @@ def test_the_next_base_lies_above_the_limit_if_a_region_is_away() -> None:
 
 
 @pytest.mark.parametrize("when", [FenceItem, WriteRegister])
-def test_the_next_base_lies_above_the_limit_if_a_table_was_recreated_in_between(when: type[Operation]) -> None:
+def test_the_base_lies_above_the_limit_of_a_recreated_table(when: type[Operation]) -> None:
     scene = Scene("a", "b")
     scene.settle()
     limit = scene.register().limit
@@ -167,7 +167,7 @@ def test_a_fence_in_a_restored_table_is_none() -> None:
     assert scene.register().base == limit + 1
 
 
-def test_regions_that_were_fenced_need_no_second_change_of_the_register() -> None:
+def test_fenced_regions_need_one_change_of_the_register() -> None:
     scene = Scene("a", "b")
     scene.settle()
     scene.written()
@@ -225,7 +225,7 @@ def test_a_fence_is_tried_again_while_the_region_mints_past_it() -> None:
     assert scene.register().base > 19
 
 
-def test_a_region_that_mints_past_every_fence_counts_with_the_limit() -> None:
+def test_a_region_past_every_fence_counts_with_the_limit() -> None:
     scene = Scene("a", "b")
     scene.settle()
     limit = scene.register().limit
@@ -241,7 +241,7 @@ def test_a_region_that_mints_past_every_fence_counts_with_the_limit() -> None:
     assert scene.register().base == limit + 1
 
 
-def test_the_limit_is_raised_in_the_register_and_its_copy_before_the_items() -> None:
+def test_the_limit_is_raised_in_register_and_copy_first() -> None:
     scene = Scene("a", "b")
     scene.settle()
     scene.written()
@@ -279,7 +279,7 @@ def test_two_runs_carry_out_the_same_change() -> None:
     assert scene.register().epoch == 2
 
 
-def test_two_runs_create_the_same_counter_wherever_the_other_is_faster() -> None:
+def test_two_runs_create_the_same_counter() -> None:
     for steps in range(30):
         scene = Scene("a", "b")
         slow = scene.begin()
@@ -345,7 +345,7 @@ def test_nothing_is_begun_without_a_record() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_after_a_restoration_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
+def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
     scene = Scene("a")
     stands = replace(record("a"), restored=True)
     scene.world.layouts.record = stands
@@ -357,7 +357,7 @@ def test_after_a_restoration_a_counter_is_new_only_if_the_mirror_is_whole(whole:
             scene.settle()
 
 
-def test_what_no_register_knows_is_refused_until_a_floor_says_what_was_minted() -> None:
+def test_what_no_register_knows_needs_a_floor() -> None:
     scene = Scene("a", "b")
     scene.settle()
     scene.world.mint_block("b", 30)
@@ -375,7 +375,7 @@ def test_what_no_register_knows_is_refused_until_a_floor_says_what_was_minted() 
     assert outcome.register.epoch == 101, "past all epochs that the lost register may have begun"
 
 
-def test_a_region_that_is_ahead_is_refused_until_a_floor_says_what_was_minted() -> None:
+def test_a_region_that_is_ahead_needs_a_floor() -> None:
     scene = Scene("a", "b")
     scene.settle()
     ahead = Item(700, 2, 900, 5)
@@ -390,7 +390,7 @@ def test_a_region_that_is_ahead_is_refused_until_a_floor_says_what_was_minted() 
     assert outcome.register.base > 700 + 2 * HEADROOM
 
 
-def test_what_no_register_knows_in_a_region_that_joins_is_fenced_beyond_a_floor() -> None:
+def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
     scene = Scene("a")
     scene.settle()
     scene.world.tables["d"].counters["c"] = Counter(Item(700, 2, 900, 5))

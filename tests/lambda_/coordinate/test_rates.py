@@ -23,7 +23,7 @@ def minted(**by_region: int) -> dict[str, dict[str, Item]]:
     }
 
 
-def test_what_was_minted_since_the_last_look_is_the_rate_of_each_region() -> None:
+def test_the_rate_is_what_was_minted_since_the_last_look() -> None:
     before = positions(minted(a=100, b=0), NOW)
 
     found = paces({"c": REGISTER}, minted(a=400, b=0), SETTLED, before, NOW + 300)
@@ -33,13 +33,13 @@ def test_what_was_minted_since_the_last_look_is_the_rate_of_each_region() -> Non
     assert found["a"].hours == pytest.approx((WINDOW - 400) / 3600)
 
 
-def test_without_a_last_look_it_is_the_average_since_the_limit_was_granted() -> None:
+def test_at_first_the_rate_is_the_average_since_the_grant() -> None:
     found = paces({"c": REGISTER}, minted(a=400, b=200), SETTLED, None, NOW + 100)
 
     assert (found["a"].per_second, found["b"].per_second) == (4.0, 2.0)
 
 
-def test_a_later_grant_counts_from_the_position_at_which_it_was_given() -> None:
+def test_a_later_grant_counts_from_its_position() -> None:
     granted = replace(REGISTER, limit=REGISTER.limit + 400 * 2, granted=NOW)  # at a position of 400 in each region
     items = minted(a=600, b=300)
 
@@ -57,19 +57,19 @@ def test_a_short_look_says_nothing(seconds: int) -> None:
     assert paces({"c": REGISTER}, minted(a=900, b=900), SETTLED, before, NOW + seconds) == {}
 
 
-def test_a_counter_that_is_new_since_the_last_look_counts_from_its_beginning() -> None:
+def test_a_new_counter_counts_from_its_beginning() -> None:
     found = paces({"c": REGISTER}, minted(a=30, b=0), SETTLED, Positions(NOW, {}), NOW + 60)
 
     assert found["a"].per_second == 0.5
 
 
-def test_a_new_epoch_since_the_last_look_counts_from_its_beginning() -> None:
+def test_a_new_epoch_counts_from_its_beginning() -> None:
     before = Positions(NOW, {("a", "c"): (2, 499)})
 
     assert paces({"c": REGISTER}, minted(a=30), SETTLED, before, NOW + 60)["a"].per_second == 0.5
 
 
-def test_of_several_counters_rates_are_added_and_the_nearest_ceiling_counts() -> None:
+def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
     slow, fast = replace(REGISTER, counter="slow"), replace(REGISTER, counter="fast")
     items = {"a": {"slow": minted(a=60)["a"]["c"], "fast": minted(a=600)["a"]["c"]}}
     outcomes = {"slow": Outcome(slow, ()), "fast": Outcome(fast, ())}
@@ -80,7 +80,7 @@ def test_of_several_counters_rates_are_added_and_the_nearest_ceiling_counts() ->
     assert found["a"].hours == pytest.approx(400 / 10 / 3600)
 
 
-def test_the_ceiling_is_that_of_the_limit_which_the_run_has_raised() -> None:
+def test_the_ceiling_is_that_of_the_raised_limit() -> None:
     raised = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
     before = Positions(NOW, {})
 

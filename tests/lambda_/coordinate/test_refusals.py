@@ -35,7 +35,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("refusal", ALL, ids=str)
-def test_no_message_needs_a_command_that_some_readers_do_not_have(refusal: Refused) -> None:
+def test_no_message_needs_a_certain_command(refusal: Refused) -> None:
     assert not re.search(r"pulumi|python|make ", str(refusal))
 
 
@@ -61,7 +61,7 @@ def test_an_item_that_is_ahead_names_the_least_floor() -> None:
     assert "at least 901, as" in str(ahead(standing, "eu-west-1", Item(900, 3, 999, 4)))
 
 
-def test_a_lost_layouts_table_says_what_is_left_and_that_the_home_region_may_have_changed() -> None:
+def test_a_lost_layouts_table_says_what_is_left() -> None:
     evidence = {f"c{n:02}": "a copy" for n in range(20)}
     message = str(lost_home("layouts 2", evidence))
 
@@ -77,6 +77,6 @@ def test_times_are_told_as_dates() -> None:
     )
 
 
-def test_what_is_refused_before_it_is_accepted_says_that_nothing_was_changed() -> None:
+def test_an_early_refusal_says_that_nothing_was_changed() -> None:
     for refusal in (lost_home("layouts 2"), outdated(NOW, NOW), unknown_floors(["orders"])):
         assert NOTHING_CHANGED in str(refusal)

@@ -8,7 +8,19 @@ import pytest
 from coordinate.handler import CoordinatorError
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, deployment, item, items, register, send, watch
+from tests.lambda_.laying_out import (
+    HOME,
+    REGIONS,
+    create,
+    deploy,
+    deployment,
+    item,
+    items,
+    laid_out,
+    register,
+    send,
+    watch,
+)
 from tests.lambda_.losing import cut_off
 
 EU = "eu-west-1"
@@ -40,8 +52,8 @@ def mint(ask: Ask, *regions: str) -> list[int]:
     return [ask("POST", "/", region)["document"]["integer"] for region in regions for _ in range(3)]
 
 
-def test_a_region_that_does_not_answer_blocks_no_change_and_comes_in_when_it_is_back(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_region_away_blocks_no_change_and_comes_back(stack: Stack, ask: Ask) -> None:
+    laid_out()
     minted = mint(ask, *REGIONS)
     standing = register(stack)
     assert standing is not None
@@ -62,7 +74,7 @@ def test_a_region_that_does_not_answer_blocks_no_change_and_comes_in_when_it_is_
 
 
 def test_a_region_that_will_never_come_back_can_be_taken_out(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU)
@@ -75,8 +87,8 @@ def test_a_region_that_will_never_come_back_can_be_taken_out(stack: Stack, ask: 
     assert len({*minted}) == len(minted)
 
 
-def test_changes_while_a_region_is_away_skip_no_integers_if_it_was_given_none(stack: Stack) -> None:
-    deploy(HOME)
+def test_a_region_that_was_given_nothing_skips_no_integers(stack: Stack) -> None:
+    laid_out(HOME)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU)
         deploy(HOME, EU)
@@ -89,16 +101,14 @@ def test_changes_while_a_region_is_away_skip_no_integers_if_it_was_given_none(st
 def test_a_denied_region_is_pending(
     stack: Stack, ask: Ask, denied: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deploy()
+    laid_out()
     monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 0)
     with pytest.MonkeyPatch.context() as patch:
         event = deployment(HOME, EU, "us-west-2")
         for name, value in denied.items():
             patch.setenv(name, value)
-        patch.setattr("boto3.DEFAULT_SESSION", None)
         assert send(event)["pending"] == [EU]
         assert create("invoices")["pending"] == [EU]
-    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
 
     assert watch()["pending"] == []
     found = item(stack, EU, "invoices")
@@ -107,7 +117,7 @@ def test_a_denied_region_is_pending(
 
 
 def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, ask: Ask) -> None:
-    deploy(HOME)
+    laid_out(HOME)
     with pytest.MonkeyPatch.context() as patch:
         cut_off(patch, EU, "us-west-2")
         with pytest.raises(CoordinatorError, match=r"none of eu-west-1, us-west-2 answers.*Nothing was deleted"):

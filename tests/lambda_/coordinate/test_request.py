@@ -20,7 +20,7 @@ def refusal(event: dict[str, Any]) -> str:
     return str(refused.value)
 
 
-def test_a_deployment_says_what_it_wishes_what_it_follows_and_when_it_was_asked_for() -> None:
+def test_a_deployment_is_read() -> None:
     found = request_of(DEPLOYMENT)
 
     expected = wish("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
@@ -42,7 +42,7 @@ def test_a_check_names_a_region_and_the_default_counter() -> None:
     assert refusal({**event, "watch": True}).startswith("the event has watch and check; ")
 
 
-def test_the_same_wish_has_the_same_text_whatever_the_order_of_its_keys() -> None:
+def test_the_same_wish_has_the_same_text() -> None:
     turned = {**DEPLOYMENT, "wish": dict(reversed(WISH.items()))}
 
     assert request_of(turned) == request_of(DEPLOYMENT)
@@ -76,7 +76,7 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any
         ({**DEPLOYMENT, "create": ["x"]}, "wish and create"),
     ],
 )
-def test_an_event_that_asks_for_nothing_or_too_much_is_shown_what_to_send(event: dict[str, Any], has: str) -> None:
+def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) -> None:
     message = refusal(event)
 
     assert message.startswith(f"the event has {has}; it must have one of them.")

@@ -107,7 +107,7 @@ def test_the_home_region_must_answer(clock: Clock) -> None:
     assert RETRY_SECONDS <= clock.now <= RETRY_SECONDS + 3, "only the denial was retried"
 
 
-def test_a_table_that_is_missing_at_home_is_recreated_by_a_refresh() -> None:
+def test_a_missing_table_at_home_needs_a_refresh() -> None:
     call, _ = always(error(GONE))
     with pytest.raises(Refused, match=r"^us-east-1: the layouts table or its mirror does not exist: .*--refresh"):
         retried("us-east-1", call)
@@ -122,7 +122,7 @@ def test_a_table_that_is_missing_at_home_is_recreated_by_a_refresh() -> None:
     ],
     ids=str,
 )
-def test_a_region_that_does_not_answer_is_away_and_is_not_asked_again(failure: Exception, clock: Clock) -> None:
+def test_a_region_that_is_away_is_not_asked_again(failure: Exception, clock: Clock) -> None:
     regions = Regions()
     call, calls = always(failure)
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from coordinate.model import Absent, Copy, Item, Refused
@@ -69,10 +70,12 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def store(stack: Stack) -> Store:
+    """A store with clients of its own, whose calls a test may answer."""
+    stack.monkeypatch.setattr("coordinate.tables.boto3", boto3)
     return Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
 
-def test_every_table_has_an_id_of_its_own_and_a_recreated_one_another(stack: Stack, store: Store) -> None:
+def test_every_table_has_an_id_a_recreated_one_another(stack: Stack, store: Store) -> None:
     described = [DescribeLayouts(), DescribeMirror(), DescribeTable(HOME), DescribeTable(EU)]
     before = [store.carry_out(operation) for operation in described]
     assert [store.carry_out(operation) for operation in described] == before
@@ -84,7 +87,7 @@ def test_every_table_has_an_id_of_its_own_and_a_recreated_one_another(stack: Sta
     assert [new == old for new, old in zip(after, before, strict=True)] == [False, True, True, False]
 
 
-def test_where_a_table_has_no_id_its_creation_tells_it_from_others(store: Store) -> None:
+def test_a_table_without_an_id_is_told_by_its_creation(store: Store) -> None:
     described = {"Table": {"TableName": "t", "CreationDateTime": 1_795_000_000.25}}
     answered_by(store, EU, "DescribeTable", described, 200)
 
@@ -99,6 +102,7 @@ def test_deployments_know_the_layouts_table_by_its_stream(stack: Stack, store: S
 
     described = stack.aws.client("dynamodb", HOME).describe_table(TableName=stack.layouts)["Table"]
     assert store.carry_out(DescribeStream()) == described.get("LatestStreamLabel") != ""
+    delete(stack, HOME, stack.layouts)  # other tests' table has no stream
 
 
 def test_a_region_without_a_table_says_so(stack: Stack, store: Store) -> None:
@@ -126,7 +130,7 @@ def test_a_scan_reads_all_pages(stack: Stack, store: Store) -> None:
     assert len(pages) >= 4
 
 
-def test_a_register_is_written_only_under_the_record_that_asked_for_it(stack: Stack, store: Store) -> None:
+def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store) -> None:
     fresh = WriteRegister(None, REGISTER, RECORD)
     assert store.carry_out(fresh) is False
     assert store.carry_out(WriteRecord(None, RECORD))
@@ -182,7 +186,7 @@ def test_a_write_that_meets_a_transaction_is_one_that_lost(store: Store) -> None
     assert store.carry_out(WriteCopy(None, Copy(REGISTER, "mirror 1"))) is True
 
 
-def test_a_throttled_region_is_away_for_the_run_and_the_home_region_is_asked_again(stack: Stack, store: Store) -> None:
+def test_a_throttled_region_is_away_for_the_run(stack: Stack, store: Store) -> None:
     put_item(stack, EU, Item(1, 2, 9, 1))
     answered = answered_by(store, EU, "UpdateItem", error("ThrottlingException"), times=100)
 

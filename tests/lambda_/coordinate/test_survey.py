@@ -89,7 +89,7 @@ def test_a_counter_without_a_register_or_a_copy_is_unsettled() -> None:
     assert found.unknown == {}
 
 
-def test_what_some_region_cannot_mint_comes_first_then_the_oldest_grants() -> None:
+def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     seen = world("fine")
     for n, counter in enumerate(("young", "old", "middle")):
         add(seen, replace(register("a", "b", granted=NOW - (10, 1000, 100)[n]), counter=counter))
@@ -100,7 +100,7 @@ def test_what_some_region_cannot_mint_comes_first_then_the_oldest_grants() -> No
     assert look(seen).unsettled == ("fenced", "old", "middle", "young")
 
 
-def test_a_region_that_is_away_makes_nothing_urgent_but_is_pending() -> None:
+def test_a_region_away_is_pending_and_not_urgent() -> None:
     seen = world("c", "raised")
     change(seen, "a", "raised", ceiling=700)
     seen.away = {"b"}
@@ -118,7 +118,7 @@ def test_regions_of_registers_are_looked_at_too() -> None:
     assert found.unsettled == ("c",)
 
 
-def test_counters_that_no_register_knows_are_told_with_their_regions() -> None:
+def test_unknown_counters_are_told_with_their_regions() -> None:
     seen = world("c")
     for region in "ab":
         seen.tables[region].counters["ghost"] = Counter(Item(1, 2, 3, 1))

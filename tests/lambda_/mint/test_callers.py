@@ -13,7 +13,7 @@ from mint.callers import Callers, as_role
 from mint.http.reply import Problem
 
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 EVENTS = Path(__file__).parent.parent / "events"
 ROLE = "arn:aws:iam::123456789012:role"
@@ -35,7 +35,7 @@ def by(arn: str) -> dict[str, Any]:
 @pytest.fixture
 def send(stack: Stack) -> Send:
     """`send("GET", "/orders", event="signed_by_user")`: a request to a cold function, with `rules` as the setting."""
-    deploy(counters=["integers", "orders", "tickets"])
+    laid_out(counters=["integers", "orders", "tickets"])
 
     def send(
         method: str, path: str, rules: dict[str, list[str]], sent: str = "signed_by_role", accept: str = "*/*"
@@ -78,7 +78,7 @@ def test_the_page_too(send: Send) -> None:
     assert send("GET", "/orders", {"*": ["orders"]}, accept="text/html")[0] == 200
 
 
-def test_a_counter_that_does_not_exist_is_not_told_from_one_that_is_not_allowed(send: Send) -> None:
+def test_a_missing_counter_is_as_forbidden_as_any_other(send: Send) -> None:
     assert send("POST", "/nonesuch", {"*": ["orders"]})[0] == 403
     assert send("POST", "/nonesuch", {"*": ["*"]})[0] == 404
 
@@ -176,8 +176,8 @@ def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
         Callers('{"*": ["*"]}').allowed(sent)
 
 
-def test_the_coordinators_check_signs_nothing_and_mints_its_own_counter_only(send: Send, stack: Stack) -> None:
-    deploy(counters=["integers", "-check"])
+def test_the_check_signs_nothing_and_mints_its_own_counter(send: Send, stack: Stack) -> None:
+    laid_out(counters=["integers", "-check"])
     stack.monkeypatch.setenv("CALLERS", json.dumps({ALICE: ["tickets"]}))
     sent = event("get")
     del sent["requestContext"]["domainName"]

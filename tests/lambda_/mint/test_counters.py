@@ -7,7 +7,7 @@ import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 ENDED = InvocationFailed("Runtime.ExitError", "signal: killed")
 LATE = InvocationFailed("Sandbox.Timedout", "Task timed out after 900.00 seconds")
@@ -62,7 +62,7 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
 
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/invoices"), ("GET", "/-/counters")])
 def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: str, path: str) -> None:
-    deploy()
+    laid_out()
 
     response = ask(method, path)
 
@@ -71,8 +71,8 @@ def test_it_is_forbidden_unless_it_is_turned_on(ask: Ask, stack: Stack, method: 
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_the_list_has_every_counter_once_but_not_the_one_of_the_check(ask: Ask, stack: Stack, limit: int) -> None:
-    deploy(counters=["integers", "orders", "invoices", "-check"])
+def test_the_list_has_every_counter_but_the_checks_once(ask: Ask, stack: Stack, limit: int) -> None:
+    laid_out(counters=["integers", "orders", "invoices", "-check"])
     stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
     found: list[str] = []
     path = f"/-/counters?limit={limit}"

@@ -20,7 +20,7 @@ FENCED = CeilingReached(mint_table.Item(10, 3, 10, 1, fenced=True, attributes={}
 
 
 def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.fence.MAX_WAIT", 0.3)
+    monkeypatch.setattr("mint.fence.MAX_WAIT", 0)
     put_item(stack, "us-east-1", Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True))
 
     response = ask()
@@ -32,6 +32,7 @@ def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypa
     fenced = Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True)
     put_item(stack, "us-east-1", fenced)
     opened = replace(fenced, issued=97, ceiling=10**9, epoch=2, fenced=False)
+    monkeypatch.setattr("mint.fence.MAX_WAIT", 600)  # the first wait is short, but this machine may be slow
     monkeypatch.setattr("mint.fence.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
 
     assert ask()["document"]["integer"] == 100
@@ -39,7 +40,8 @@ def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypa
 
 def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("mint.fence.time.sleep", waits.append)
+    monkeypatch.setattr("mint.fence.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
     results = iter([FENCED] * 5)
 
     def mint() -> int:
@@ -48,8 +50,20 @@ def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> 
         return 7
 
     assert wait_out_fence(mint, FENCED) == 7
-    assert len(waits) == 6
-    assert all(0 <= wait <= fence.MAX_PAUSE for wait in waits)
+    assert waits == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.4, 0.4])
+
+
+def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("mint.fence.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
+
+    def mint() -> int:
+        raise FENCED
+
+    with pytest.raises(CeilingReached):
+        wait_out_fence(mint, FENCED)
+    assert fence.MAX_WAIT - fence.MAX_PAUSE < sum(waits) <= fence.MAX_WAIT
 
 
 def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_tls_is_ready_when_the_function_is() -> None:
     assert modules & (NEVER | LATER) == {"aws.trust", "ssl"}
 
 
-def test_callers_are_read_while_the_function_starts_and_only_if_they_are_set() -> None:
+def test_callers_are_read_at_the_start_if_they_are_set() -> None:
     modules = loaded("import mint.handler", AWS_ENDPOINT_URL="http://127.0.0.1:1", CALLERS='{"*": ["*"]}')
 
     assert modules & (NEVER | LATER) == {"mint.callers"}

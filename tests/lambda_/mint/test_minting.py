@@ -3,12 +3,12 @@
 import pytest
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item
+from tests.lambda_.laying_out import delete_item, item, laid_out
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_request_mints_the_regions_next_integer(ask: Ask, stack: Stack, method: str) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     responses = [ask(method, "/", "eu-west-1"), ask(method, "/", "eu-west-1"), ask(method, "/orders", "eu-west-1")]
 
@@ -26,7 +26,7 @@ def test_a_request_mints_the_regions_next_integer(ask: Ask, stack: Stack, method
 
 
 def test_an_unknown_counter_is_not_found_and_not_created(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     response = ask("POST", "/nonesuch")
 
@@ -39,7 +39,7 @@ def test_an_unknown_counter_is_not_found_and_not_created(ask: Ask, stack: Stack)
 
 
 def test_a_lost_item_is_an_error_and_never_a_restart(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     ask()
     delete_item(stack, "us-east-1")
 
@@ -48,7 +48,7 @@ def test_a_lost_item_is_an_error_and_never_a_restart(ask: Ask, stack: Stack) -> 
 
 
 def test_a_block_is_the_regions_next_integers(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     first = ask("POST", "/?count=4", "eu-west-1")
     second = ask("POST", "/?count=1", "eu-west-1")
@@ -60,7 +60,7 @@ def test_a_block_is_the_regions_next_integers(ask: Ask, stack: Stack) -> None:
 
 
 def test_the_largest_block(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     integers = ask("POST", "/?count=1000")["document"]["integers"]
 
@@ -68,6 +68,6 @@ def test_the_largest_block(ask: Ask, stack: Stack) -> None:
 
 
 def test_an_unknown_counter_has_no_blocks(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     assert ask("POST", "/nonesuch?count=5")["statusCode"] == 404

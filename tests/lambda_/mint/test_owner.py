@@ -14,7 +14,7 @@ from mint.table import Item as StoredItem
 from integers.layouts import Layout, Owner
 from integers.records import layouts_attribute
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item, put_item
+from tests.lambda_.laying_out import delete_item, deploy, item, laid_out, put_item
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -36,8 +36,8 @@ def owner(ask: Ask, n: int, region: str = HOME, path: str = "/integers") -> dict
     return response["document"]
 
 
-def test_a_region_knows_its_own_integers_and_which_region_to_ask_for_others(stack: Stack, ask: Ask) -> None:
-    deploy()
+def test_a_region_knows_its_own_integers_and_whom_to_ask(stack: Stack, ask: Ask) -> None:
+    laid_out()
     n = integer(ask, "eu-west-1")
 
     assert owner(ask, n, "eu-west-1") == {
@@ -55,7 +55,7 @@ def test_a_region_knows_its_own_integers_and_which_region_to_ask_for_others(stac
 
 
 def test_asking_mints_nothing(stack: Stack, ask: Ask) -> None:
-    deploy()
+    laid_out()
     for n in range(1, 10):
         owner(ask, n)
 
@@ -63,7 +63,7 @@ def test_asking_mints_nothing(stack: Stack, ask: Ask) -> None:
 
 
 def test_integers_of_past_layouts_are_known_too(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
     first = [integer(ask, HOME) for _ in range(3)]
     base = deploy(*THREE)["counters"]["integers"]["base"]
     second = [integer(ask, HOME) for _ in range(2)]
@@ -80,7 +80,7 @@ def test_integers_of_past_layouts_are_known_too(stack: Stack, ask: Ask) -> None:
 
 
 def test_no_region_is_named_to_ask_if_the_owner_has_left(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
     n = integer(ask, "eu-west-1")
     deploy("us-east-1", "us-west-2")
 
@@ -91,7 +91,7 @@ def test_no_region_is_named_to_ask_if_the_owner_has_left(stack: Stack, ask: Ask)
 
 
 def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
     n = integer(ask, "eu-west-1")
     delete_item(stack, "eu-west-1")
     base = deploy(*TWO)["counters"]["integers"]["base"]
@@ -100,8 +100,8 @@ def test_after_a_loss_the_table_does_not_know_earlier_integers(stack: Stack, ask
     assert owner(ask, base + 1, "eu-west-1")["minted"] is False
 
 
-def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+def test_a_region_that_comes_back_still_knows_its_own(stack: Stack, ask: Ask) -> None:
+    laid_out(*TWO)
     n = integer(ask, "eu-west-1")
     deploy("us-east-1")
     deploy("us-east-1", "us-west-2")
@@ -112,7 +112,7 @@ def test_a_region_that_comes_back_after_two_layouts_still_knows_its_own(stack: S
 
 
 def test_below_the_floor_no_region_mints(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO, floors={"integers": 500})
+    laid_out(*TWO, floors={"integers": 500})
 
     response = ask("GET", "/integers/499")
     assert response["statusCode"] == 404
@@ -121,7 +121,7 @@ def test_below_the_floor_no_region_mints(stack: Stack, ask: Ask) -> None:
 
 
 def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
     record = raw_item(stack, HOME, "integers/layouts")
     deploy(*THREE)
     client = stack.aws.client("dynamodb", HOME)
@@ -132,7 +132,7 @@ def test_an_item_ahead_of_the_record_is_a_transient_error(stack: Stack, ask: Ask
 
 
 def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
     deploy(*THREE)
     store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
@@ -142,7 +142,7 @@ def test_a_late_coordinator_does_not_overwrite_the_record(stack: Stack, ask: Ask
 
 def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: Ask) -> None:
     """Above its fence, another layout may be in force, in which another region has minted the integer."""
-    deploy(*TWO)
+    laid_out(*TWO)
     known = raw_item(stack, "eu-west-1", "integers/layouts")
     deploy(*TWO[::-1])
     n = integer(ask, HOME)
@@ -161,7 +161,7 @@ def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: As
 
 def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: Ask) -> None:
     """A region that was away is bounded by its ceiling. Above it, later epochs may begin of which it hears nothing."""
-    deploy(*TWO)
+    laid_out(*TWO)
     put_item(stack, HOME, Item(issued=5, stride=2, ceiling=2001, epoch=1))
 
     assert owner(ask, 2001)["minted"] is False
@@ -171,9 +171,9 @@ def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: 
     assert "up to 2001" in response["document"]["detail"]
 
 
-def test_a_region_in_a_past_epoch_is_right_about_all_that_it_says(stack: Stack, ask: Ask) -> None:
+def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> None:
     """It was away, so the next base lies above its ceiling. It may have been told of the layout before its item is."""
-    deploy(*TWO)
+    laid_out(*TWO)
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
     layouts = [Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))]
@@ -191,7 +191,7 @@ def test_a_region_in_a_past_epoch_is_right_about_all_that_it_says(stack: Stack, 
 
 
 def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) -> None:
-    deploy(*TWO)
+    laid_out(*TWO)
 
     assert ask("GET", "/nothing/1")["statusCode"] == 404
     assert ask("GET", "/-/1")["statusCode"] == 404

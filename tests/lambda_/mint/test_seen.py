@@ -10,7 +10,7 @@ from mint.seen import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
-from tests.lambda_.laying_out import deploy, item, put_item
+from tests.lambda_.laying_out import deploy, item, laid_out, put_item
 
 ITEM = Item(issued=1, stride=3, ceiling=30_001, epoch=2)
 
@@ -48,7 +48,7 @@ def test_nothing_is_handed_out_until_a_newer_epoch_begins(
     assert ask("GET", "/-/health", warm=True)["statusCode"] == 200
 
 
-def test_the_very_integer_that_was_minted_last_is_not_minted_again(ask: Ask, stack: Stack) -> None:
+def test_the_last_integer_is_not_minted_again(ask: Ask, stack: Stack) -> None:
     put_item(stack, HOME, ITEM)
     mints(ask, 3)
     put_item(stack, HOME, replace(ITEM, issued=7))
@@ -56,7 +56,7 @@ def test_the_very_integer_that_was_minted_last_is_not_minted_again(ask: Ask, sta
     assert ask("POST", warm=True)["statusCode"] == 503
 
 
-def test_it_is_not_minted_on_once_the_restored_table_has_caught_up(ask: Ask, stack: Stack) -> None:
+def test_a_restored_table_that_has_caught_up_stays_refused(ask: Ask, stack: Stack) -> None:
     """What lies above may have been minted by another instance of the function."""
     put_item(stack, HOME, ITEM)
     mints(ask, 3)
@@ -75,7 +75,7 @@ def test_a_refused_mint_shows_it_too(ask: Ask, stack: Stack) -> None:
     assert "restored" in ask("POST", warm=True)["document"]["detail"]
 
 
-def test_other_counters_are_minted_until_they_are_found_out_themselves(ask: Ask, stack: Stack) -> None:
+def test_other_counters_are_minted_until_found_out(ask: Ask, stack: Stack) -> None:
     for counter in ("integers", "orders"):
         put_item(stack, HOME, ITEM, counter)
         mints(ask, 2, f"/{counter}")
@@ -85,7 +85,7 @@ def test_other_counters_are_minted_until_they_are_found_out_themselves(ask: Ask,
     assert mints(ask, 1, "/orders") == [10]
 
 
-def test_no_leased_integer_is_handed_out_after_the_table_was_seen_going_backwards(ask: Ask, stack: Stack) -> None:
+def test_no_leased_integer_is_handed_out_after_a_restoration(ask: Ask, stack: Stack) -> None:
     stack.monkeypatch.setenv("LEASE", "100")
     forget()
     for counter in ("integers", "orders"):
@@ -103,7 +103,7 @@ def test_no_leased_integer_is_handed_out_after_the_table_was_seen_going_backward
 
 
 def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     minted = mints(ask, 2)
     deploy("us-west-2", "eu-west-1", "us-east-1")
     minted += mints(ask, 2)
@@ -127,7 +127,7 @@ def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> No
     assert table.seen.findings == 0
 
 
-def test_an_answer_is_compared_with_what_was_seen_before_its_call() -> None:
+def test_an_answer_is_compared_with_what_was_seen_before() -> None:
     seen = Seen()
     seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
     at_its_call = seen.last("integers")
@@ -139,7 +139,7 @@ def test_an_answer_is_compared_with_what_was_seen_before_its_call() -> None:
         seen.add("integers", seen.last("integers"), Mark(1, 10), Mark(1, 13))
 
 
-def test_a_call_that_was_under_way_when_it_was_found_out_is_refused_too() -> None:
+def test_a_call_that_was_under_way_is_refused_too() -> None:
     seen = Seen()
     seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
     at_its_call = seen.last("integers")
@@ -152,7 +152,7 @@ def test_a_call_that_was_under_way_when_it_was_found_out_is_refused_too() -> Non
     assert seen.findings == 1
 
 
-def test_a_function_remembers_no_more_than_so_many_counters_and_all_that_are_refused() -> None:
+def test_a_function_remembers_all_that_are_refused() -> None:
     seen = Seen()
     with pytest.raises(WentBackwards):
         seen.add("lost", Mark(1, 7), Mark(1, 1), Mark(1, 1))

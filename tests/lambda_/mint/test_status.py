@@ -12,7 +12,7 @@ from coordinate.model import Item
 from mint.http.status_page import status_page
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import deploy, item, put_item
+from tests.lambda_.laying_out import deploy, item, laid_out, put_item
 from tests.lambda_.losing import backup, restore
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -20,7 +20,7 @@ THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
 def test_it_says_where_the_counter_stands_and_mints_nothing(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     ask("POST", "/")
     ask("POST", "/")
     before = item(stack, HOME)
@@ -42,7 +42,7 @@ def test_it_says_where_the_counter_stands_and_mints_nothing(ask: Ask, stack: Sta
 
 
 def test_another_counter_is_named_in_the_query(ask: Ask, stack: Stack) -> None:
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     document = ask("GET", "/-/status?counter=orders")["document"]
 
@@ -54,7 +54,7 @@ def test_another_counter_is_named_in_the_query(ask: Ask, stack: Stack) -> None:
 def test_the_version_is_that_of_the_archive(
     ask: Ask, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deploy()
+    laid_out()
     (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
     monkeypatch.setattr("mint.status.VERSION", tmp_path / "version.txt")
 
@@ -63,7 +63,7 @@ def test_the_version_is_that_of_the_archive(
 
 
 def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     ask("POST", "/")
 
     response = ask("GET", "/-/status", accept=BROWSER)
@@ -87,7 +87,7 @@ def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> Non
 
 
 def test_the_page_says_why_a_counter_cannot_be_minted(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     body = ask("GET", "/-/status?counter=none", accept=BROWSER)["body"]
 
@@ -128,7 +128,7 @@ def text(markup: str) -> str:
 
 
 def test_a_counter_that_is_missing_is_reported_not_refused(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     response = ask("GET", "/-/status?counter=none")
 
@@ -138,7 +138,7 @@ def test_a_counter_that_is_missing_is_reported_not_refused(ask: Ask, stack: Stac
 
 
 def test_a_region_that_a_layout_has_yet_to_reach_is_pending(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     before = item(stack, HOME)
     deploy(*THREE[::-1])
     assert before is not None
@@ -159,7 +159,7 @@ def test_the_reason_is_that_of_a_refused_mint(ask: Ask, stack: Stack) -> None:
 
 
 def test_a_table_that_went_backwards_is_seen_by_a_warm_function(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     ask("POST", "/")
     old = backup(stack, HOME, stack.counters)
     ask("POST", "/", warm=True)

@@ -11,11 +11,11 @@ from mint.table import CeilingReached, CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, make_table, put_item
+from tests.lambda_.laying_out import delete_item, deploy, laid_out, make_table, put_item
 
 
 def test_a_mint_is_one_call(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy()
+    laid_out()
     calls: list[str] = []
     call = DynamoDB.call
 
@@ -30,7 +30,7 @@ def test_a_mint_is_one_call(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_lost_table_is_an_error_until_it_is_laid_out_again(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     client = stack.aws.client("dynamodb", "us-east-1")
     client.delete_table(TableName=stack.counters)
 
@@ -58,8 +58,8 @@ def test_a_block_never_passes_a_ceiling(ask: Ask, stack: Stack) -> None:
     assert ask("POST", "/?count=2")["statusCode"] == 503
 
 
-def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
-    deploy()
+def test_a_warm_function_follows_a_new_layout(ask: Ask, stack: Stack) -> None:
+    laid_out()
     table = CounterTable(stack.counters)
     assert list(table.mint("integers").integers()) == [1]
     assert list(table.mint_block("integers", 2).integers()) == [4, 7]
@@ -71,7 +71,7 @@ def test_a_warm_function_needs_one_write_and_follows_a_new_layout(ask: Ask, stac
     assert block[0] > 30_000
 
 
-def test_a_block_that_does_not_fit_below_a_fenced_ceiling_can_wait(stack: Stack) -> None:
+def test_a_block_above_a_fenced_ceiling_can_wait(stack: Stack) -> None:
     put_item(stack, "us-east-1", Item(issued=7, stride=3, ceiling=10, epoch=1, fenced=True))
     table = CounterTable(stack.counters)
 
@@ -82,7 +82,7 @@ def test_a_block_that_does_not_fit_below_a_fenced_ceiling_can_wait(stack: Stack)
 
 
 def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy()
+    laid_out()
     lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
     with FaultyServer(lost, lost, good) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
@@ -92,7 +92,7 @@ def test_a_lost_mint_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.Monkey
 
 
 def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy()
+    laid_out()
     lost, good = passes_on(stack.aws.endpoint, reply=False), passes_on(stack.aws.endpoint, reply=True)
     with FaultyServer(good, lost, good) as server:  # the first asks for stride and ceiling
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
@@ -100,7 +100,7 @@ def test_a_lost_block_is_a_gap(ask: Ask, stack: Stack, monkeypatch: pytest.Monke
         assert ask("POST", "/?count=2", warm=True)["document"]["integers"] == [7, 10]
 
 
-def test_a_counter_exists_from_its_layout_on_until_its_item_is_lost(stack: Stack) -> None:
+def test_a_counter_exists_until_its_item_is_lost(stack: Stack) -> None:
     table = CounterTable(stack.counters)
     assert table.find("integers") is None
 

@@ -4,7 +4,7 @@ import pytest
 from mint.http.accept import preferred
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,18 @@ from tests.lambda_.laying_out import deploy
         (",;,q=;;", False),
     ],
 )
-def test_the_client_chooses_the_format(ask: Ask, stack: Stack, accept: str, text: bool) -> None:
-    deploy()
+def test_text_is_a_choice(accept: str, text: bool) -> None:
+    assert preferred(accept, html=False) == ("text" if text else "json")
 
-    response = ask("GET", "/", accept=accept)
 
-    assert response["headers"]["Content-Type"] == ("text/plain; charset=utf-8" if text else "application/json")
-    assert response["headers"]["Vary"] == "Accept"
-    assert response["body"] == ("1\n" if text else '{"counter": "integers", "region": "us-east-1", "integer": 1}')
+def test_the_client_chooses_the_format(ask: Ask, stack: Stack) -> None:
+    laid_out()
+    json, text = ask("GET", "/", accept="*/*"), ask("GET", "/", accept="text/plain")
+
+    assert (json["headers"]["Content-Type"], json["headers"]["Vary"]) == ("application/json", "Accept")
+    assert json["body"] == '{"counter": "integers", "region": "us-east-1", "integer": 1}'
+    assert (text["headers"]["Content-Type"], text["headers"]["Vary"]) == ("text/plain; charset=utf-8", "Accept")
+    assert text["body"] == "4\n"
 
 
 @pytest.mark.parametrize(

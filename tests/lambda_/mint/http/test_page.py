@@ -9,23 +9,22 @@ import pytest
 from mint.http.page import page
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import deploy, laid_out
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
 
-@pytest.mark.parametrize("path", ["/", "/integers", "/integers?count=5"])
-def test_a_browser_gets_the_page_and_no_integer(ask: Ask, stack: Stack, path: str) -> None:
-    deploy()
+def test_a_browser_gets_the_page_and_no_integer(ask: Ask, stack: Stack) -> None:
+    laid_out()
 
-    response = ask("GET", path, accept=BROWSER)
-
-    assert (response["statusCode"], response["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
+    for path in ("/", "/integers", "/integers?count=5"):
+        response = ask("GET", path, accept=BROWSER)
+        assert (response["statusCode"], response["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert ask("POST", "/", accept=BROWSER)["document"]["integer"] == 1
 
 
 def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
-    deploy("us-east-1")
+    laid_out("us-east-1")
     base = deploy("us-east-1", "eu-west-1")["counters"]["integers"]["base"]
 
     body = ask("GET", "/", accept="text/html")["body"]
@@ -44,8 +43,8 @@ def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("coordinator", ["", "arn:aws:lambda:us-east-1:000000000000:function:coordinate"])
-def test_the_page_knows_whether_its_counter_exists_and_can_be_created(ask: Ask, stack: Stack, coordinator: str) -> None:
-    deploy()
+def test_the_page_knows_whether_its_counter_exists(ask: Ask, stack: Stack, coordinator: str) -> None:
+    laid_out()
     if coordinator:
         stack.monkeypatch.setenv("COORDINATOR", coordinator)
 
@@ -82,7 +81,7 @@ def test_over_https_the_browser_is_told_to_keep_to_it(https: bool, header: str |
 
 
 def test_the_recorded_event_came_over_https(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     assert "Strict-Transport-Security" in ask("GET", "/", accept="text/html")["headers"]
     assert "Strict-Transport-Security" not in ask("GET", "/")["headers"]

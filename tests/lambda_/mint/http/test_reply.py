@@ -9,17 +9,17 @@ from mint.http.reply import Problem, json_response, minted_response, problem_res
 from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy
+from tests.lambda_.laying_out import laid_out
 
 
 def test_a_block_in_text_has_one_integer_per_line(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
 
     assert ask("GET", "/?count=3", accept="text/plain")["body"] == "1\n4\n7\n"
 
 
-def test_errors_are_problem_documents_whatever_the_client_accepts(ask: Ask, stack: Stack) -> None:
-    deploy()
+def test_errors_are_always_problem_documents(ask: Ask, stack: Stack) -> None:
+    laid_out()
 
     assert ask("GET", "/none", accept="text/plain")["headers"]["Content-Type"] == "application/problem+json"
 
@@ -33,7 +33,7 @@ def test_a_block_of_one_is_a_list(block: bool, document: dict[str, Any]) -> None
 
 
 def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> None:
-    deploy()
+    laid_out()
     form = "application/vnd.global-integers.block+json"
 
     response = ask("POST", "/?count=100000", accept=form)
@@ -51,7 +51,7 @@ def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> 
 
 
 def test_the_largest_block_fits_into_a_response(ask: Ask, stack: Stack) -> None:
-    deploy(floors={"integers": 2**52})
+    laid_out(floors={"integers": 2**52})
 
     assert len(ask("POST", "/?count=100000")["body"]) < 6_000_000 - 100_000
 

@@ -15,7 +15,7 @@ from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf
 from mint.http.rest import as_function_url
 
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import deploy, item
+from tests.lambda_.laying_out import item, laid_out
 
 EVENTS = Path(__file__).parents[2] / "events"
 SHOP = "arn:aws:iam::123456789012:role/shop-web"
@@ -106,7 +106,7 @@ def test_a_body_is_measured_as_it_was_sent(send: Send, body: str, encoded: bool,
 @pytest.fixture
 def send(stack: Stack) -> Send:
     """`send(event)`: the response of a cold function, in `HOME`."""
-    deploy(counters=["integers", "orders"])
+    laid_out(counters=["integers", "orders"])
 
     def send(sent: dict[str, Any], **environment: str) -> dict[str, Any]:
         for name, value in environment.items():
@@ -140,7 +140,7 @@ def test_the_same_key_has_the_same_integer_through_both(send: Send, stack: Stack
     assert item(stack, "us-east-1") == before
 
 
-def test_head_has_no_body_and_an_error_is_a_problem_that_says_its_region(send: Send) -> None:
+def test_head_has_no_body_and_an_error_says_its_region(send: Send) -> None:
     assert send(event("HEAD", "/-/health"))["body"] == ""
     response = send(event("DELETE"))
 
@@ -148,7 +148,7 @@ def test_head_has_no_body_and_an_error_is_a_problem_that_says_its_region(send: S
     assert json.loads(response["body"])["region"] == "us-east-1"
 
 
-def test_a_callers_counters_are_found_by_the_identity_that_api_gateway_checked(send: Send) -> None:
+def test_a_callers_identity_is_the_one_that_was_checked(send: Send) -> None:
     rules = json.dumps({SHOP: ["orders"]})
 
     assert send(event("POST", "/orders", sent="rest_signed_by_role"), CALLERS=rules)["statusCode"] == 200
