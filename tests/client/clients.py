@@ -24,7 +24,13 @@ class Awaited:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._awaitable, name)
-        return (lambda *a, **o: self._run(found(*a, **o))) if inspect.iscoroutinefunction(found) else found
+        if not inspect.iscoroutinefunction(found):
+            return found
+
+        def wait(*arguments: Any, **options: Any) -> Any:
+            return self._run(found(*arguments, **options))
+
+        return wait
 
     def __getitem__(self, counter: str) -> "Awaited":
         return Awaited(self._awaitable[counter], self._run)

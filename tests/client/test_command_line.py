@@ -64,7 +64,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
             status = command_line.main(arguments)
         except SystemExit as exited:  # argparse refuses an option
             status = exited.code
-        return Done(status, *capsys.readouterr())
+        printed = capsys.readouterr()
+        return Done(status, printed.out, printed.err)
 
     return run
 

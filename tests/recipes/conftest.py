@@ -12,7 +12,7 @@ import pytest
 
 from local.ports import any_free_port
 from tests.local.machine import Machine
-from tests.recipes.recipe_page import COUNTERS, Client, Result, Run, Start, Table
+from tests.recipes.recipe_page import COUNTERS, HANG, Client, Result, Run, Start, Table
 
 REGION = "eu-west-1"
 INTERPRETERS = {
@@ -76,7 +76,7 @@ def run(start: Start) -> Run:
 
     def run(language: str, code: str, **given: Any) -> Result:
         with start(language, code, **given) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=HANG)
         return Result(code, process.returncode, out, err)
 
     return run

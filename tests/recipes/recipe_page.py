@@ -10,6 +10,8 @@ from local.paths import ROOT
 COUNTERS = 'counters=["integers", "orders", "invoices"]'
 STRIDE = 3
 """Of the deployment that the recipes are run against."""
+HANG = 240.0
+"""Seconds after which a test gives up: ten times what a machine with several busy processes on each core needs."""
 
 Result = subprocess.CompletedProcess[str]
 
