@@ -1,4 +1,4 @@
-"""Both clients behind one interface, what an observer has seen, and a count of the lines that a call runs."""
+"""Both clients behind one interface, and what a test controls or observes: clock, events, the lines that run."""
 
 import asyncio
 import inspect
@@ -55,28 +55,23 @@ class Tasks(Awaited):
     def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG)
 
-    async def settle(self) -> None:
-        """Wait for all other tasks."""
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+    def settle(self) -> None:
+        """Wait until nothing is done in the background."""
+
+        async def others() -> None:
+            await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+
+        self._wait_for(others())
 
     def __enter__(self) -> "Tasks":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.aclose()
-        self._wait_for(self.settle())
+        self.settle()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-
-def settle(integers: Any) -> None:
-    """Wait until the client does nothing in the background."""
-    if isinstance(integers, Tasks):
-        integers._wait_for(integers.settle())
-    for thread in threading.enumerate():
-        if thread.name == "global-integers":
-            thread.join(HANG)
 
 
 class Seen:
@@ -99,6 +94,15 @@ class Seen:
         """Wait for such an event among those after the first `since` ones."""
         with self._more:
             assert self._more.wait_for(lambda: any(map(wanted, self.events[since:])), HANG)
+
+
+class Clock:
+    """A clock that stands still unless a test sets it."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class Lines:

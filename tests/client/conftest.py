@@ -1,14 +1,14 @@
 """One deployment on this machine for all tests of the client, and proxies ("ways") to its regions."""
 
-import time
+import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 from global_integers import Integers
 
-from tests.client.clients import Tasks
-from tests.client.ways import Names, Way, ways_to
+from tests.client.clients import Clock, Tasks
+from tests.client.ways import HANG, Names, Way, ways_to
 from tests.local.conftest import fresh as fresh  # the fixtures
 from tests.local.conftest import machines as machines
 from tests.local.machine import Machine, mint
@@ -64,19 +64,25 @@ def client(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return request.param
 
 
-class Clock:
-    """The wall clock of leases, which stands still."""
+@pytest.fixture
+def settle() -> Callable[[Any], None]:
+    """`settle(integers)` waits until a client of this test does nothing in the background."""
+    before = set(threading.enumerate())  # with threads of closed clients, which notice that after attempt_timeout
 
-    def __init__(self) -> None:
-        self.now = time.time()
+    def wait(integers: Any) -> None:
+        if isinstance(integers, Tasks):
+            integers.settle()
+        for thread in set(threading.enumerate()) - before:
+            if thread.name == "global-integers":
+                thread.join(HANG)
 
-    def __call__(self) -> float:
-        return self.now
+    return wait
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
+    """The clock of leases, which stands still."""
+    clock = Clock()
     for module in ("any_counter", "counter", "async_counter"):
-        monkeypatch.setattr(f"global_integers.{module}.time", made)
-    return made
+        monkeypatch.setattr(f"global_integers.{module}.time", clock)
+    return clock

@@ -6,15 +6,10 @@ from itertools import pairwise
 from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
 from global_integers.rendezvous import order_of
 
+from tests.client.clients import Clock
+
 NAMES = ["far", "near", "middle"]
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def regions(clock: Clock, prefer: str | None = None) -> Regions:

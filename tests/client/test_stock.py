@@ -7,12 +7,7 @@ import pytest
 from global_integers.answers import Block
 from global_integers.stock import GROWTH, SPLIT, Locked, Stock
 
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.client.clients import Clock
 
 
 class Supply:

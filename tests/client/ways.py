@@ -95,6 +95,10 @@ def _handler(way: Way) -> type[BaseHTTPRequestHandler]:
             super().setup()
             self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+        def handle(self) -> None:
+            with suppress(ConnectionError):  # the caller is gone
+                super().handle()
+
         def handle_one(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             match way.arrived(self.command, self.path):
@@ -212,28 +216,12 @@ class Names:
 
     def client(self) -> httpx.Client:
         """Return an HTTP client for threads."""
-        return httpx.Client(transport=_Transport(self))
+        return httpx.Client(event_hooks={"request": [self.lead]})
 
     def async_client(self) -> httpx.AsyncClient:
         """Return an HTTP client for tasks."""
-        return httpx.AsyncClient(transport=_AsyncTransport(self))
 
+        async def lead(request: httpx.Request) -> None:
+            self.lead(request)
 
-class _Transport(httpx.HTTPTransport):
-    def __init__(self, names: Names) -> None:
-        super().__init__()
-        self._names = names
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._names.lead(request)
-        return super().handle_request(request)
-
-
-class _AsyncTransport(httpx.AsyncHTTPTransport):
-    def __init__(self, names: Names) -> None:
-        super().__init__()
-        self._names = names
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._names.lead(request)
-        return await super().handle_async_request(request)
+        return httpx.AsyncClient(event_hooks={"request": [lead]})

@@ -49,7 +49,7 @@ class Machine:
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=240)  # `up` takes 5 s, on a very busy machine a minute
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def up(self, *regions: str, settings: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":

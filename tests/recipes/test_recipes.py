@@ -9,7 +9,6 @@ import runpy
 import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
@@ -20,36 +19,15 @@ import pytest
 
 from local.paths import ROOT
 from tests.local.machine import Machine, mint
+from tests.recipes.conftest import as_a_new_user
 from tests.recipes.old_shop import INSERT, OldWriters, Shop, server_in
-from tests.recipes.recipe_page import HANG, STRIDE, Client, Result, Run, Start, Table, blocks
+from tests.recipes.recipe_page import HANG, PREPARE, SET_UP, STRIDE, Client, Result, Run, Start, Table, blocks
 from tests.recipes.relay import Call, Relay, relay_to
 
 KEY = "An auto-increment primary key for a DynamoDB table"
 CONSUMER = "An idempotent SQS consumer"
 Consume = Callable[[], "subprocess.Popen[str]"]
 """Starts the recipe's consumer."""
-
-
-SET_UP, PREPARE = (code for _, code in blocks("On one machine"))
-
-
-@pytest.fixture
-def as_a_new_user(machine: Machine, tmp_path: Path) -> Any:
-    """`as_a_new_user(script)`: in bash, without AWS in the environment, with the pages' server."""
-
-    def run(script: str) -> Result:
-        script = script.replace(".venv/bin/python", sys.executable)
-        environment = {name: value for name, value in machine.environment.items() if not name.startswith("AWS_")}
-        return subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            env={**environment, "NO_PROXY": "127.0.0.1", "HOME": str(tmp_path)},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=HANG,
-        )
-
-    return run
 
 
 @pytest.fixture
@@ -61,27 +39,27 @@ def nothing_left(aws: Client) -> Generator[None]:
     aws("sqs").delete_queue(QueueUrl=aws("sqs").get_queue_url(QueueName="orders")["QueueUrl"])
 
 
-@pytest.mark.usefixtures("nothing_left")
-def test_a_new_user_deploys_mints_and_runs_recipes(as_a_new_user: Any, aws: Client) -> None:
-    install, deploy, test = blocks("Without make", "README.md")[0][1].splitlines()
+def test_the_readmes_commands_deploy_and_mint(readme: Result) -> None:
+    install, _, test = blocks("Without make", "README.md")[0][1].splitlines()
     *_, (_, use) = blocks("Use it", "README.md")
-    readme = as_a_new_user(f"{deploy}\n{use.replace('curl', 'curl -sS')}")
-    recipes = (KEY, CONSUMER)
-    programs = [PREPARE, *(blocks(title)[0][1] for title in recipes)]
-    result = as_a_new_user("\n".join([SET_UP, *(f".venv/bin/python - <<'END'\n{code}END" for code in programs)]))
-
-    assert readme.returncode == 0, readme.stderr
-    shown = [document for line in use.splitlines() for document in re.findall("# ({.*})", line)]
+    (shown,) = [document for line in use.splitlines() for document in re.findall("# ({.*})", line)]
     minted = re.findall(r"\{.*?\}", readme.stdout.rpartition("\n")[2])
-    assert [{**json.loads(document), "integer": 0} for document in minted[: len(shown)]] == [
-        {**json.loads(document), "integer": 0} for document in shown
-    ]
-    assert len(shown) == 1
+
+    assert {**json.loads(minted[0]), "integer": 0} == {**json.loads(shown), "integer": 0}
     assert len(minted) == 2
     assert "just minted" in readme.stdout, "the demo's table"
     assert "-m venv .venv" in install
     assert (ROOT / install.rpartition(" ")[2]).is_file()
     assert test.endswith("-m pytest")
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_after_the_set_up_the_recipes_in_python_run(machine: Machine, aws: Client) -> None:
+    _, *environment = SET_UP.splitlines()  # the fixture has deployed
+    programs = [PREPARE, *(blocks(title)[0][1] for title in (KEY, CONSUMER))]
+    script = [*environment, *(f".venv/bin/python - <<'END'\n{code}END" for code in programs)]
+    result = as_a_new_user(machine, "\n".join(script))
+
     assert result.returncode == 0, result.stderr
     book, pen = map(int, result.stdout.splitlines()[-1].split())
     assert pen == book + STRIDE
