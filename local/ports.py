@@ -32,13 +32,6 @@ def is_free(port: int) -> bool:
     return True
 
 
-def any_free_port() -> int:
-    """Return a port on which nothing listens now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @contextmanager
 def reserved(port: int = 0) -> Generator[int]:
     """Keep a port, by default any free one, until the server that is being started listens on it.

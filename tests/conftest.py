@@ -13,7 +13,13 @@ import pytest
 from local import server
 from local.resources import Aws
 
-pytest_plugins = ["tests.dynamodb_local", "tests.lambda_.fixtures", "tests.markers", "tests.unique_ids"]
+pytest_plugins = [
+    "tests.dynamodb_local",
+    "tests.lambda_.fixtures",
+    "tests.local.machine",
+    "tests.markers",
+    "tests.unique_ids",
+]
 
 
 LONGEST = ("simulation/test_schedule", "chaos/", "local/", "client/", "simulation/", "recipes/")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.programs import PROGRAMS
 
-SERVERS = {"aws", "machine", "machines"}
+SERVERS = {"aws", "machines", "nothing_runs"}
 """Fixtures that start a local AWS server. Every test that uses one, even indirectly, gets the marker `server`."""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import json
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
@@ -19,11 +20,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from global_integers import AsyncIntegers, CannotSign, Integers, Refused
 
-from tests.client.names import ADDRESS, HOST
+from tests.client.ways import ADDRESS, HOST, PATIENT
 
 ALGORITHM = "AWS4-ECDSA-P256-SHA256"
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 KEY_ID, SECRET, TOKEN = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "the-token"
+CHECKING = threading.Lock()
+"""One thread at a time sets botocore's clock, or the last one might leave another's time behind."""
 BLOCK = {"counter": "integers", "first": 1, "last": 1, "stride": 2, "count": 1}
 
 
@@ -77,7 +80,7 @@ def check_one_region(request: httpx.Request, region: str, monkeypatch: pytest.Mo
         if name in request.headers:
             expected.headers[name] = request.headers[name]
     then = datetime.strptime(request.headers["x-amz-date"], "%Y%m%dT%H%M%SZ")  # noqa: DTZ007 (botocore's own is without)
-    with monkeypatch.context() as patched:
+    with CHECKING, monkeypatch.context() as patched:
         patched.setattr("botocore.auth.get_current_datetime", lambda: then)
         SigV4Auth(Credentials(KEY_ID, SECRET, TOKEN), "execute-api", region).add_auth(expected)
     assert request.headers["authorization"] == expected.headers["Authorization"]
@@ -135,16 +138,17 @@ def test_everything_is_signed_once_the_address_wants_it(
     gateway: Callable[..., Gateway], sign: bool | None, first: bool
 ) -> None:
     closed = gateway(closed=True)
-    with Integers(ADDRESS, sign=sign, http=closed.client) as integers:
+    with Integers(ADDRESS, sign=sign, http=closed.client, **PATIENT) as integers:
         assert integers.next() == 1
         assert integers.next(key="a,b") == 1
+        integers.health()  # asks every region
 
     assert closed.signed[0] == (HOST, first)
     assert all(signed for _, signed in closed.signed[1:])
     assert {host for host, _ in closed.signed} == {HOST, f"eu-west-1.{HOST}", f"us-east-1.{HOST}"}
 
 
-def test_calls_that_are_refused_at_the_same_time_are_all_signed_then(gateway: Callable[..., Gateway]) -> None:
+def test_calls_that_are_refused_together_are_all_signed(gateway: Callable[..., Gateway]) -> None:
     closed = gateway(closed=True)
 
     async def mint() -> list[int]:
@@ -159,7 +163,7 @@ def test_calls_that_are_refused_at_the_same_time_are_all_signed_then(gateway: Ca
         def client() -> httpx.AsyncClient:
             return httpx.AsyncClient(transport=httpx.MockTransport(respond))
 
-        async with AsyncIntegers(ADDRESS, http=client) as integers:
+        async with AsyncIntegers(ADDRESS, http=client, **PATIENT) as integers:
             return await asyncio.gather(*(integers.next() for _ in range(3)))
 
     assert asyncio.run(mint()) == [1, 1, 1]
@@ -185,7 +189,7 @@ def test_the_check_of_signatures_finds_another_request(gateway: Callable[..., Ga
 @pytest.mark.parametrize("sign", [None, False])
 def test_an_open_address_gets_no_signature(gateway: Callable[..., Gateway], sign: bool | None) -> None:
     opened = gateway(closed=False)
-    with Integers(ADDRESS, sign=sign, http=opened.client) as integers:
+    with Integers(ADDRESS, sign=sign, http=opened.client, **PATIENT) as integers:
         assert integers.next() == 1
 
     assert not any(signed for _, signed in opened.signed)
@@ -194,7 +198,7 @@ def test_an_open_address_gets_no_signature(gateway: Callable[..., Gateway], sign
 def test_whoever_does_not_sign_is_refused(gateway: Callable[..., Gateway]) -> None:
     closed = gateway(closed=True)
     with (
-        Integers(ADDRESS, sign=False, http=closed.client) as integers,
+        Integers(ADDRESS, sign=False, http=closed.client, **PATIENT) as integers,
         pytest.raises(Refused, match="Missing Authentication Token"),
     ):
         integers.next()

@@ -102,7 +102,7 @@ def test_rounds_go_on_until_a_region_answers_again() -> None:
     assert scene.waited > 0
 
 
-def test_no_round_begins_before_the_first_region_wants_to_be_asked() -> None:
+def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
     later = failure(Kind.TRANSIENT, retry_after=2)
     scene = Scene(a=[later, BLOCK], b=[failure(Kind.TRANSIENT, retry_after=1)])
     scene.run()
@@ -124,7 +124,7 @@ def test_all_away_is_one_error_within_the_deadline() -> None:
     ]
 
 
-def test_a_deadline_that_ends_before_all_are_asked_says_so() -> None:
+def test_a_deadline_that_ends_before_all_are_asked() -> None:
     scene = Scene(a=[SILENT], b=[SILENT], c=[BLOCK])
 
     with pytest.raises(DeadlineExceeded, match="before every region could be asked"):

@@ -1,61 +1,104 @@
-"""`global-integers` as a user types it."""
+"""`global-integers` as a user types it, the package as it is installed, and the blocks of the pages."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import pytest
+from global_integers import Integers, command_line, verify
 
 from components.archive import archived, version
 from local.paths import ROOT
-from tests.client.ways import Way
+from tests.client.ways import HANG, PATIENT, Way
 from tests.local.machine import Machine
 
-Done = subprocess.CompletedProcess[str]
-
-pytestmark = pytest.mark.server
-
-
-def command(*arguments: str, urls: object = None) -> Done:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src")}
-    environment.pop("GLOBAL_INTEGERS_URLS", None)
-    if urls is not None:
-        environment["GLOBAL_INTEGERS_URLS"] = urls if isinstance(urls, str) else json.dumps(urls)
-    return subprocess.run(
-        [sys.executable, "-m", "global_integers", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+Urls = dict[str, str]
+CLIENT = ROOT / "client"
+SOURCES = str(CLIENT / "src")
+PAGES = (ROOT / "docs" / "client.md", CLIENT / "README.md", ROOT / "README.md")
+BLOCKS = [
+    pytest.param(language, block, id=f"{page.name} {number}")
+    for page in PAGES
+    for number, (language, block) in enumerate(re.findall(r"```(python|sh)\n(.*?)```", page.read_text(), re.DOTALL))
+    if "pip install" not in block and (page.parent != ROOT or language == "python")
+    # the tests below install; tests/docs and tests/local have the other commands of the README
+]
 
 
-def test_mint_prints_integers(direct: dict[str, str]) -> None:
-    done = command("mint", "orders", "-n", "4", urls=direct)
-    minted = [int(line) for line in done.stdout.splitlines()]
+class Done(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    status: int | str | None
+    stdout: str
+    stderr: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`command("mint", "-n", "4", urls=...)`: in this process, however long the regions take."""
+
+    def patient(urls: Any, **options: Any) -> Integers:
+        return Integers(urls, **{**options, **PATIENT})
+
+    monkeypatch.setattr(command_line, "Integers", patient)
+    monkeypatch.setattr(verify, "SLOW", HANG)
+
+    def run(*arguments: str, urls: object = None) -> Done:
+        monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
+        if urls is not None:
+            monkeypatch.setenv("GLOBAL_INTEGERS_URLS", urls if isinstance(urls, str) else json.dumps(urls))
+        capsys.readouterr()
+        try:
+            status = command_line.main(arguments)
+        except SystemExit as exited:  # argparse refuses an option
+            status = exited.code
+        printed = capsys.readouterr()
+        return Done(status, printed.out, printed.err)
+
+    return run
+
+
+@pytest.mark.server
+def test_mint_prints_integers(command: Command, direct: Urls, tmp_path: Path) -> None:
+    minted = [int(line) for line in command("mint", "orders", "-n", "4", urls=direct).stdout.splitlines()]
 
     assert minted == list(range(minted[0], minted[0] + 12, 3))
     assert json.loads(command("mint", "--json", urls=direct).stdout)[0] >= 1
     formatted = command("mint", "-n", "2", "--format", "INV-{:06d}", urls=direct).stdout.splitlines()
     assert [len(line) for line in formatted] == [10, 10]
     key = f"key-{os.getpid()}"
-    assert command("mint", "--key", key, urls=direct).stdout == command("mint", "--key", key, urls=direct).stdout
+    assert command("mint", "--key", key, urls=direct) == command("mint", "--key", key, urls=direct)
+    file = tmp_path / "outputs.json"
+    file.write_text(json.dumps({"urls": direct}))
+    assert command("mint", urls=str(file)).status == 0
+    unknown = command("mint", "none", urls=direct)
+    assert unknown.status == 1
+    assert unknown.stderr.startswith("global-integers: no region knows counter 'none'. A counter is created by")
 
 
-def test_an_address_is_enough(direct: dict[str, str]) -> None:
+@pytest.mark.server
+def test_an_address_is_enough(command: Command, direct: Urls) -> None:
     address = direct["eu-west-1"]
 
     assert int(command("--urls", address, "mint", "orders").stdout) % 3 == 2
     assert json.loads(command("status", "--json", urls=address).stdout)[0]["ok"]
     done = command("check", urls=address)
-    assert (done.returncode, "has no names for its regions" in done.stderr) == (2, True)
+    assert (done.status, "has no names for its regions" in done.stderr) == (2, True)
 
 
-def test_an_address_is_asked_for_the_counter_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
     asked: list[str] = []
 
@@ -65,6 +108,9 @@ def test_an_address_is_asked_for_the_counter_that_is_used(monkeypatch: pytest.Mo
             self.send_response_only(403)
             self.end_headers()
 
+        def log_message(self, *_: Any, **__: Any) -> None:
+            """Print nothing."""
+
     with HTTPServer(("127.0.0.1", 0), Proxy) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.server_port}")
@@ -72,10 +118,11 @@ def test_an_address_is_asked_for_the_counter_that_is_used(monkeypatch: pytest.Mo
         server.shutdown()
 
     assert asked == ["http://integers.example.com/-/status?counter=orders"]
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.status, done.stdout) == (1, "")
 
 
-def test_owner_create_and_status(direct: dict[str, str]) -> None:
+@pytest.mark.server
+def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     first = command("mint", "orders", urls=direct).stdout.strip()
 
     assert f"{first} of orders: " in command("owner", first, "orders", urls=direct).stdout
@@ -83,7 +130,7 @@ def test_owner_create_and_status(direct: dict[str, str]) -> None:
     assert command("create", "tickets", urls=direct).stdout == "tickets: created\n"
     assert command("create", "tickets", urls=direct).stdout == "tickets: exists\n"
     status = command("status", urls=direct)
-    assert status.returncode == 0
+    assert status.status == 0
     assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "well"] for region in direct]
     assert {line.split()[-1] for line in status.stdout.splitlines()[2:]} == {version(archived("mint", "aws"))}
     assert "\x1b" not in status.stdout
@@ -92,79 +139,157 @@ def test_owner_create_and_status(direct: dict[str, str]) -> None:
     assert all(row["epoch"] == 1 and row["latency_ms"] > 0 for row in rows)
 
 
-def test_a_region_that_is_away_is_shown_and_fails_the_check(ways: dict[str, Way], urls: dict[str, str]) -> None:
-    assert command("check", urls=urls).returncode == 0
-    next(iter(ways.values())).fault = "cut"
+@pytest.mark.server
+def test_check_finds_what_is_wrong(
+    command: Command, ways: dict[str, Way], urls: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, *_ = urls.items()
 
-    status = command("status", urls=urls)
-    assert status.returncode == 1
-    assert "us-east-1       no response" in status.stdout
-    check = command("check", urls=urls)
-    assert check.returncode == 1
-    assert "wrong: us-east-1: " in check.stdout
-    assert json.loads(command("check", "--json", urls=urls).stdout)["ok"] is False
-    assert command("mint", urls=urls).returncode == 0
+    def of_two_regions(body: bytes) -> bytes:
+        answer: dict[str, Any] = json.loads(body)
+        if "stride" in answer:
+            answer["stride"] = 2
+        if "last" in answer:
+            answer["last"] = answer["first"] + 2 * (answer["count"] - 1)
+        return json.dumps(answer).encode()
 
-
-def test_check_finds_urls_that_were_mixed_up(direct: dict[str, str]) -> None:
-    first, second, *_ = direct.items()
-
+    assert command("check", urls=urls).status == 0
     swapped = command("check", urls={first[0]: second[1], second[0]: first[1]})
-    assert swapped.returncode == 1
+    assert swapped.status == 1
     assert f"wrong: {first[0]}: its URL is that of {second[0]}" in swapped.stdout
     assert "which belongs to" in swapped.stdout
+    ways["eu-west-1"].edit = of_two_regions
+    mixed = command("check", urls=urls)
+    assert mixed.status == 1
+    assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
+    monkeypatch.setattr(verify, "SLOW", 0.0)
+    assert "wrong: us-east-1: a health check takes" in command("check", urls=urls).stdout
 
 
-def test_check_finds_a_second_stack_behind_one_of_the_urls(direct: dict[str, str], fresh: Machine) -> None:
+@pytest.mark.server
+def test_a_region_that_is_away_fails_the_check(command: Command, ways: dict[str, Way], urls: Urls) -> None:
+    ways["us-east-1"].fault = "cut"
+
+    status = command("status", urls=urls)
+    assert status.status == 1
+    assert "us-east-1       no response" in status.stdout
+    check = command("check", urls=urls)
+    assert check.status == 1
+    assert "wrong: us-east-1: " in check.stdout
+    assert json.loads(command("check", "--json", urls=urls).stdout)["ok"] is False
+    assert command("mint", urls=urls).status == 0
+
+
+@pytest.mark.long
+def test_check_finds_a_second_stack(command: Command, direct: Urls, fresh: Machine) -> None:
     assert fresh.up("us-east-1", "eu-west-1").returncode == 0
     other = fresh.outputs()["urls"]
 
     mixed = command("check", urls={**direct, "eu-west-1": other["eu-west-1"]})
-    assert mixed.returncode == 1
+    assert mixed.status == 1
     assert "the URLs are of different stacks" in mixed.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("mint", "-n", "0"), "not an integer from 1 to"),
-        (("mint", "Orders"), "not a counter's name"),
-        (("mint", "--format", "{:d"), "it should look like 'INV-{:06d}'"),
-        (("mint", "--key", "a b"), "visible ASCII"),
-        (("owner", "0"), "not an integer from 1 to"),
-        (("--prefer", "nowhere", "mint"), "none of the regions"),
-        (("--urls", "/no/such/file", "mint"), "no file with this path can be read"),
-        ((), "the following arguments are required"),
-    ],
-)
-def test_wrong_calls_say_what_is_right(direct: dict[str, str], arguments: tuple[str, ...], message: str) -> None:
-    done = command(*arguments, urls=direct)
-
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+def test_wrong_calls_say_what_is_right(command: Command) -> None:
+    calls = {
+        ("mint", "-n", "0"): "not an integer from 1 to",
+        ("mint", "Orders"): "not a counter's name",
+        ("mint", "--format", "{:d"): "it should look like 'INV-{:06d}'",
+        ("mint", "--key", "a b"): "visible ASCII",
+        ("owner", "0"): "not an integer from 1 to",
+        ("--prefer", "nowhere", "mint"): "none of the regions",
+        ("--urls", "/no/such/file", "mint"): "no file with this path can be read",
+        (): "the following arguments are required",
+    }
+    for arguments, message in calls.items():
+        done = command(*arguments, urls={"eu-west-1": "http://127.0.0.1:1/"})
+        assert (done.status, message in done.stderr) == (2, True), done
+    assert command("mint").status == 2, "no URLs"
 
 
-def test_errors_are_short_and_exit_with_one(direct: dict[str, str], tmp_path: Path) -> None:
-    unknown = command("mint", "none", urls=direct)
-
-    assert unknown.returncode == 1
-    assert unknown.stderr.startswith("global-integers: no region knows counter 'none'. A counter is created by")
-    assert command("mint").returncode == 2, "no URLs"
-    file = tmp_path / "outputs.json"
-    file.write_text(json.dumps({"urls": direct}))
-    assert command("mint", urls=str(file)).returncode == 0
-
-
-def test_a_reader_that_stops_is_no_error(direct: dict[str, str]) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), "GLOBAL_INTEGERS_URLS": json.dumps(direct)}
+@pytest.mark.server
+def test_a_reader_that_stops_is_no_error(direct: Urls) -> None:
     done = subprocess.run(  # noqa: S602 (a pipe, as a user types it)
-        f"{sys.executable} -m global_integers mint -n 100000 | head -1",
+        f"{sys.executable} -m global_integers --timeout 60 mint -n 100000 | head -1",
         shell=True,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(direct)},
         capture_output=True,
         text=True,
+        timeout=HANG,
     )
 
     assert done.stdout.strip().isdigit()
     assert done.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def environment(outputs: dict[str, Any], direct: Urls, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A user's environment, with the command; its check accepts the latency of a busy machine."""
+    folder = tmp_path_factory.mktemp("caller")
+    (folder / "outputs.json").write_text(json.dumps(outputs))
+    program = folder / "global-integers"
+    program.write_text(
+        f"#!{sys.executable}\nfrom global_integers import command_line, verify\n\n"
+        f"verify.SLOW = {HANG}\nraise SystemExit(command_line.main())\n"
+    )
+    program.chmod(0o755)
+    return {
+        **os.environ,
+        "GLOBAL_INTEGERS_URLS": str(folder / "outputs.json"),
+        "PYTHONPATH": SOURCES,
+        "PATH": f"{folder}:{os.environ['PATH']}",
+    }
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("language", "block"), BLOCKS)
+def test_the_block_runs(language: str, block: str, environment: dict[str, str], tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", block] if language == "python" else ["sh", "-euc", block]
+
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=HANG)
+
+    assert done.returncode == 0, done.stderr
+    if "print" in block or language == "sh":
+        assert re.search(r"[1-9]", done.stdout), done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["wheel", "--quiet", "--disable-pip-version-check", "--no-build-isolation", "--no-deps"]
+    subprocess.run([sys.executable, "-m", "pip", *build, "--wheel-dir", folder, CLIENT], check=True)
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_the_wheel_has_the_package_and_its_types_only(wheel: Path) -> None:
+    names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    paths = [path for path in (CLIENT / "src").rglob("*") if path.suffix in (".py", ".typed")]
+
+    assert names == {path.relative_to(CLIENT / "src").as_posix() for path in paths}
+    assert "global_integers/py.typed" in names
+
+
+@pytest.mark.long
+def test_it_mints_from_a_fresh_environment(wheel: Path, outputs: dict[str, Any], tmp_path: Path) -> None:
+    """With the package and its requirements, in the versions that the other tests use."""
+    (tmp_path / "outputs.json").write_text(json.dumps(outputs))
+    (tmp_path / "pins").write_text("".join(f"{found.name}=={found.version}\n" for found in distributions()))
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    programs = tmp_path / "venv" / "bin"
+    install = ["install", "--quiet", "--disable-pip-version-check", "--constraint", tmp_path / "pins", wheel]
+    subprocess.run([programs / "python", "-m", "pip", *install], check=True)
+
+    def command(*arguments: str) -> str:
+        environment = {"GLOBAL_INTEGERS_URLS": str(tmp_path / "outputs.json")}
+        run = [programs / "global-integers", *arguments]
+        return subprocess.run(run, env=environment, capture_output=True, text=True).stdout
+
+    minted = json.loads(command("mint", "orders", "-n", "5", "--json"))
+    assert minted == list(range(minted[0], minted[0] + 15, 3))
+    report = json.loads(command("check", "--json"))
+    assert report["minted"] == 12
+    assert [wrong for wrong in report["wrong"] if "a health check takes" not in wrong] == []
+    signing = "from global_integers import Integers; Integers({'a': 'http://127.0.0.1/'}, sign=True)"
+    refused = subprocess.run([programs / "python", "-c", signing], capture_output=True, text=True)
+    assert 'pip install "global-integers-client[aws]"' in refused.stderr

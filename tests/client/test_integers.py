@@ -1,8 +1,9 @@
-"""Threads mint from a real deployment, while proxies to its regions delay, cut off and spoil responses."""
+"""Threads and tasks mint from a real deployment, while proxies to its regions cut off, delay and spoil responses."""
 
-import copy
+import asyncio
 import ctypes
 import json
+import logging
 import os
 import pickle
 import resource
@@ -11,11 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import islice
+from math import inf
+from typing import Any, get_args
 
 import pytest
 from global_integers import (
+    AsyncIntegers,
     Event,
     FailedOver,
     Integers,
@@ -25,173 +28,179 @@ from global_integers import (
     Unavailable,
     UnknownCounter,
     UnknownOwner,
+    address,
 )
 from global_integers.rendezvous import order_of
+from global_integers.stock import SPLIT
 
-from tests.client.ways import PATIENT, Fault, Way
+from local.resources import Aws
+from tests.client.clients import Clock, Lines, Seen, Tasks
+from tests.client.ways import ADDRESS, HANG, HOST, PATIENT, Fault, Names, Way
+from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
 
+Client = Callable[..., Any]
+Settle = Callable[[Any], None]
+Urls = dict[str, str]
 Ways = dict[str, Way]
+REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
+FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
+"""Asks us-east-1 first, however long the health checks take."""
+
+SMALL = SPLIT - 1
+"""A lease of which no part is fetched in the background."""
+FETCH = 5000
+"""About so many lines of Python fetch a block."""
 
 
-def nearest_of(ways: Ways) -> Way:
-    return next(iter(ways.values()))
+def test_the_first_call_asks_the_nearest_region(client: Client, ways: Ways, urls: Urls) -> None:
+    seen = Seen()
+    *far, _ = ways.values()
+    for way in far:
+        way.checkable.clear()
+    with client(urls, observer=seen, **PATIENT) as integers:
+        assert not any(way.requests for way in ways.values()), "nothing is asked before"
+        assert integers.next()
+        assert [way.mints for way in ways.values()] == [0, 0, 1]
+
+    assert [event.region for event in seen.of(Requested)][:2] == ["ap-southeast-2"] * 2
+    (request,) = [event for event in seen.of(Requested) if event.subject == "the default counter"]
+    assert request.failure is None
+    assert request.seconds > 0
 
 
-def measured(integers: Integers) -> Integers:
-    """Return a client that knows which region is the nearest."""
-    for _ in range(2):
-        integers.health()
-    return integers
+def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, ways: Ways, urls: Urls) -> None:
+    *far, _ = ways.values()
+
+    def answer_the_others(event: Event) -> None:
+        if isinstance(event, Requested) and event.region == "ap-southeast-2":
+            for way in far:  # they take longer, since they are answered later and wait for as long again
+                way.delay = 2 * event.seconds
+                way.checkable.set()
+
+    for way in far:
+        way.checkable.clear()
+    with (
+        client(urls, observer=answer_the_others, **PATIENT) as integers,
+        client(urls, prefer="eu-west-1", **PATIENT) as choosy,
+    ):
+        assert all(health.ok for health in integers.health().values())
+        for way in ways.values():
+            way.checkable.clear()  # what was measured stays
+        integers.take(1)
+        assert integers.take(5)
+        assert [way.mints for way in ways.values()] == [0, 0, 2]
+        choosy.next()
+        assert [way.mints for way in ways.values()] == [0, 1, 2]
 
 
-def test_integers_come_from_the_nearest_region(ways: Ways, urls: dict[str, str]) -> None:
-    for number, way in enumerate(ways.values()):
-        way.delay = 0.4 * number
-    with measured(Integers(dict(reversed(urls.items())))) as integers:
-        before = nearest_of(ways).mints
-        minted = [integers.next() for _ in range(5)]
-
-    assert minted == list(range(minted[0], minted[0] + 15, 3))
-    assert nearest_of(ways).mints - before == 5
-
-
-def test_at_the_first_use_the_nearest_is_measured(ways: Ways, urls: dict[str, str]) -> None:
-    for number, way in enumerate(ways.values()):
-        way.delay = 0.5 * (2 - number)
-    with Integers(urls) as integers:
-        assert all(not way.requests for way in ways.values()), "nothing is asked before"
-        integers.next()
-
-    assert list(ways.values())[2].mints == 1
+def test_many_are_taken_by_few_requests(client: Client, ways: Ways, urls: Urls) -> None:
+    near = ways["us-east-1"]
+    with client(urls, **FIRST) as integers:
+        minted = integers.take(500)
+        assert minted == list(range(minted[0], minted[0] + 1500, 3))
+        assert near.mints == 1
+        assert len(integers.take(100_001)) == 100_001
+        assert near.mints == 3
+        assert integers.take(0) == []
 
 
-def test_a_preferred_region_overrules_the_nearest(ways: Ways, urls: dict[str, str]) -> None:
-    with measured(Integers(urls, prefer="ap-southeast-2")) as integers:
-        integers.next()
-
-    assert ways["ap-southeast-2"].mints == 1
-
-
-def test_other_counters_and_the_iterator(direct: dict[str, str]) -> None:
-    with Integers(direct) as integers:
+def test_other_counters_and_the_iterator(client: Client, direct: Urls) -> None:
+    with client(direct, **FIRST) as integers:
         first, second = islice(integers["orders"], 2)
 
         assert second > first
-        assert integers["orders"] is integers["orders"]
         with pytest.raises(ValueError, match="not a counter's name"):
             integers["Orders"]
 
 
-def test_many_are_taken_by_few_requests(ways: Ways, urls: dict[str, str]) -> None:
-    with measured(Integers(urls)) as integers:
-        before = nearest_of(ways).mints
-        minted = integers.take(500)
-        assert nearest_of(ways).mints - before == 1
-        assert len(integers.take(100_001)) == 100_001
-        assert nearest_of(ways).mints - before == 3
-        assert integers.take(0) == []
+def test_a_region_that_fails_is_not_noticed(client: Client, ways: Ways, urls: Urls) -> None:
+    near = ways["us-east-1"]
+    faults: list[Fault] = [fault for fault in get_args(Fault) if fault not in ("none", "hang")]
+    minted: list[int] = []
+    for fault in faults:
+        seen = Seen()
+        near.fault = "none"
+        with client(urls, observer=seen, **FIRST) as integers:
+            minted.append(integers.next())
+            near.fault = fault
+            minted += [integers.next() for _ in range(3)]
+        assert {event.failed for event in seen.of(FailedOver)} == {"us-east-1"}, fault
 
-    assert minted == list(range(minted[0], minted[0] + 1500, 3))
-
-
-@pytest.mark.parametrize(
-    "fault", ["cut", "cut after", "503", "429", "404", "410", "403", "rubbish", "redirect", "large"]
-)
-def test_a_region_that_fails_is_not_noticed(ways: Ways, urls: dict[str, str], fault: Fault) -> None:
-    with measured(Integers(urls)) as integers:
-        before = [integers.next() for _ in range(3)]
-        nearest_of(ways).fault = fault
-        during = [integers.next() for _ in range(10)]
-
-    assert len({*before, *during}) == 13
+    assert len(set(minted)) == len(minted)
 
 
-def test_under_load_a_region_goes_away_and_comes_back(ways: Ways, urls: dict[str, str]) -> None:
-    nearest = nearest_of(ways)
-    failovers: list[Event] = []
-    ended = threading.Event()
+def test_a_region_that_hangs_delays_only_one_call(client: Client, ways: Ways, urls: Urls) -> None:
+    near = ways["us-east-1"]
+    near.fault = "hang"
+    with client(urls, **{**FIRST, "attempt_timeout": 5}) as integers:  # time enough for the others
+        began = time.monotonic()
+        integers.next()
+        assert time.monotonic() - began >= 5
+        assert all(integers.next() for _ in range(10))
 
-    def observer(event: Event) -> None:
-        if isinstance(event, FailedOver):
-            failovers.append(event)
+    assert near.mints == 1
 
-    with measured(Integers(urls, lease=10, attempt_timeout=1, observer=observer)) as integers:
+
+def test_a_region_goes_away_under_load_and_comes_back(client: Client, ways: Ways, urls: Urls) -> None:
+    near, seen, ended = ways["us-east-1"], Seen(), threading.Event()
+
+    def leased(here: bool) -> Callable[[Event], bool]:
+        return lambda event: isinstance(event, Leased) and (event.region == "us-east-1") is here
+
+    with client(urls, lease=10, observer=seen, **{**FIRST, "attempt_timeout": 3}) as integers:
 
         def mint() -> list[int]:
             mine: list[int] = []
-            while not ended.is_set():
+            while not ended.wait(0.02):  # a steady load, which leaves the machine to others
                 mine.append(integers.next())
-                time.sleep(0.001)
             return mine
 
-        with ThreadPoolExecutor(8) as pool:
-            running = [pool.submit(mint) for _ in range(8)]
-            time.sleep(0.5)
-            for fault in ("503", "cut", "hang"):
-                nearest.fault = fault
-                time.sleep(1.2)
-                nearest.fault = "none"
-                nearest.released.set()
-                time.sleep(0.3)
-                nearest.released.clear()
-            deadline = time.monotonic() + 20
-            while integers.regions.order()[0] != "us-east-1" and time.monotonic() < deadline:
-                time.sleep(0.1)
-            before = nearest.mints
-            time.sleep(1)
-            ended.set()
+        with ThreadPoolExecutor(4) as pool:
+            running = [pool.submit(mint) for _ in range(4)]
+            try:
+                for fault in ("503", "cut", "hang"):
+                    since = len(seen.events)
+                    near.fault = fault
+                    seen.until(lambda event: isinstance(event, FailedOver) and event.failed == "us-east-1", since)
+                    seen.until(leased(here=False), since)
+                    since = len(seen.events)
+                    near.recover()
+                    seen.until(leased(here=True), since)
+            finally:
+                ended.set()
             minted = [integer for run in running for integer in run.result()]  # no call failed
 
-    assert len(set(minted)) == len(minted) > 100
-    assert failovers
-    assert nearest.mints > before, "back on the nearest one"
+    assert len(set(minted)) == len(minted)
 
 
-def test_a_region_that_hangs_costs_one_attempt(ways: Ways, urls: dict[str, str]) -> None:
-    with measured(Integers(urls, attempt_timeout=2)) as integers:
-        nearest_of(ways).fault = "hang"
-        began = time.monotonic()
-        integers.next()
-        first = time.monotonic() - began
-        for _ in range(10):
-            integers.next()
-
-    assert 2 <= first < 6
-    assert nearest_of(ways).mints == 1, "only one call has waited for it"
-
-
-def test_all_away_is_one_clear_error_within_the_deadline(ways: Ways, urls: dict[str, str]) -> None:
+def test_all_away_is_one_clear_error(client: Client, ways: Ways, urls: Urls) -> None:
     for way, fault in zip(ways.values(), ("hang", "cut", "503"), strict=True):
         way.fault = fault
-    with Integers(urls, timeout=2, attempt_timeout=0.5) as integers:
+    with client(urls, prefer="us-east-1", timeout=6, attempt_timeout=3) as integers:
         began = time.monotonic()
-        with pytest.raises(Unavailable) as error:
+        with pytest.raises(Unavailable, match="no region answered within") as error:
             integers.next()
 
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 60, "the deadline, ten times; without it, the call would take HANG seconds"
     assert set(error.value.reasons) == set(urls)
-    assert "no response within 0.5 s" in error.value.reasons["us-east-1"]
+    assert error.value.reasons["us-east-1"] == "no response within 3 s"
     assert error.value.reasons["ap-southeast-2"] == "503: as the test says"
 
 
-def test_a_counter_is_unknown_only_if_all_that_answer_say_so(ways: Ways, urls: dict[str, str]) -> None:
-    with Integers(urls, timeout=2) as integers:
-        with pytest.raises(UnknownCounter):
-            integers["none"].next()
-        nearest_of(ways).fault = "cut"
-        with pytest.raises(UnknownCounter):
-            integers["none"].next()
-        nearest_of(ways).fault = "503"
-        with pytest.raises(Unavailable):
-            integers["none"].next()
+def test_a_counter_is_unknown_if_all_that_answer_say_so(client: Client, ways: Ways, urls: Urls) -> None:
+    with client(urls, **PATIENT) as integers:
+        for fault in ("none", "cut"):
+            ways["us-east-1"].fault = fault
+            with pytest.raises(UnknownCounter):
+                integers["none"].next()
 
 
-def test_a_key_returns_its_integer_again_from_any_process(ways: Ways, urls: dict[str, str]) -> None:
-    key = f"order-{os.getpid()}"
+def test_a_key_returns_its_integer_again(client: Client, ways: Ways, urls: Urls) -> None:
+    key = f"order-{os.getpid()}-{client.__name__}"
     region = order_of(key, urls)[0]
-    with Integers(urls) as one, Integers(dict(reversed(urls.items()))) as other:
+    with client(urls, **PATIENT) as one, client(dict(reversed(urls.items())), **PATIENT) as other:
         minted = one.next(key=key)
 
         assert other.next(key=key) == one.next(key=key) == minted
@@ -202,15 +211,15 @@ def test_a_key_returns_its_integer_again_from_any_process(ways: Ways, urls: dict
         assert len(one.take(5, key=f"{key}-five")) == 5
 
 
-def test_a_key_whose_answer_was_lost_gets_the_same_integer(ways: Ways, urls: dict[str, str]) -> None:
-    key = f"lost-{os.getpid()}"
+def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, ways: Ways, urls: Urls) -> None:
+    key = f"lost-{os.getpid()}-{client.__name__}"
     way = ways[order_of(key, urls)[0]]
 
     def repair(event: Event) -> None:
         if isinstance(event, Requested) and event.failure:
             way.fault = "none"
 
-    with Integers(urls, observer=repair, **PATIENT) as integers:
+    with client(urls, observer=repair, **PATIENT) as integers:
         way.fault = "cut after"
         minted = integers.next(key=key)
 
@@ -218,53 +227,135 @@ def test_a_key_whose_answer_was_lost_gets_the_same_integer(ways: Ways, urls: dic
         assert integers.next(key=key) == minted
 
 
-def test_a_key_fails_over_only_if_that_is_allowed(ways: Ways, urls: dict[str, str]) -> None:
-    key = f"away-{os.getpid()}"
+def test_a_key_fails_over_only_if_that_is_allowed(client: Client, ways: Ways, urls: Urls) -> None:
+    key = f"away-{os.getpid()}-{client.__name__}"
     ways[order_of(key, urls)[0]].fault = "503"
-    with Integers(urls, timeout=1) as integers, pytest.raises(Unavailable, match="key_failover=True"):
+    with client(urls, timeout=2) as integers, pytest.raises(Unavailable, match="key_failover=True"):
         integers.next(key=key)
-    with Integers(urls, timeout=1, key_failover=True) as integers:
+    with client(urls, key_failover=True, **PATIENT) as integers:
         assert integers.next(key=key) == integers.next(key=key), "the next one in the key's order keeps it"
 
 
-def test_a_busy_process_needs_few_requests(ways: Ways, urls: dict[str, str]) -> None:
-    leased: list[Event] = []
-    with Integers(urls, lease=1000, observer=leased.append, prefer="us-east-1", **PATIENT) as integers:
-        before = nearest_of(ways).mints
-        minted = [integers.next() for _ in range(20_000)]
-        requests = nearest_of(ways).mints - before
+def test_leases_follow_demand_and_end(client: Client, direct: Urls, clock: Clock, settle: Settle) -> None:
+    seen = Seen()
 
-    assert len(set(minted)) == 20_000
-    assert minted == sorted(minted)
-    assert requests < 40
-    assert max(event.size for event in leased if isinstance(event, Leased)) == 1000
+    def sizes() -> list[int]:
+        return [event.size for event in seen.of(Leased)]
 
-
-def test_an_idle_process_leases_single_integers(ways: Ways, urls: dict[str, str]) -> None:
-    with measured(Integers(urls, lease=1000)) as integers:
-        before = nearest_of(ways).mints
+    with client(direct, lease=1000, observer=seen, **FIRST) as integers:
         for _ in range(3):
             integers.next()
-            time.sleep(1.1)
+            clock.now += 10
+        assert sizes() == [1, 1, 1], "an idle process takes single integers"
+        minted = [integers.next() for _ in range(3000)]
+        settle(integers)
+        assert sizes()[3:] == [1, 4, 16, 64, 256, 1000, 1000, 1000, 1000], "the last one is fetched ahead"
+        assert minted == sorted(set(minted))
+        clock.now += 61
+        assert integers.next() > minted[-1] + 3 * (sum(sizes()[3:-1]) - len(minted)), "what was left is dropped"
 
-    assert nearest_of(ways).mints - before == 3
+
+def test_all_callers_share_a_client(client: Client, direct: Urls) -> None:
+    with client(direct, lease=1000, **PATIENT) as integers, ThreadPoolExecutor(50) as pool:
+        runs = [pool.submit(lambda: [integers.next() for _ in range(100)]) for _ in range(50)]
+        minted = [integer for run in runs for integer in run.result()]
+
+    assert len(set(minted)) == 5000
 
 
-def test_a_lease_has_a_lifetime(direct: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    asleep, now = 0.0, time.time
-    clock = lambda: now() + asleep  # noqa: E731
-    for module in ("any_counter", "counter"):
-        monkeypatch.setattr(f"global_integers.{module}.time", clock)
-    leased: list[Event] = []
-    with Integers(direct, lease=100, observer=leased.append) as integers:
-        for _ in range(50):
-            integers.next()
-        before = len([event for event in leased if isinstance(event, Leased)])
-        asleep = 61
-        integers.next()
-        after = len([event for event in leased if isinstance(event, Leased)])
+def test_owners_are_asked_for_what_only_they_know(client: Client, ways: Ways, urls: Urls) -> None:
+    with client(urls, **FIRST) as integers, client(urls, prefer="eu-west-1", **PATIENT) as foreign:
+        minted = foreign.next()
+        owner = integers.owner(minted)
+        assert (owner.region, owner.minted, owner.counter) == ("eu-west-1", True, "integers")
+        assert integers.owner(1, "orders").region == "us-east-1"
+        with pytest.raises(UnknownOwner):
+            integers.owner(1, "none")
+        ways["us-east-1"].fault = "410"
+        owner = foreign.owner(1, "integers")
+        assert (owner.region, owner.minted) == ("us-east-1", None), "known, though the owner is away"
 
-    assert after > before
+
+def test_counters_are_created_and_health_is_told(client: Client, ways: Ways, urls: Urls) -> None:
+    name = f"new-{client.__name__.lower()}"
+    with client(urls, **FIRST) as integers:
+        assert integers.create(name, timeout=HANG)
+        assert not integers.create(name, timeout=HANG)
+        assert integers[name].next() >= 1
+        ways["us-east-1"].fault = "503"
+        health = integers.health()
+
+    assert [health[region].ok for region in urls] == [False, True, True]
+    assert health["us-east-1"].reason == "503: as the test says"
+
+
+def test_an_observer_that_fails_harms_no_call(client: Client, direct: Urls, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: Event) -> None:
+        raise RuntimeError("as the test says")
+
+    with client(direct, observer=fail, **FIRST) as integers:
+        assert integers.next() >= 1
+
+    assert "the observer failed" in caplog.text
+
+
+def test_threads_go_on_while_another_one_closes(direct: Urls) -> None:
+    seen, ended = Seen(), threading.Event()
+    # A thread that waits for a response notices after attempt_timeout that its connection was closed.
+    integers = Integers(direct, lease=5, observer=seen, prefer="us-east-1", timeout=HANG, attempt_timeout=3)
+
+    def mint() -> list[int]:
+        mine: list[int] = []
+        while not ended.is_set():
+            mine.append(integers.next())
+        return mine
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(mint) for _ in range(4)]
+        try:
+            for _ in range(10):
+                since = len(seen.events)
+                integers.close()
+                seen.until(lambda event: isinstance(event, Leased), since)
+        finally:
+            ended.set()
+        minted = [integer for run in runs for integer in run.result()]
+    integers.close()
+
+    assert len(set(minted)) == len(minted)
+
+
+def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with Integers(direct, lease=SMALL, **FIRST) as integers:
+        minted = integers.take(5)
+        for n in range(24):
+            with pytest.raises(KeyboardInterrupt), Lines(at=1 + n * FETCH // 12, act=interrupt):
+                minted.extend(integers)  # without end
+        minted.append(integers.next())
+
+    assert len(set(minted)) == len(minted) > 100
+
+
+def test_a_call_that_waits_can_be_interrupted(ways: Ways, urls: Urls) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    near = ways["us-east-1"]
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with Integers(urls, lease=20, **FIRST) as integers:
+            near.fault = "hang"
+            near.minting = lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+            with pytest.raises(KeyboardInterrupt):
+                integers.next()
+            near.recover()
+            near.minting = lambda: None
+            assert integers.next()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def in_a_child(fork: Callable[[], int], work: Callable[[], list[int]]) -> list[int]:
@@ -272,7 +363,7 @@ def in_a_child(fork: Callable[[], int], work: Callable[[], list[int]]) -> list[i
     read, write = os.pipe()
     child = fork()
     if child == 0:
-        signal.alarm(60)  # ends it, should it hang
+        signal.alarm(int(HANG))  # ends it, should it hang
         try:
             os.close(read)
             with os.fdopen(write, "wb") as pipe:
@@ -302,171 +393,249 @@ def no_file_is_left() -> int:
 
 
 @pytest.mark.parametrize("fork", [os.fork, fork_in_c, no_file_is_left])
-def test_a_forked_child_hands_out_nothing_that_its_parent_has_leased(
-    direct: dict[str, str], fork: Callable[[], int]
-) -> None:
-    with Integers({"us-east-1": direct["us-east-1"]}, lease=1000) as integers:
-        counters = [integers, integers["orders"]]
-        before = [[counter.next() for _ in range(300)] for counter in counters]
-        while threading.active_count() > 1 and any(t.name == "global-integers" for t in threading.enumerate()):
-            time.sleep(0.01)  # a fork in C while another thread runs may leave locks of Python's own behind
-        children = [
-            [in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)]) for _ in range(2)]
-            for counter in counters
-        ]
-        after = [[counter.next() for _ in range(300)] for counter in counters]
-
-    for first, forked, last in zip(before, children, after, strict=True):
-        everything = [*first, *last, *(integer for child in forked for integer in child)]
-        assert len(set(everything)) == len(everything) == 1200
+def test_a_child_hands_out_nothing_of_its_parents(direct: Urls, fork: Callable[[], int], settle: Settle) -> None:
+    with Integers({"us-east-1": direct["us-east-1"]}, lease=1000, **PATIENT) as integers:
+        for counter in (integers, integers["orders"]):
+            minted = [counter.next() for _ in range(300)]
+            settle(integers)  # a fork in C while another thread runs may leave locks of Python's own behind
+            for _ in range(2):
+                minted += in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)])
+            minted += [counter.next() for _ in range(300)]
+            assert len(set(minted)) == len(minted) == 1200
 
 
-def test_a_child_that_is_forked_in_the_middle_of_a_call_mints_anew(direct: dict[str, str]) -> None:
-    minted: list[int] = []
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize(("lease", "lines"), [(SMALL, 2 * FETCH), (50, 200)], ids=["fetching", "prefetching"])
+def test_a_child_forked_in_the_middle_of_a_call_mints(direct: Urls, lease: int, lines: int, settle: Settle) -> None:
     children: list[int] = []
     parent = os.getpid()
     read, write = os.pipe()
 
-    def fork(*_: object) -> None:
+    def fork() -> None:
         child = os.fork()
-        if child:
-            children.append(child)
+        children.append(child)
+        if child == 0:
+            signal.alarm(int(HANG))  # ends it, should it hang
 
-    before = signal.signal(signal.SIGALRM, fork)
+    minted: list[int] = []
     try:
-        with Integers(direct, lease=50, attempt_timeout=0.5) as integers:
-            for pause in (0.0005, 0.002, 0.01, 0.03, 0.05, 0.0002):
-                integers.take(3)
-                if os.getpid() == parent:
-                    signal.setitimer(signal.ITIMER_REAL, pause)
-                mine = [integers.next() for _ in range(40)]
-                minted += mine
+        # Parent and child may wait for the same response. One of them gets it, the other asks again after a second.
+        with Integers(direct, lease=lease, timeout=HANG, attempt_timeout=1, prefer="us-east-1") as integers:
+            minted += integers.take(5)
+            for n in range(10):
+                settle(integers)
+                with Lines(at=1 + n * lines // 10, act=fork):
+                    while len(children) == n:
+                        minted.append(integers.next())
+                last = [integers.next() for _ in range(20)]
                 if os.getpid() != parent:
-                    os.write(write, json.dumps(mine[-5:]).encode() + b"\n")
+                    os.write(write, json.dumps([minted[-1], *last]).encode() + b"\n")
                     os._exit(0)
+                minted += last
     finally:
         if os.getpid() != parent:
             os._exit(1)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    for child in children:
-        os.waitpid(child, 0)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 10
     os.close(write)
     with os.fdopen(read) as pipe:
-        of_children = [integer for line in pipe for integer in json.loads(line)]
-
-    everything = [*minted, *of_children]
-    assert children
-    assert len(set(everything)) == len(everything)
-
-
-def test_a_client_is_shared_and_never_copied(direct: dict[str, str]) -> None:
-    with Integers(direct, lease=10) as integers:
-        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
-            for original in (integers, integers["orders"]):
-                with pytest.raises(TypeError, match="can't be copied or pickled; share it"):
-                    copied(original)
-
-
-def test_an_interrupted_call_leaves_the_client_usable(ways: Ways, urls: dict[str, str]) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    minted: list[int] = []
-    try:
-        with Integers(urls, lease=20, prefer="us-east-1") as integers:
-            minted += integers.take(5)
-            for number in range(30):
-                signal.setitimer(signal.ITIMER_REAL, 0.005 * (number + 1))
-                with suppress(KeyboardInterrupt):
-                    minted.extend(integers)  # without end
-            minted.append(integers.next())
-    finally:
-        signal.signal(signal.SIGALRM, before)
-
-    assert len(set(minted)) == len(minted) > 1
-
-
-def test_threads_go_on_while_another_one_closes_the_client(direct: dict[str, str]) -> None:
-    integers = Integers(direct, lease=5)
-    ended = threading.Event()
-
-    def mint() -> list[int]:
-        mine: list[int] = []
-        while not ended.is_set():
-            mine.append(integers.next())
-        return mine
-
-    with ThreadPoolExecutor(4) as pool:
-        runs = [pool.submit(mint) for _ in range(4)]
-        for _ in range(10):
-            time.sleep(0.1)
-            integers.close()
-        ended.set()
-        minted = [integer for run in runs for integer in run.result()]
-    integers.close()
+        minted += [integer for line in pipe for integer in json.loads(line)]
 
     assert len(set(minted)) == len(minted)
 
 
-def test_threads_share_a_client(direct: dict[str, str]) -> None:
-    with Integers(direct, lease=100) as integers, ThreadPoolExecutor(8) as pool:
-        runs = [pool.submit(lambda: [integers.next() for _ in range(500)]) for _ in range(8)]
-        minted = [integer for run in runs for integer in run.result()]
+def test_a_cancelled_call_leaves_the_client_usable(ways: Ways, urls: Urls) -> None:
+    near = ways["us-east-1"]
 
-    assert len(set(minted)) == 4_000
+    async def mint() -> int:
+        async with AsyncIntegers(urls, lease=10, **FIRST) as integers:
+            near.fault = "hang"
+            for calls in range(1, 4):
+                call = asyncio.create_task(integers.take(50) if calls == 1 else integers.next())
+                await asyncio.to_thread(near.until, lambda calls=calls: near.mints == calls)
+                call.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await call
+            near.recover()
+            return await integers.next()
 
-
-def test_owners_are_asked_for_what_only_they_know(direct: dict[str, str]) -> None:
-    with Integers(direct, prefer="us-east-1") as integers:
-        foreign = Integers(direct, prefer="eu-west-1")
-        minted = foreign.next()
-        foreign.close()
-
-        owner = integers.owner(minted)
-        assert (owner.region, owner.minted, owner.counter) == ("eu-west-1", True, "integers")
-        assert integers.owner(1, "orders").region == "us-east-1"
-        with pytest.raises(UnknownOwner):
-            integers.owner(1, "none")
+    assert asyncio.run(mint()) >= 1
 
 
-def test_counters_are_created_and_health_is_told(ways: Ways, urls: dict[str, str]) -> None:
-    with Integers(urls) as integers:
-        assert integers.create("invoices")
-        assert not integers.create("invoices")
-        assert integers["invoices"].next() >= 1
-        nearest_of(ways).fault = "503"
-        health = integers.health()
+def test_event_loops_take_turns_with_a_client(direct: Urls) -> None:
+    integers = AsyncIntegers(direct, lease=50, **PATIENT)
 
-    assert [health[region].ok for region in urls] == [False, True, True]
-    assert health["us-east-1"].reason == "503: as the test says"
+    async def some() -> list[int]:
+        return [await integers.next() for _ in range(120)]
+
+    minted = [integer for _ in range(3) for integer in asyncio.run(some())]
+    asyncio.run(integers.aclose())
+
+    assert len(set(minted)) == len(minted) == 360
 
 
-def test_the_observer_is_told_of_every_request(direct: dict[str, str]) -> None:
-    events: list[Event] = []
-    with Integers(direct, prefer="eu-west-1", observer=events.append) as integers:
+def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: Urls) -> None:
+    far = ways["eu-west-1"]
+    far.checkable.clear()
+
+    async def mint() -> None:
+        async with AsyncIntegers(urls, **FIRST) as integers:
+            await integers.next()
+            await asyncio.to_thread(far.until, lambda: far.checks == 1)
+            await integers.aclose()
+            assert not integers.regions.is_well("eu-west-1")
+            far.checkable.set()
+            async with asyncio.timeout(HANG):
+                while not integers.regions.is_well("eu-west-1"):
+                    await integers.next()
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(mint())
+
+
+def http(client: Client, names: Names) -> Any:
+    """Return what makes an HTTP client that knows the names."""
+    return names.async_client if client is Tasks else names.client
+
+
+def test_an_addresss_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
+    with client(ADDRESS, http=http(client, names), **FIRST) as integers:
+        assert list(integers.options.urls) == []
+        minted = [integers.next() for _ in range(3)]
+
+        assert minted == sorted(minted)
+        assert list(integers.options.urls) == REGIONS
+        assert names.paths(HOST) == ["/-/status"]
+        assert len(names.paths(f"us-east-1.{HOST}")) == 3
+        assert set(integers.health()) == set(REGIONS)
+
+
+def test_an_addresss_regions_are_read_again_in_time(
+    client: Client, names: Names, monkeypatch: pytest.MonkeyPatch, settle: Settle
+) -> None:
+    with client(ADDRESS, http=http(client, names), **FIRST) as integers:
+        integers.next()
+        monkeypatch.setattr(address, "REFRESH", 0.0)
+        integers.next()
+        monkeypatch.setattr(address, "REFRESH", inf)
+        names.until(lambda: len(names.paths(HOST)) == 2)
+        settle(integers)
+
+        assert names.paths(HOST) == ["/-/status", "/-/status"]
+
+
+def test_a_key_has_one_region_wherever_the_address_leads(names: Names, ways: Ways) -> None:
+    for near in REGIONS:
+        names.hosts[HOST] = ways[near].url
+        with Integers(ADDRESS, http=names.client, **PATIENT) as integers:
+            integers.next(key="cart-99")
+
+    assert {host for host, path in names.asked if path.startswith("/?")} == {
+        f"{order_of('cart-99', REGIONS)[0]}.{HOST}"
+    }
+
+
+def test_the_address_is_asked_if_all_its_regions_fail(names: Names, ways: Ways) -> None:
+    seen = Seen()
+    with Integers(ADDRESS, http=names.client, observer=seen, **FIRST) as integers:
+        integers.next()
+        ways["us-east-1"].fault = "cut"
+        integers.next()
+        for region in REGIONS:
+            names.hosts.pop(f"{region}.{HOST}")
+        names.hosts[HOST] = ways["eu-west-1"].url
+
+        assert integers.next() % 3 == 2
+        assert seen.of(FailedOver)[-1].following == HOST
+
+
+def test_an_address_that_is_down_is_one_clear_error(names: Names) -> None:
+    del names.hosts[HOST]
+    with Integers(ADDRESS, http=names.client, timeout=2) as integers:
+        with pytest.raises(Unavailable, match=f"{ADDRESS} doesn't say which regions it has") as failed:
+            integers.next()
+        assert "Name or service not known" in failed.value.reasons[HOST]
+
+
+def test_an_address_that_failed_is_asked_again(names: Names, ways: Ways) -> None:
+    way = ways["us-east-1"]
+    way.fault = "410"
+    with Integers(ADDRESS, http=names.client, **PATIENT) as integers:
+        for key in (None, "k"):
+            with pytest.raises(Unavailable, match="doesn't say which regions it has"):
+                integers.next(key=key)
+        way.recover()
+        assert integers.next(key="k") == integers.next(key="k")
+
+
+def test_after_a_region_has_left_the_regions_are_read(names: Names, ways: Ways) -> None:
+    names.hosts[HOST] = ways["eu-west-1"].url
+    with Integers(ADDRESS, http=names.client, **FIRST) as integers:
+        integers.next()
+        ways["us-east-1"].fault = "410"
+        integers.next()
         integers.next()
 
-    (request,) = [event for event in events if isinstance(event, Requested) and event.subject == "the default counter"]
-    assert (request.region, request.failure) == ("eu-west-1", None)
-    assert request.seconds > 0
+        assert names.paths(HOST) == ["/-/status", "/-/status"]
 
 
-def test_an_observer_that_fails_harms_no_call(direct: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
-    def fail(event: Event) -> None:
-        raise RuntimeError("as the test says")
+def test_while_the_address_fails_known_regions_go_on(
+    names: Names, ways: Ways, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Integers(ADDRESS, http=names.client, **FIRST) as integers:
+        integers.next()
+        ways["us-east-1"].fault = "410"  # the address leads there too
+        integers.next()
+        with caplog.at_level(logging.WARNING):
+            assert integers.next()
 
-    with Integers(direct, prefer="eu-west-1", observer=fail) as integers:
-        assert integers.next() >= 1
-
-    assert "the observer failed" in caplog.text
+    assert "its regions stay us-east-1, eu-west-1, ap-southeast-2" in caplog.text
 
 
-def test_the_owner_is_known_though_the_owner_is_away(ways: Ways, urls: dict[str, str]) -> None:
-    with Integers(urls, timeout=2, attempt_timeout=1) as integers:
-        ways["us-east-1"].fault = "503"
+def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
+    with Integers(ADDRESS, counter="not-there", http=names.client, **PATIENT) as integers:
+        assert integers["integers"].next()
+        assert set(integers.options.urls) == set(REGIONS)
 
-        owner = integers.owner(1, "integers")
+    assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
 
-    assert (owner.region, owner.minted) == ("us-east-1", None)
+
+def test_an_address_on_this_machine_is_the_only_region(ways: Ways) -> None:
+    way = ways["us-east-1"]
+    with Integers(way.url, counter="orders", **PATIENT) as integers:
+        assert integers.next() < integers.next()
+        assert integers.next(key="local") == integers.next(key="local")
+
+    assert {path for _, path in way.requests} == {"/orders?count=1"}
+
+
+ALLOWED = (
+    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", '
+    '"Action": ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"], "Resource": "*"}]}'
+)
+
+
+def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = Aws(opened.endpoint)
+    functions: Any = aws.client("lambda", "eu-west-1")
+    iam: Any = aws.client("iam", "us-east-1")
+    iam.create_user(UserName="caller")
+    iam.put_user_policy(UserName="caller", PolicyName="mint", PolicyDocument=ALLOWED)
+    key = iam.create_access_key(UserName="caller")["AccessKey"]
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    url = {"eu-west-1": direct["eu-west-1"]}
+    functions.update_function_url_config(FunctionName="global-integers-dev-mint", AuthType="AWS_IAM")
+    try:
+        for client in (Integers, Tasks):
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+            with client(url, sign=True, **PATIENT) as integers:
+                first = integers.next()
+                assert integers.next(key="a,b") == integers.next(key="a,b")
+                assert integers.owner(first, "integers").minted
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+            for sign in (None, True):
+                with client(url, sign=sign, **PATIENT) as unknown, pytest.raises(Refused) as refused:
+                    unknown.next()
+                assert refused.value.status == 403
+    finally:  # the other tests don't sign
+        functions.update_function_url_config(FunctionName="global-integers-dev-mint", AuthType="NONE")

@@ -1,12 +1,18 @@
-"""Wrong options are refused before anything is sent, and the error says what is allowed."""
+"""Wrong options, names and keys are refused before anything is sent, and the error says what is allowed."""
 
+import copy
 import json
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import Integers
+from global_integers import Integers, names
+from global_integers.names import checked_counter, key_header
 from global_integers.options import Options, urls_from
+
+from integers.names import COUNTER_NAME
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
 
@@ -66,7 +72,7 @@ def test_other_texts_are_refused(text: str, message: str) -> None:
         urls_from(text)
 
 
-def test_the_environment_is_named_if_it_is_missing_or_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
     with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS is not set"):
         Integers.from_env()
@@ -96,8 +102,39 @@ def test_urls_come_before_the_address() -> None:
     assert urls_from(json.dumps({"address": "https://integers.example.com/", "urls": URLS})) == URLS
 
 
-def test_on_one_machine_it_is_what_stands_for_the_address() -> None:
+def test_on_one_machine_it_stands_for_the_address() -> None:
     address, local = "https://integers.example.com/", "http://127.0.0.1:50001/"
 
     assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": {}})) == local
     assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": URLS})) == URLS
+
+
+def test_a_counters_name_is_what_the_api_takes() -> None:
+    assert names.COUNTER_NAME.pattern == COUNTER_NAME.pattern
+    assert checked_counter("orders-2026_x") == "orders-2026_x"
+    for wrong in ("", "Orders", "-", "a/b", "a" * 64, "a\n"):
+        with pytest.raises(ValueError, match="not a counter's name"):
+            checked_counter(wrong)
+
+
+@pytest.mark.parametrize(
+    ("key", "header"),
+    [("order-17", "order-17"), ("a,b", '"a,b"'), ('"', '"\\""'), ("a\\,b", '"a\\\\,b"'), ("a\\b", "a\\b")],
+)
+def test_a_key_is_quoted_where_it_is_ambiguous(key: str, header: str) -> None:
+    assert key_header(key) == header
+
+
+@pytest.mark.parametrize("key", ["", "a b", "ä", "k" * 256, "a\r\nX: y"])
+def test_a_wrong_key_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match="visible ASCII"):
+        key_header(key)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_client_is_shared_and_never_copied(copied: Callable[[object], object]) -> None:
+    integers = Integers(URLS, lease=10)
+    for original in (integers, integers["orders"]):
+        with pytest.raises(TypeError, match="can't be copied or pickled; share it"):
+            copied(original)
+    assert integers["orders"] is integers["orders"]

@@ -1,17 +1,15 @@
-"""The region that is asked first, and the regions that are left alone."""
+"""The region that is asked first, also for a key, and the regions that are left alone."""
 
+from collections import Counter
 from itertools import pairwise
 
 from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
+from global_integers.rendezvous import order_of
+
+from tests.client.clients import Clock
 
 NAMES = ["far", "near", "middle"]
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
 def regions(clock: Clock, prefer: str | None = None) -> Regions:
@@ -35,11 +33,11 @@ def test_a_preferred_region_comes_first_while_it_is_well() -> None:
     assert known.order() == ["near", "middle", "far"]
 
 
-def test_before_anything_is_measured_the_order_is_that_of_the_settings() -> None:
+def test_unmeasured_the_order_is_that_of_the_settings() -> None:
     assert Regions(NAMES).order() == NAMES
 
 
-def test_a_region_that_failed_comes_last_until_its_pause_is_over() -> None:
+def test_a_region_that_failed_comes_last_for_a_pause() -> None:
     clock = Clock()
     known = regions(clock)
     known.failed("near", clock.now, silent=False)
@@ -49,7 +47,7 @@ def test_a_region_that_failed_comes_last_until_its_pause_is_over() -> None:
     assert known.order()[0] == "near"
 
 
-def test_pauses_grow_up_to_a_longest_one_and_begin_again_after_an_answer() -> None:
+def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     clock = Clock()
     known = regions(clock)
     pauses: list[float] = []
@@ -89,7 +87,7 @@ def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
     assert not known.is_well("near")
 
 
-def test_a_silent_region_comes_back_only_after_a_health_check() -> None:
+def test_a_silent_region_comes_back_by_a_health_check() -> None:
     clock = Clock()
     known = regions(clock)
     known.failed("near", clock.now, silent=True)
@@ -136,3 +134,28 @@ def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
     assert known.order() == ["middle", "far", "near"]
     clock.now += 0.3
     assert known.order()[0] == "near"
+
+
+def test_a_keys_order_is_not_that_of_the_settings() -> None:
+    for n in range(50):
+        assert order_of(f"order-{n}", THREE) == order_of(f"order-{n}", THREE[::-1])
+
+
+def test_a_keys_region_stays_as_it_is() -> None:
+    assert [order_of(key, THREE)[0] for key in ("order-17", "order-18", "a")] == [
+        "eu-west-1",
+        "us-east-1",
+        "ap-southeast-2",
+    ]
+
+
+def test_keys_are_spread_over_the_regions() -> None:
+    chosen = Counter(order_of(f"order-{n}", THREE)[0] for n in range(3000))
+
+    assert all(800 < chosen[region] < 1200 for region in THREE)
+
+
+def test_only_keys_of_a_region_that_is_removed_move() -> None:
+    for n in range(300):
+        before = order_of(f"order-{n}", THREE)
+        assert order_of(f"order-{n}", THREE[:2]) == [region for region in before if region in THREE[:2]]

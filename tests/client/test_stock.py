@@ -7,12 +7,7 @@ import pytest
 from global_integers.answers import Block
 from global_integers.stock import GROWTH, SPLIT, Locked, Stock
 
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.client.clients import Clock
 
 
 class Supply:
@@ -55,7 +50,7 @@ def test_an_idle_process_takes_single_integers() -> None:
     assert set(supply.sizes) == {1}
 
 
-def test_a_busy_process_takes_ever_larger_blocks_up_to_the_largest() -> None:
+def test_a_busy_process_takes_ever_larger_blocks() -> None:
     supply = Supply(most=1000)
     for _ in range(20_000):
         supply.next()
@@ -75,7 +70,7 @@ def test_a_block_lasts_some_seconds() -> None:
     assert 100 <= supply.sizes[-1] <= 250
 
 
-def test_the_next_block_is_fetched_while_the_present_one_is_in_use() -> None:
+def test_the_next_block_is_fetched_ahead() -> None:
     stock = Stock(1000, 60, Clock())
     stock.next_size()
     stock.add(Block("a", 1, 1, 1000), keep_first=True)
@@ -123,7 +118,7 @@ def test_many_are_taken_from_memory() -> None:
     assert stock.take_many(1) == []
 
 
-def test_who_has_a_lease_in_hand_gets_nothing_after_it_was_dropped() -> None:
+def test_who_has_a_lease_gets_nothing_once_it_is_dropped() -> None:
     stock = Stock(1000, 60, Clock())
     stock.add(Block("a", 1, 1, 50), keep_first=True)
     stock.take()
@@ -136,7 +131,7 @@ def test_who_has_a_lease_in_hand_gets_nothing_after_it_was_dropped() -> None:
 
 @pytest.mark.parametrize("iterator", [iter, Locked])
 def test_threads_share_an_iterator(iterator: type[Locked]) -> None:
-    shared = iterator(range(200_000))
+    shared = iterator(range(50_000))
     taken: list[list[int]] = [[] for _ in range(8)]
     threads = [threading.Thread(target=mine.extend, args=(shared,)) for mine in taken]
     for thread in threads:
@@ -144,4 +139,4 @@ def test_threads_share_an_iterator(iterator: type[Locked]) -> None:
     for thread in threads:
         thread.join()
 
-    assert sorted(n for mine in taken for n in mine) == list(range(200_000))
+    assert sorted(n for mine in taken for n in mine) == list(range(50_000))

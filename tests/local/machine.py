@@ -10,7 +10,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -202,3 +202,49 @@ def coordinators(folder: Path) -> list[int]:
     """Return the coordinator function's processes."""
     pattern = re.compile(rb"lambda-global-integers-\w+-coordinate-")
     return [pid for pid in processes_of(folder) if pattern.search(Path(f"/proc/{pid}/cmdline").read_bytes())]
+
+
+def up(machine: Machine, *regions: str, settings: tuple[str, ...] = ()) -> Machine:
+    """Deploy to a machine, and return it."""
+    result = machine.up(*regions, settings=settings)
+    assert result.returncode == 0, result.stderr
+    return machine
+
+
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[], Machine]]:
+    made: list[Machine] = []
+
+    def make() -> Machine:
+        made.append(Machine(tmp_path_factory.mktemp("local")))
+        return made[-1]
+
+    yield make
+    for machine in made:
+        machine.end()
+
+
+@pytest.fixture
+def fresh(machines: Callable[[], Machine]) -> Generator[Machine]:
+    """A machine on which nothing runs yet."""
+    machine = machines()
+    yield machine
+    machine.end()
+
+
+@pytest.fixture(scope="session")
+def deployed(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev`, deployed. A test that changes it sets it back."""
+    return up(machines())
+
+
+@pytest.fixture(scope="session")
+def small(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev` with one region. A test that changes it sets it back."""
+    return up(machines(), "us-east-1")
+
+
+@pytest.fixture(scope="session")
+def opened(machines: Callable[[], Machine]) -> Machine:
+    """Stack `dev` with the counters `integers` and `orders`, to which callers may add others. No test changes it."""
+    return up(machines(), settings=('counters=["integers", "orders"]', "openCounters=true"))

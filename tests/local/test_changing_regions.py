@@ -9,8 +9,7 @@ import pytest
 
 from integers.records import RECORD_KEY
 from local.resources import Aws
-from tests.local.conftest import up
-from tests.local.machine import HANGING, Clients, Machine, coordinators
+from tests.local.machine import HANGING, Clients, Machine, coordinators, up
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")

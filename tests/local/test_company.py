@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from local.resources import Aws
-from tests.local.conftest import up
-from tests.local.machine import Machine, mint
+from tests.local.machine import Machine, mint, up
 
 REGIONS = ("us-east-1", "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS}

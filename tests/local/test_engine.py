@@ -19,8 +19,7 @@ from local.paths import LocalError
 from local.program import main
 from local.resources import Aws
 from local.state import State
-from tests.local.conftest import up
-from tests.local.machine import HANGING, Machine
+from tests.local.machine import HANGING, Machine, up
 from tests.local.machine import mint as ask
 from tests.local.registrations import HOME, registration, table
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.conftest import up
-from tests.local.machine import HANGING, OPENER, Machine
+from tests.local.machine import HANGING, OPENER, Machine, up
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "ap-southeast-2")

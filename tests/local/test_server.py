@@ -19,8 +19,7 @@ from local import server
 from local.paths import VERSION, LocalError
 from local.ports import is_free
 from local.server import Server
-from tests.local.conftest import up
-from tests.local.machine import HANGING, Machine, mint, processes_of
+from tests.local.machine import HANGING, Machine, mint, processes_of, up
 
 pytestmark = pytest.mark.server
 

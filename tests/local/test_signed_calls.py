@@ -11,8 +11,7 @@ import pytest
 from local.paths import ROOT
 from local.resources import Aws
 from tests.local.callers import REGION, block, client, curl, keys_of, post, python
-from tests.local.conftest import up
-from tests.local.machine import Machine, mint
+from tests.local.machine import Machine, mint, up
 
 FUNCTION = "global-integers-dev-mint"
 

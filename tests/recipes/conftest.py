@@ -10,9 +10,9 @@ from typing import Any, cast
 import boto3
 import pytest
 
-from local.ports import any_free_port
+from local.paths import ROOT
 from tests.local.machine import Machine
-from tests.recipes.recipe_page import COUNTERS, Client, Result, Run, Start, Table
+from tests.recipes.recipe_page import HANG, SET_UP, Client, Result, Run, Start, Table, blocks
 
 REGION = "eu-west-1"
 INTERPRETERS = {
@@ -23,12 +23,43 @@ INTERPRETERS = {
 
 
 @pytest.fixture(scope="session")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
-    machine = Machine(tmp_path_factory.mktemp("recipes"), any_free_port())
-    result = machine.up(settings=(COUNTERS,))
-    assert result.returncode == 0, result.stderr
+def nothing_runs(tmp_path_factory: pytest.TempPathFactory) -> Generator[Machine]:
+    """A machine on which nothing runs yet."""
+    machine = Machine(tmp_path_factory.mktemp("recipes"))
     yield machine
-    machine.run("down")
+    machine.end()
+
+
+def as_a_new_user(machine: Machine, script: str) -> Result:
+    """Run it in bash, without AWS in the environment."""
+    environment = {name: value for name, value in machine.environment.items() if not name.startswith("AWS_")}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script.replace(".venv/bin/python", sys.executable)],
+        env={**environment, "NO_PROXY": "127.0.0.1", "HOME": str(machine.folder)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+
+
+@pytest.fixture(scope="session")
+def readme(nothing_runs: Machine) -> Result:
+    """What the README's commands print that deploy without make, and mint. They get a port."""
+    _, deploy, _ = blocks("Without make", "README.md")[0][1].splitlines()
+    *_, (_, use) = blocks("Use it", "README.md")
+    deploy = deploy.replace("local up", "local up --port 0")
+    result = as_a_new_user(nothing_runs, f"{deploy}\n{use.replace('curl', 'curl -sS')}")
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@pytest.fixture(scope="session")
+def machine(nothing_runs: Machine, readme: Result) -> Machine:
+    """With the counters of the recipes, which the page's set-up begins with."""
+    result = as_a_new_user(nothing_runs, SET_UP.splitlines()[0])
+    assert result.returncode == 0, result.stderr
+    return nothing_runs
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +107,7 @@ def run(start: Start) -> Run:
 
     def run(language: str, code: str, **given: Any) -> Result:
         with start(language, code, **given) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=HANG)
         return Result(code, process.returncode, out, err)
 
     return run

@@ -7,9 +7,10 @@ from typing import Any
 
 from local.paths import ROOT
 
-COUNTERS = 'counters=["integers", "orders", "invoices"]'
 STRIDE = 3
 """Of the deployment that the recipes are run against."""
+HANG = 240.0
+"""Seconds after which a test gives up: ten times what a machine with several busy processes on each core needs."""
 
 Result = subprocess.CompletedProcess[str]
 
@@ -32,3 +33,6 @@ def blocks(title: str, page: str = "docs/recipes.md") -> Sequence[tuple[str, str
     found = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
     assert found, f"{page} has no section {title!r} with code"
     return found
+
+
+SET_UP, PREPARE = (code for _, code in blocks("On one machine"))

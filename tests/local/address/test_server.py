@@ -15,8 +15,7 @@ from botocore.credentials import Credentials
 
 from local.resources import Aws
 from local.resources.route53 import zone
-from tests.local.conftest import up
-from tests.local.machine import HANGING, Machine, processes_of
+from tests.local.machine import HANGING, Machine, processes_of, up
 
 REGIONS = ("us-east-1", "eu-west-1")
 DOMAIN = "integers.example.com"

@@ -1,0 +1,129 @@
+"""Both clients behind one interface, and what a test controls or observes: clock, events, the lines that run."""
+
+import asyncio
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from types import FrameType
+from typing import Any, TypeVar
+
+from global_integers import AsyncIntegers, Event
+
+from tests.client.ways import HANG
+
+E = TypeVar("E")
+
+
+class Awaited:
+    """An object whose coroutines are waited for, in another thread's event loop."""
+
+    def __init__(self, awaitable: Any, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+        self._awaitable = awaitable
+        self._run = run
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._awaitable, name)
+        if not inspect.iscoroutinefunction(found):
+            return found
+
+        def wait(*arguments: Any, **options: Any) -> Any:
+            return self._run(found(*arguments, **options))
+
+        return wait
+
+    def __getitem__(self, counter: str) -> "Awaited":
+        return Awaited(self._awaitable[counter], self._run)
+
+    def __iter__(self) -> "Awaited":
+        self._awaitable.__aiter__()
+        return self
+
+    def __next__(self) -> int:
+        return self._run(self._awaitable.__anext__())
+
+
+class Tasks(Awaited):
+    """`AsyncIntegers` with the interface of `Integers`: every call is a task of one event loop."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(AsyncIntegers(*arguments, **options), self._wait_for)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG)
+
+    def settle(self) -> None:
+        """Wait until nothing is done in the background."""
+
+        async def others() -> None:
+            await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+
+        self._wait_for(others())
+
+    def __enter__(self) -> "Tasks":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.aclose()
+        self.settle()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Seen:
+    """An observer that keeps all events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._more = threading.Condition()
+
+    def __call__(self, event: Event) -> None:
+        with self._more:
+            self.events.append(event)
+            self._more.notify_all()
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Return all events of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def until(self, wanted: Callable[[Event], bool], since: int) -> None:
+        """Wait for such an event among those after the first `since` ones."""
+        with self._more:
+            assert self._more.wait_for(lambda: any(map(wanted, self.events[since:])), HANG)
+
+
+class Clock:
+    """A clock that stands still unless a test sets it."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Lines:
+    """Within it, `act` is called before the line number `at` of all Python that this thread runs."""
+
+    def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
+        self.count = 0
+        self._at = at
+        self._act = act
+
+    def _trace(self, _: FrameType, event: str, __: Any) -> Any:
+        if event == "line":
+            self.count += 1
+            if self.count == self._at:
+                self._act()
+        return self._trace
+
+    def __enter__(self) -> "Lines":
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
