@@ -21,6 +21,8 @@ from local.engine import deploy
 from local.resources import Aws
 from tests.local.machine import HANGING, OPENER
 
+pytestmark = pytest.mark.server
+
 REGION = "eu-west-1"
 FUNCTION = "global-integers-test-mint"
 ALLOWED = [{"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "*"}]
