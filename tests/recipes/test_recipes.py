@@ -39,6 +39,7 @@ def nothing_left(aws: Client) -> Generator[None]:
     aws("sqs").delete_queue(QueueUrl=aws("sqs").get_queue_url(QueueName="orders")["QueueUrl"])
 
 
+@pytest.mark.server
 def test_the_readmes_commands_deploy_and_mint(readme: Result) -> None:
     install, _, test = blocks("Without make", "README.md")[0][1].splitlines()
     *_, (_, use) = blocks("Use it", "README.md")
