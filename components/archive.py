@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -51,6 +52,7 @@ def version(files: Mapping[str, Path]) -> str:
     return f"{_project_version()}+{content.hexdigest()[:12]}"
 
 
+@cache
 def _project_version() -> str:
     if PROJECT.exists():
         return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]

@@ -9,7 +9,6 @@ import pytest
 
 from components.hosted_zone import zone_id
 from components.settings import SettingsError
-from local.program import UNKNOWN
 from tests.components.aws_answers import (
     ACCOUNT,
     CERTIFICATE,
@@ -27,7 +26,7 @@ from tests.components.aws_answers import (
     REST_API,
     ROUTE,
 )
-from tests.components.conftest import DOMAIN, SHOWN
+from tests.components.conftest import DOMAIN
 from tests.components.recording import Aws, Deployment, Registration
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, deploy_badly, settings
 
@@ -314,13 +313,3 @@ def test_a_zone_that_cannot_hold_the_address_is_refused(zone: str, zones: dict[s
 
     assert isinstance(error, SettingsError)
     assert expected in str(error)
-
-
-def test_a_preview_shows_the_whole_address(signed_address: Deployment) -> None:
-    given = config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False)
-    preview = deploy(given, preview=True)
-
-    assert sorted((r.type, r.name) for r in preview.resources) == sorted(
-        (r.type, r.name) for r in signed_address.resources
-    )
-    assert (preview.outputs["address"], preview.outputs["gatewayAddress"]) == (UNKNOWN, UNKNOWN)

@@ -95,12 +95,18 @@ def test_roles_may_use_their_regions_key(ruled: Deployment, region: str) -> None
     assert keys_of(ruled, f"{PREFIX}-coordinate") == list(KEYS.values())
 
 
-def test_log_groups_may_have_keys_of_their_own() -> None:
-    keys = {region: key for region, key in LOG_KEYS.items() if region in TWO}
-    deployment = deploy(config(*TWO, logKmsKeys=keys))
+CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}
 
-    assert {g.inputs["region"]: g.inputs["kmsKeyId"] for g in deployment.of(LOG_GROUP)} == keys
-    assert [table.name for table in deployment.of(TABLE) if "serverSideEncryption" in table.inputs] == []
+
+@pytest.fixture(scope="module")
+def told() -> Deployment:
+    """Callers are named, and log groups have keys of their own."""
+    return deploy(config(HOME, logKmsKeys={HOME: LOG_KEYS[HOME]}, callers=CALLERS))
+
+
+def test_log_groups_may_have_keys_of_their_own(told: Deployment) -> None:
+    assert {group.inputs["kmsKeyId"] for group in told.of(LOG_GROUP)} == {LOG_KEYS[HOME]}
+    assert [table.name for table in told.of(TABLE) if "serverSideEncryption" in table.inputs] == []
 
 
 def test_nothing_of_this_is_there_unless_asked_for(signed: Deployment) -> None:
@@ -120,10 +126,8 @@ def test_a_budget_tells_of_costs_in_the_deployments_regions(ruled: Deployment) -
     assert told == {("ops@shop.example",)}
 
 
-def test_callers_reach_the_function_as_json(signed: Deployment) -> None:
-    callers = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}
-    deployment = deploy(config(HOME, callers=callers))
+def test_callers_reach_the_function_as_json(told: Deployment, signed: Deployment) -> None:
+    variables = told.one(FUNCTION, name=f"{PREFIX}-mint").inputs["environment"]["variables"]
 
-    variables = deployment.one(FUNCTION, name=f"{PREFIX}-mint").inputs["environment"]["variables"]
-    assert json.loads(variables["CALLERS"]) == {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": ["*"]}
+    assert json.loads(variables["CALLERS"]) == {**CALLERS, "*": ["*"]}
     assert [f.name for f in signed.of(FUNCTION) if "CALLERS" in f.inputs["environment"]["variables"]] == []

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pulumi
+import pulumi_aws as aws
 import pytest
 
 from components.changes import MOST, changes
-from components.deployment import first_home
+from components.deployment import DeploymentArgs, first_home, request
 from components.record import Record, canonical, dropped, event, record_of
 from components.settings import SettingsError
 from tests.components.aws_answers import LABEL
@@ -19,7 +20,7 @@ from tests.components.running import HOME, PREFIX, config, deploy, deploy_badly
 
 HERE = f"{HOME} {LABEL}"
 OTHER = "eu-west-1"
-SETTINGS = config(HOME, OTHER, counters=["orders", "invoices", "a"], floors={"orders": 5_000_000, "*": 7})
+SETTINGS = config(HOME, counters=["orders", "invoices", "a"], floors={"orders": 5_000_000, "*": 7})
 
 
 def sent(deployment: Deployment) -> dict[str, Any]:
@@ -47,14 +48,14 @@ def wish() -> dict[str, Any]:
 
 def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> None:
     assert wish == {
-        "regions": [HOME, OTHER],
+        "regions": [HOME],
         "leaving": [],
         "counters": ["orders", "invoices", "a", "-check"],
         "floors": {"orders": 5_000_000, "*": 7},
         "window": 100_000_000,
         "headroom": 10_000,
         "watchMinutes": 5,
-        "tables": dict.fromkeys((HOME, OTHER), LABEL),
+        "tables": {HOME: LABEL},
         "home": HERE,
         "first": HERE,
     }
@@ -73,53 +74,83 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
     assert (sent_now["follows"], sent_now["asked"]) == (0, 1_800_000_000)
 
 
-def test_what_stands_is_asked_for_in_the_same_words(wish: dict[str, Any]) -> None:
-    found = sent(deploy(SETTINGS, aws=Aws(record=recorded(wish))))
+def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
+    """Run a program that makes the tables of `WISH` and asks for it, with these changes, and for nothing else."""
+    wish = {**WISH, **changed}
 
-    assert found == {"wish": wish, "follows": 2, "asked": 1_794_000_000}
+    def program() -> None:
+        parent = pulumi.ComponentResource("x:index:X", "x")
+        layouts = aws.dynamodb.Table("integers-layouts", name=f"{PREFIX}-layouts", region=HOME)
+        tables = {
+            region: aws.dynamodb.Table(f"integers-{region}-table", name=f"{PREFIX}-counters", region=region)
+            for region in (*wish["regions"], *wish["leaving"])
+        }
+        home = pulumi.Output.from_input(HERE)
+        asked = DeploymentArgs(HOME, layouts, wish, home=home, first=home, tables=tables, protect=protect)
+        pulumi.export("event", request(asked, parent))
 
-
-@pytest.mark.parametrize("settled", [True, False])
-def test_a_change_follows_the_last_deployment(wish: dict[str, Any], settled: bool) -> None:
-    event = sent(deploy(config(HOME, OTHER), aws=Aws(record=recorded(wish, settled=settled))))
-
-    assert event["follows"] == 4
-    assert event["asked"] > 1_794_000_000
-
-
-def test_what_was_not_carried_out_is_asked_for_again(wish: dict[str, Any]) -> None:
-    assert sent(deploy(SETTINGS, aws=Aws(record=recorded(wish, settled=False))))["follows"] == 4
-
-
-def test_a_recreated_table_is_asked_for(wish: dict[str, Any]) -> None:
-    aws = Aws(record=recorded(wish), labels={"eu-west-1": "2027-01-01T00:00:00.000"})
-    event = sent(deploy(SETTINGS, aws=aws))
-
-    assert event["follows"] == 4
-    assert event["wish"]["tables"]["eu-west-1"] == "2027-01-01T00:00:00.000"
+    try:
+        return deploy({}, program=program, aws=provider), None
+    except Exception as error:  # what the program ended with
+        return Deployment(provider.resources, {}), error
 
 
-def test_one_item_is_read_at_home_where_the_table_exists() -> None:
-    aws, preview = Aws(), Aws(preview=True)
-    deploy(config("eu-west-1", home="us-west-2"), aws=aws)
-    deploy(config("eu-west-1", home="us-west-2"), aws=preview)
+def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
+    deployment, error = asks(provider, **changed)
+    assert error is None
+    return json.loads(deployment.outputs["event"])
 
-    (call,) = aws.calls
+
+WISH: dict[str, Any] = {
+    "regions": [HOME, OTHER],
+    "leaving": [],
+    "counters": ["orders"],
+    "floors": {"*": 7},
+    "window": 100_000_000,
+    "headroom": 10_000,
+    "watchMinutes": 5,
+}
+STOOD = {**WISH, "tables": dict.fromkeys((HOME, OTHER), LABEL), "home": HERE, "first": HERE}
+"""What the last deployment has asked for."""
+
+
+def test_what_stands_is_asked_for_in_the_same_words() -> None:
+    found = event_of(Aws(record=recorded(STOOD)))
+
+    assert found == {"wish": STOOD, "follows": 2, "asked": 1_794_000_000}
+
+
+@pytest.mark.parametrize(
+    ("provider", "changed"),
+    [
+        (Aws(record=recorded(STOOD)), {"window": 1000}),
+        (Aws(record=recorded(STOOD, settled=False)), {"window": 1000}),
+        (Aws(record=recorded(STOOD, settled=False)), {}),
+        (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),
+    ],
+    ids=["a change", "a change of what was not carried out", "not carried out", "a recreated table"],
+)
+def test_anything_else_follows_the_last_deployment(provider: Aws, changed: dict[str, Any]) -> None:
+    found = event_of(provider, **changed)
+
+    assert found["follows"] == 4
+    assert found["asked"] > 1_794_000_000
+
+
+def test_one_item_is_read_where_the_table_exists() -> None:
+    provider, preview = Aws(), Aws(preview=True)
+    assert event_of(provider)["follows"] == 0, "a missing record is no error"
+    asks(preview)
+
+    (call,) = provider.calls
     assert json.loads(call["key"]) == {"counter": {"S": "/deployment"}}
-    assert (call["tableName"], call["region"]) == (f"{PREFIX}-layouts", "us-west-2")
+    assert (call["tableName"], call["region"]) == (f"{PREFIX}-layouts", HOME)
     assert preview.calls == [], "nothing is known of the table before it is made"
-
-
-def test_a_record_that_is_missing_is_no_error() -> None:
-    aws = Aws(preview=True, standing=True)
-
-    assert sent(deploy(SETTINGS, aws=aws))["follows"] == 0
-    assert len(aws.calls) == 1
 
 
 def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
     answer = "operation error DynamoDB: GetItem, https response error, AccessDeniedException: no"
-    error, deployment = deploy_badly(SETTINGS, aws=Aws(record=answer))
+    error, deployment = deploy_badly(config(HOME), aws=Aws(record=answer))
 
     assert isinstance(error, pulumi.RunError)
     assert str(error).startswith("the record of the last deployment can't be read: ")
@@ -127,32 +158,62 @@ def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
     assert deployment.settlings() == []
 
 
-def said(caplog: pytest.LogCaptureFixture, settings: dict[str, str], aws: Aws) -> list[str]:
+@pytest.mark.parametrize(
+    ("provider", "changed", "expected"),
+    [
+        (
+            Aws(preview=True, standing=True, record=recorded(STOOD)),
+            {"regions": [HOME], "leaving": [OTHER]},
+            ["orders: epoch 3 → 4, gap about 20,000; leaving: eu-west-1"],
+        ),
+        (
+            Aws(preview=True, standing=True, record=recorded(STOOD), labels={OTHER: None}),
+            {},
+            ["orders: epoch 3 → 4, gap up to 200,000,000; lost tables: eu-west-1"],
+        ),
+        (Aws(preview=True, standing=True, record=recorded(STOOD)), {}, []),
+        (Aws(record=recorded(STOOD)), {"window": 1000}, []),
+    ],
+    ids=["a change", "a lost table", "nothing", "the update itself"],
+)
+def test_a_preview_says_what_will_change(
+    provider: Aws, changed: dict[str, Any], expected: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
-        deploy(settings, aws=aws)
-    return [record.getMessage() for record in caplog.records]
+        asks(provider, **changed)
+
+    assert [record.getMessage() for record in caplog.records] == expected
 
 
-def test_a_preview_says_what_will_change(wish: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    settings = config(HOME, counters=["orders"], floors=wish["floors"], leaving=[OTHER])
-    aws = Aws(preview=True, standing=True, record=recorded(wish))
+def test_a_protected_region_is_not_dropped() -> None:
+    stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"]}
+    given = config(HOME, OTHER, leaving=["eu-north-1"])
+    error, deployment = deploy_badly(given, aws=Aws(record=recorded(stood)))
 
-    assert said(caplog, settings, aws) == ["orders: epoch 3 → 4, gap about 20,000; leaving: eu-west-1"]
-
-
-def test_a_preview_says_that_a_table_is_lost(wish: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    aws = Aws(preview=True, standing=True, record=recorded(wish), labels={"eu-west-1": None})
-
-    assert said(caplog, SETTINGS, aws) == ["orders: epoch 3 → 4, gap up to 200,000,000; lost tables: eu-west-1"]
+    text = str(error)
+    assert text.startswith("regions: us-west-2: tables are protected here, so a region can't be removed before it has")
+    assert '  leaving: ["eu-north-1", "us-west-2"]\n' in text, "the lines to type"
+    assert '  regions: ["us-east-1", "eu-west-1"]\n' in text
+    assert text.endswith("Then remove us-west-2 from leaving and deploy again.")
+    assert deployment.settlings() == []
 
 
 @pytest.mark.parametrize("preview", [True, False])
-def test_nothing_is_said_where_nothing_changes(
-    wish: dict[str, Any], caplog: pytest.LogCaptureFixture, preview: bool
-) -> None:
-    assert said(caplog, SETTINGS, Aws(preview=preview, standing=True, record=recorded(wish))) == []
-    if not preview:  # the update itself says nothing, either
-        assert said(caplog, config(HOME, OTHER, window=1000), Aws(record=recorded(wish))) == []
+@pytest.mark.parametrize(
+    ("before", "changed", "refused"),
+    [
+        ({}, {"regions": [HOME]}, True),
+        ({"regions": [HOME], "leaving": [OTHER]}, {"regions": [HOME]}, False),
+        ({}, {"regions": [HOME], "leaving": [OTHER]}, False),
+        ({}, {"regions": [HOME], "protect": False}, False),
+    ],
+    ids=["dropped", "it has left", "it leaves", "unprotected"],
+)
+def test_a_region_leaves_first(before: dict[str, Any], changed: dict[str, Any], refused: bool, preview: bool) -> None:
+    record = recorded({**STOOD, **before})
+    _, error = asks(Aws(preview=preview, standing=True, record=record), **changed)
+
+    assert isinstance(error, SettingsError) == refused
 
 
 def test_the_state_keeps_the_first_home() -> None:
@@ -178,7 +239,7 @@ def test_another_home_region_is_refused(preview: bool) -> None:
 
 # The words of a preview.
 
-ASKED: dict[str, Any] = {
+BEFORE: dict[str, Any] = {
     "regions": ["us-east-1", "eu-west-1", "us-west-2"],
     "leaving": [],
     "counters": ["integers"],
@@ -189,11 +250,11 @@ ASKED: dict[str, Any] = {
     "tables": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
 }
 REPORT: dict[str, Any] = {"counters": {"integers": {"epoch": 3, "base": 1}}, "pending": []}
-STANDS = Record(number=4, follows=3, asked=0, wish={**ASKED, "home": "h", "first": "h"}, settled=True, report=REPORT)
+RECORDED = Record(number=4, follows=3, asked=0, wish={**BEFORE, "home": "h", "first": "h"}, settled=True, report=REPORT)
 
 
-def words(record: Record | None = STANDS, **asked: object) -> str:
-    return changes({**ASKED, **asked}, record)
+def words(record: Record | None = RECORDED, **asked: object) -> str:
+    return changes({**BEFORE, **asked}, record)
 
 
 def test_no_words_where_nothing_changes() -> None:
@@ -208,12 +269,12 @@ def test_no_words_where_nothing_changes() -> None:
             "integers: epoch 3 → 4, gap about 30,000; leaving: us-west-2",
         ),
         (
-            {"regions": [*ASKED["regions"], "eu-north-1"], "headroom": 100},
+            {"regions": [*BEFORE["regions"], "eu-north-1"], "headroom": 100},
             "integers: epoch 3 → 4, gap about 300; joining: eu-north-1; headroom: 10,000 → 100",
         ),
         ({"regions": ["eu-west-1", "us-east-1", "us-west-2"]}, "integers: epoch 3 → 4, gap about 30,000"),
         (
-            {"tables": {**ASKED["tables"], "eu-west-1": ""}},
+            {"tables": {**BEFORE["tables"], "eu-west-1": ""}},
             "integers: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1",
         ),
         ({"counters": ["integers", "orders"]}, "new counters: orders"),
@@ -228,14 +289,14 @@ def test_a_change_is_said_in_one_line(asked: dict[str, Any], expected: str) -> N
 
 
 def test_a_region_that_has_left_is_deleted() -> None:
-    left = replace(STANDS, wish={**ASKED, "leaving": ["us-west-1"]})
+    left = replace(RECORDED, wish={**BEFORE, "leaving": ["us-west-1"]})
 
     assert words(left) == "deleted: us-west-1"
-    assert words(left, regions=[*ASKED["regions"], "us-west-1"]).endswith("; joining: us-west-1")
+    assert words(left, regions=[*BEFORE["regions"], "us-west-1"]).endswith("; joining: us-west-1")
 
 
 def test_an_unfinished_deployment_is_named() -> None:
-    started = replace(STANDS, settled=False)
+    started = replace(RECORDED, settled=False)
 
     assert words(started) == "deployment 4 is not finished, and is continued"
     assert words(started, window=1000).startswith("deployment 4 is not finished, and is replaced by this one; ")
@@ -244,12 +305,12 @@ def test_an_unfinished_deployment_is_named() -> None:
 def test_a_counter_created_by_hand_is_not_a_new_one() -> None:
     counters = {name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")}
 
-    assert words(replace(STANDS, report={"counters": counters}), counters=["integers", "invoices"]) == ""
+    assert words(replace(RECORDED, report={"counters": counters}), counters=["integers", "invoices"]) == ""
 
 
 def test_only_some_of_many_counters_are_named() -> None:
     counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
-    text = words(replace(STANDS, report={"counters": counters}), regions=["us-east-1"])
+    text = words(replace(RECORDED, report={"counters": counters}), regions=["us-east-1"])
 
     assert text.count("epoch 1 → 2") == MOST
     assert "; 5 more counters likewise; " in text
@@ -260,7 +321,7 @@ def test_a_stack_without_a_record_says_so() -> None:
 
 
 def test_the_counter_of_the_check_is_no_news() -> None:
-    assert words(STANDS, counters=["integers", "-check"]) == ""
+    assert words(RECORDED, counters=["integers", "-check"]) == ""
 
 
 # What is asked for, by what the last deployment asked for and what became of it.

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from components import gateway_api
-from local.program import UNKNOWN
 from tests.components.aws_answers import (
     ACCOUNT,
     API_DEPLOYMENT,
@@ -61,12 +60,6 @@ def test_every_region_has_a_url_that_ends_with_a_slash(on: Deployment) -> None:
     assert on.outputs["gatewayUrls"] == {
         region: f"https://abc{region}.execute-api.{region}.amazonaws.com/v1/" for region in TWO
     }
-
-
-def test_the_urls_are_unknown_in_a_preview() -> None:
-    preview = deploy(config(TWO[0], apiGateway=True), preview=True)
-
-    assert set(preview.outputs["gatewayUrls"].values()) == {UNKNOWN}
 
 
 @pytest.mark.parametrize("region", TWO)

@@ -13,25 +13,28 @@ from components import GlobalIntegers, GlobalIntegersArgs
 from local.paths import ROOT
 from local.program import UNKNOWN
 from tests.components.aws_answers import FUNCTION, TABLE
+from tests.components.conftest import DOMAIN, SHOWN
 from tests.components.recording import Aws, Deployment
 from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
 
-PUBLIC = config(*THREE, authorization="NONE", protect=False)
 
-
-def test_a_preview_connects_to_nothing_and_shows_all(public: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preview_connects_to_nothing_and_shows_all(
+    signed_address: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_socket: socket.socket, address: object) -> None:
         raise AssertionError(f"the program connects to {address}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    preview = deploy(PUBLIC, aws=Aws(preview=True))
+    given = config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False)
+    preview = deploy(given, aws=Aws(preview=True))
 
-    assert sorted((r.type, r.name) for r in preview.resources) == sorted((r.type, r.name) for r in public.resources)
-    assert preview.outputs["regions"] == list(THREE)
-    assert preview.outputs["layout"] == {
-        region: {"offset": offset, "stride": 3} for offset, region in enumerate(THREE, start=1)
-    }
-    assert preview.outputs["urls"] == dict.fromkeys(THREE, UNKNOWN)
+    shown, made = (sorted((r.type, r.name) for r in run.resources) for run in (preview, signed_address))
+    assert shown == made
+    outputs = preview.outputs
+    assert outputs["regions"] == list(THREE)
+    assert outputs["layout"] == {region: {"offset": offset, "stride": 3} for offset, region in enumerate(THREE, 1)}
+    assert outputs["urls"] == outputs["gatewayUrls"] == dict.fromkeys(THREE, UNKNOWN)
+    assert (outputs["address"], outputs["gatewayAddress"]) == (UNKNOWN, UNKNOWN)
 
 
 def test_importing_the_components_does_nothing() -> None:
@@ -61,7 +64,9 @@ def two_in_one_program() -> None:
     """Another Pulumi program with two deployments, in five lines and two more."""
     orders = GlobalIntegers("orders", GlobalIntegersArgs(home="us-east-1", regions=["us-east-1", "eu-west-1"]))
     pulumi.export("orders", orders.urls)
-    tickets = GlobalIntegers("tickets", GlobalIntegersArgs(home="eu-west-1", regions=["eu-west-1"], prefix="t"))
+    # So do programs in other languages hand it over.
+    asked = {"home": "eu-west-1", "regions": ["eu-west-1"], "prefix": "t", "memory_size": 512.0}
+    tickets = GlobalIntegers("tickets", asked)  # pyright: ignore[reportArgumentType]
     pulumi.export("tickets", tickets.urls)
 
 
@@ -70,6 +75,7 @@ def test_two_in_one_program_share_nothing() -> None:
 
     assert set(deployment.outputs) == {"orders", "tickets"}
     assert list(deployment.outputs["orders"]) == ["us-east-1", "eu-west-1"]
+    assert deployment.one(FUNCTION, name="t-mint").inputs["memorySize"] == 512
     urns = [resource.urn for resource in deployment.resources]
     assert len(urns) == len(set(urns))
     prefixes = {"orders": f"{PROJECT}-{STACK}-orders-", "tickets": "t-"}
@@ -88,16 +94,6 @@ def test_two_in_one_program_share_nothing() -> None:
 
 def test_the_stack_passes_its_own_name_as_the_prefix(signed: Deployment) -> None:
     assert {table.inputs["name"].rpartition("-")[0] for table in signed.of(TABLE)} == {PREFIX}
-
-
-def test_a_program_in_another_language_hands_over_a_dict() -> None:
-    def program() -> None:
-        asked = {"home": "us-east-1", "regions": ["us-east-1"], "memory_size": 512.0}
-        GlobalIntegers("integers", asked)  # pyright: ignore[reportArgumentType]
-
-    deployment = deploy({}, program=program)
-
-    assert deployment.one(FUNCTION, name=f"{PREFIX}-integers-mint").inputs["memorySize"] == 512
 
 
 def test_what_another_program_asks_for_is_checked_first() -> None:

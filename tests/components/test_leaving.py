@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.components.aws_answers import ALARM, FUNCTION, FUNCTION_URL, REST_API, TABLE, url
-from tests.components.recording import Aws, Deployment
-from tests.components.running import PREFIX, THREE, config, deploy, deploy_badly
+from tests.components.recording import Deployment
+from tests.components.running import PREFIX, THREE, config, deploy
 
 GONE = "us-west-2"
 FOUR = (*THREE, GONE)
@@ -76,42 +76,3 @@ def test_those_that_leave_have_an_output_of_their_own(deployment: Deployment) ->
 
 def test_nothing_leaves_by_default(signed: Deployment) -> None:
     assert signed.outputs["leaving"] == {}
-
-
-def record(*regions: str, leaving: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The record of a deployment with these regions."""
-    return {
-        "counter": {"S": "/deployment"},
-        "home": {"S": "id"},
-        **{key: {"N": "1"} for key in ("number", "follows", "asked")},
-        "wish": {"S": json.dumps({"regions": regions, "leaving": leaving, "counters": [], "floors": {}})},
-        "settled": {"BOOL": True},
-        "report": {"S": "{}"},
-    }
-
-
-@pytest.mark.parametrize("preview", [True, False])
-def test_a_protected_region_is_not_dropped(preview: bool) -> None:
-    given = config("us-east-1", "eu-west-1", leaving=["eu-north-1"])
-    before = record("us-east-1", "eu-west-1", GONE, leaving=("eu-north-1",))
-    error, deployment = deploy_badly(given, aws=Aws(preview=preview, standing=True, record=before))
-
-    text = str(error)
-    assert text.startswith("regions: us-west-2: tables are protected here, so a region can't be removed before it has")
-    assert '  leaving: ["eu-north-1", "us-west-2"]\n' in text, "the lines to type"
-    assert '  regions: ["us-east-1", "eu-west-1"]\n' in text
-    assert text.endswith("Then remove us-west-2 from leaving and deploy again.")
-    assert deployment.settlings() == []
-
-
-@pytest.mark.parametrize(
-    ("before", "given"),
-    [
-        (record("us-east-1", leaving=(GONE,)), {}),
-        (record("us-east-1", GONE), {"leaving": [GONE]}),
-        (record("us-east-1", GONE), {"protect": False}),
-    ],
-    ids=["it has left", "it leaves", "unprotected"],
-)
-def test_otherwise_it_is_not_refused(before: dict[str, Any], given: dict[str, Any]) -> None:
-    assert deploy(config("us-east-1", **given), aws=Aws(record=before)).outputs["regions"] == ["us-east-1"]

@@ -80,8 +80,8 @@ def test_a_star_stands_only_for_log_streams_and_regions(signed: Deployment) -> N
     assert starred == {ANYWHERE, FUNCTIONS}
 
 
-@pytest.mark.parametrize(("home", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
-def test_other_partitions_have_tables_of_their_own(home: str, partition: str) -> None:
+def test_another_partition_has_tables_of_its_own() -> None:
+    home, partition = "us-gov-west-1", "aws-us-gov"
     deployment = deploy(config(home, home=home))
     resources = {resource for _, resource in allowed(deployment, deployment.one(FUNCTION, name=f"{PREFIX}-coordinate"))}
 
