@@ -30,12 +30,24 @@ def run_files(path: Path, ci: str | None) -> "subprocess.CompletedProcess[str]":
     """Run the tests that need a big program where `PATH` has none."""
     if any(path.exists() for path in ON_A_MAC.values()):
         pytest.skip("a browser that PATH doesn't hide")
-    marks = {f'pytestmark = pytest.mark.needs("{program}")' for program in BIG}
-    files = {file: mark for file in (ROOT / "tests").rglob("test_*.py") for mark in marks if mark in file.read_text()}
+    marks = {f'pytest.mark.needs("{program}")' for program in BIG}
+    folders = (ROOT / "tests" / name for name in ("local", "recipes"))
+    tests = {file: file.read_text() for folder in folders for file in folder.rglob("test_*.py")}
+    files = {file: mark for file, text in tests.items() for mark in marks if mark in text}
     assert {*files.values()} == marks
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
     environment |= {"PATH": str(path)} | ({"CI": ci} if ci else {})
-    command = [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", *map(str, files)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "needs and not long",
+        *map(str, files),
+    ]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
