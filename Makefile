@@ -31,7 +31,7 @@ check: lint
 	@$(MAKE) --no-print-directory -j2 types quick-tests
 
 quick-tests: .venv/dev
-	$(BIN)/python -m pytest -n2 -m "not server and not slow and not long"
+	$(BIN)/python -m pytest -n2 -p no:schemathesis -m "not server and not slow and not long"
 
 # Lint, types and the tests, after installing the programs that some tests need (five minutes with two processors).
 test: packages lint

@@ -40,7 +40,7 @@ class Minting(BaseHTTPRequestHandler):
 def url() -> Generator[str]:
     Minting.minted = defaultdict(int)
     with ThreadingHTTPServer(("127.0.0.1", 0), Minting) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
