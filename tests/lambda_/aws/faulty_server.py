@@ -169,12 +169,12 @@ def answers_and_closes(answer: bytes) -> Turn:
 
 
 def never_ends(server: FaultyServer, connection: socket.socket) -> None:
-    """Answer so slowly that the client's time is over before the answer is complete."""
+    """Answer byte by byte, so that something always arrives, but the client's time is over before the answer is."""
     server.read(connection)
-    connection.sendall(GOOD[:-2])
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
     CLOCK.pass_by()
-    connection.sendall(GOOD[-2:-1])
-    server.ends.wait()
+    while not server.ends.wait(0.01):
+        connection.sendall(b" ")
 
 
 def cuts_before(server: FaultyServer, connection: socket.socket) -> None:
