@@ -7,8 +7,10 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from local import server
 from local.resources import Aws
@@ -22,8 +24,40 @@ pytest_plugins = [
 ]
 
 
-LONGEST = ("simulation/test_schedule", "chaos/", "local/", "client/", "simulation/", "recipes/")
+LONGEST = ("client/test_integers", "local/test_command", "simulation/test_schedule", "chaos/", "local/", "recipes/")
 """What takes longest, which is begun first. Otherwise one process would still be at it when the others have ended."""
+
+
+SHARING = {
+    "opened": (
+        "tests/client/test_address_signing.py",
+        "tests/client/test_command_line.py",
+        "tests/client/test_integers.py",
+        "tests/local/test_open_counters.py",
+        "tests/local/test_openapi.py",
+        "tests/local/test_page.py",
+    ),
+    "deployed and small": (
+        "tests/local/test_command_line.py",
+        "tests/local/test_interrupt.py",
+        "tests/local/test_minting_together.py",
+        "tests/local/test_server.py",
+    ),
+}
+"""Deployments (local/machine.py), and the files of tests that share one. One process runs them."""
+
+
+class _Scheduling(LoadFileScheduling):
+    """Gives each process whole files of tests, and all that share a deployment to the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((shared for shared, files in SHARING.items() if nodeid.startswith(files)), nodeid.split("::")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling:
+    """Decide which process runs which tests."""
+    return _Scheduling(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

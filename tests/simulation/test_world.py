@@ -79,10 +79,11 @@ def table_records(table: Table | None) -> dict[str, Any] | None:
     return found
 
 
-def test_every_answer_and_every_record_is_the_same(stack: Stack) -> None:
+@pytest.mark.parametrize("examples", [20, pytest.param(EXAMPLES, marks=pytest.mark.long)])
+def test_every_answer_and_every_record_is_the_same(stack: Stack, examples: int) -> None:
     tables = Tables(stack)
 
-    @PATIENT
+    @settings(PATIENT, max_examples=examples)
     @given(WORLDS, STEPS)
     def same(world: World, steps: list[Step]) -> None:
         compare(world, tables, steps)
