@@ -73,12 +73,12 @@ def alarmed(states: Mapping[str, list[str]]) -> set[str]:
     return {key for key, of_key in states.items() if "ALARM" in of_key}
 
 
-def test_an_ordinary_hour_is_quiet(recording: Recording, ask: Ask) -> None:
-    for minute in range(WATCH, 60, WATCH):
+def test_an_ordinary_time_is_quiet(recording: Recording, ask: Ask) -> None:
+    for minute in range(WATCH, 40, WATCH):
         ask("POST", "/?count=100")
         recording.watch(minute)
 
-    assert alarmed(recording.states(60)) == set()
+    assert alarmed(recording.states(40)) == set()
 
 
 def test_a_lost_table_is_told_and_is_over_once_it_is_mended(recording: Recording, stack: Stack) -> None:

@@ -27,7 +27,7 @@ from tests.lambda_.laying_out import (
 )
 from tests.lambda_.losing import everything
 
-NAMES = [f"tenant-{n:02}" for n in range(14)]
+NAMES = [f"tenant-{n:02}" for n in range(8)]
 
 
 def test_before_the_first_deployment_there_is_nothing_to_do(stack: Stack) -> None:
@@ -68,12 +68,12 @@ def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
     laid_out(HOME, counters=NAMES)
     event = deployment("eu-west-1", HOME, counters=NAMES)
-    with pytest.raises(CoordinatorError, match=r"4 of 14 counters are done; time ran out. The schedule continues"):
-        send(event, short_of_time(4))
+    with pytest.raises(CoordinatorError, match=r"3 of 8 counters are done; time ran out. The schedule continues"):
+        send(event, short_of_time(3))
 
-    left = [watch(short_of_time(4)).get("unfinished") for _ in range(3)]
+    left = [watch(short_of_time(3)).get("unfinished") for _ in range(2)]
 
-    assert left == [14 - 8, 14 - 12, None]
+    assert left == [8 - 6, None]
     assert {found.epoch for name in NAMES for found in items(stack, HOME, counter=name) if found} == {2}
 
 
