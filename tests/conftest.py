@@ -29,10 +29,12 @@ LONGEST = ("client/test_integers", "local/test_command", "simulation/test_schedu
 
 
 SHARING = {
-    "opened": (
+    "opened, by clients": (
         "tests/client/test_address_signing.py",
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
+    ),
+    "opened": (
         "tests/local/test_open_counters.py",
         "tests/local/test_openapi.py",
         "tests/local/test_page.py",
