@@ -151,7 +151,7 @@ def test_what_cannot_be_minted_is_a_problem_document(
     assert detail in document(response, status)["detail"]
 
 
-def test_the_checks_of_a_wave_get_an_integer_and_the_archives_version(mint: Runtime, engine: UnderRuntime) -> None:
+def test_a_waves_checks_get_an_integer_and_the_version(mint: Runtime, engine: UnderRuntime) -> None:
     minted = document(mint.invoke(as_the_coordinator_asks("POST", f"/{CHECK_COUNTER}")))
     status = document(mint.invoke(as_the_coordinator_asks("GET", "/-/status")))
 
@@ -192,7 +192,7 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
     )
 
 
-def test_a_deployment_checks_every_region_and_lays_out_every_counter(engine: UnderRuntime) -> None:
+def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
     settled, log = engine.runs["integers-coordinator-settle"]
 
     assert {reply["checked"] for reply, _ in engine.runs.values() if "checked" in reply} == {*REGIONS}
