@@ -69,6 +69,16 @@ def listener(port: int) -> Listener | None:
     return Listener(pid, command_line(pid), working_folder(pid)) if pid else None
 
 
+def has_socket(pid: int) -> bool:
+    """Return whether a process has a socket open."""
+    if not (PROC / "self").exists():
+        return bool(_output("lsof", "-nP", "-a", "-p", str(pid), "-i", "-Fp"))  # macOS
+    try:
+        return any(str(file.readlink()).startswith("socket:") for file in (PROC / str(pid) / "fd").iterdir())
+    except OSError:  # it has ended
+        return False
+
+
 def command_line(pid: int) -> str:
     """Return a process's command line, empty if there is no such process."""
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local import ports
-from local.ports import is_free, listener, reserved
+from local.ports import has_socket, is_free, listener, reserved
 from tests.local.machine import HANGING
 
 
@@ -61,6 +61,13 @@ def test_a_connection_to_the_port_is_not_its_listener(taken: int) -> None:
 
     assert found is not None
     assert found.pid == os.getpid()
+
+
+def test_a_process_has_a_socket_or_none(taken: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, text=True) as other:
+        assert (has_socket(os.getpid()), has_socket(other.pid)) == (True, False)
+        other.communicate("\n", timeout=HANGING)
+    assert not has_socket(other.pid)
 
 
 def test_a_listener_on_ipv6_is_found() -> None:
