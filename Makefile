@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 
+# Hundreds of processes run this code in the tests. All but the first find it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo up outputs down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock clean
 
 # List these commands.

@@ -18,6 +18,7 @@ TENANTS = 15
 """Counters besides: they make a change take long enough to be cut."""
 
 
+@pytest.mark.long
 def test_a_region_joins_under_traffic(fresh: Machine) -> None:
     clients = Clients(up(fresh, "us-east-1").outputs()["urls"])
     urls = up(fresh, *TWO).outputs()["urls"]

@@ -123,6 +123,7 @@ def test_a_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
     assert f"argument --port: {port} is not a port; 1 to 65535 are allowed, and 0 for a free one" in wrong.stderr
 
 
+@pytest.mark.long
 def test_two_ups_at_once_do_one_after_the_other(fresh: Machine) -> None:
     first = fresh.up("us-east-1")
     with (

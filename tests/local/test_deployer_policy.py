@@ -99,6 +99,7 @@ def down(aws: Aws) -> None:
     deploy(PROJECT, STACK, {}, aws, silent, program=lambda: None)
 
 
+@pytest.mark.long
 def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws], folder: Path) -> None:
     aws = deployer(POLICY)
     changed: dict[str, object] = {

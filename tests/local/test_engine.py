@@ -164,6 +164,7 @@ def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
         engine.call("aws:ec2/getAmi:getAmi", {})
 
 
+@pytest.mark.long
 def test_a_killed_up_goes_on_when_run_again(fresh: Machine) -> None:
     with fresh.start(*fresh.command(HOME, OTHER)) as process:
         assert process.stdout is not None

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 from local.ports import command_line
@@ -50,7 +51,8 @@ def test_what_it_started_ends_with_it(folder: Path) -> None:
 
     assert service.stop()
 
-    assert command_line(int(text)) == "", "the child ignores SIGTERM, and is killed"
+    while command_line(int(text)):  # it ignores SIGTERM and is killed, which takes a moment
+        time.sleep(0.01)
 
 
 def test_the_end_of_its_log_is_shown(folder: Path) -> None:
