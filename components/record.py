@@ -43,8 +43,9 @@ def record_of(item: str) -> Record:
 def event(wish: Mapping[str, Any], record: Record | None, now: int) -> str:
     """Return the event of a deployment, as canonical JSON.
 
-    If the coordinator has carried out this wish already, this is the event that asked for it. So Pulumi sees no
-    change, and doesn't call the coordinator. Otherwise the event is a new one.
+    If the record asks for the same, this is the event that it was accepted by. Where that has succeeded, Pulumi sees
+    no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
+    at any age. Otherwise the event is a new one.
 
     Args:
         wish: what is asked for.
@@ -52,7 +53,7 @@ def event(wish: Mapping[str, Any], record: Record | None, now: int) -> str:
         now: seconds since 1970.
     """
     follows, asked = (record.number if record else 0), now
-    if record and record.settled and record.wish == wish:
+    if record and record.wish == wish:
         follows, asked = record.follows, record.asked
     return canonical({"wish": wish, "follows": follows, "asked": asked})
 

@@ -3,6 +3,7 @@
 A counter's name has no `/` (names.py), so keys with a `/` are free for other records.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from .layouts import Layout
 
 RECORD_KEY = "/deployment"
 """The key of the record in the layouts table, and of its copy in the mirror: what the last deployment asked for."""
+
+ACCEPTED_KEY = "/accepted"
+"""The key in the layouts table of what identifies the record. Writes compare it, which costs less than the record."""
 
 LEASE_KEY = "/lease"
 """The key in the layouts table of the lease that keeps two runs of the schedule apart."""
@@ -36,27 +40,43 @@ def past_issued(attributes: Mapping[str, Any]) -> dict[int, int]:
     return {int(epoch): int(value["N"]) for epoch, value in found}
 
 
-def layouts_attribute(layouts: Sequence[Layout]) -> dict[str, Any]:
-    """Return layouts as a DynamoDB attribute: a list of `{epoch, base, regions}`, the oldest first."""
-    return {
-        "L": [
-            {
-                "M": {
-                    "epoch": {"N": str(layout.epoch)},
-                    "base": {"N": str(layout.base)},
-                    "regions": regions_attribute(layout.regions),
-                }
-            }
-            for layout in layouts
-        ]
-    }
+def history_text(layouts: Sequence[Layout]) -> str:
+    """Return layouts as JSON, the oldest first.
+
+    Names of regions stand in it once, and a layout whose regions are those of the one before doesn't repeat them: forty
+    layouts of thirty regions take some 2 KB instead of 30.
+    """
+    names: dict[str, int] = {}
+    entries: list[list[Any]] = []
+    before: tuple[str, ...] = ()
+    for layout in layouts:
+        entry: list[Any] = [layout.epoch, layout.base]
+        if layout.regions != before:
+            before = layout.regions
+            entry.append([names.setdefault(region, len(names)) for region in before])
+        entries.append(entry)
+    return json.dumps({"regions": list(names), "layouts": entries}, separators=(",", ":"))
 
 
-def layouts_of(attribute: Mapping[str, Any]) -> tuple[Layout, ...]:
-    """Return the layouts that `layouts_attribute` encoded."""
+def history_of(text: str) -> tuple[Layout, ...]:
+    """Return the layouts that `history_text` encoded."""
+    found = json.loads(text)
+    names, layouts, regions = found["regions"], list[Layout](), ()
+    for epoch, base, *places in found["layouts"]:
+        if places:
+            regions = tuple(names[place] for place in places[0])
+        layouts.append(Layout(epoch, base, regions))
+    return tuple(layouts)
+
+
+def layouts_in(attributes: Mapping[str, Any], older: str) -> tuple[Layout, ...]:
+    """Return the layouts that an item keeps as `history`, or in the attribute `older`, where they were a list once."""
+    if "history" in attributes:
+        return history_of(attributes["history"]["S"])
+    entries = attributes.get(older, {"L": []})["L"]
     return tuple(
         Layout(int(entry["M"]["epoch"]["N"]), int(entry["M"]["base"]["N"]), regions_of(entry["M"]["regions"]))
-        for entry in attribute["L"]
+        for entry in entries
     )
 
 

@@ -25,7 +25,7 @@ WRITTEN: dict[type, str] = {
 
 def reads(operation: Operation) -> bool:
     """Return whether an operation writes nothing."""
-    return type(operation).__name__.startswith(("Read", "Describe", "Scan"))
+    return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeLease"))
 
 
 def _written(operation: Any) -> str:
@@ -60,8 +60,14 @@ class CheckedWorld(World):
     epochs: int = 0
     """The highest epoch of any register so far."""
     clock: int = 0
+    """Steps so far."""
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
+
+    def tick(self) -> None:
+        """Let one step pass: a second."""
+        self.clock += 1
+        self.now += 1
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer.
@@ -126,7 +132,7 @@ class CheckedWorld(World):
     def _content(self, name: str) -> Any:
         match name:
             case "layouts":
-                return self.layouts.record, dict(self.layouts.registers)
+                return self.layouts.record, self.layouts.accepted, dict(self.layouts.registers)
             case "mirror":
                 return self.mirror.record, dict(self.mirror.copies)
             case _:
@@ -151,8 +157,8 @@ class CheckedWorld(World):
         nothing: tuple[Any, dict[str, Any]] = (None, {})
         match name:
             case "layouts":
-                record, registers = content if how == "restored" else nothing
-                self.layouts = Layouts(self.new_id(name), record, dict(registers))
+                record, accepted, registers = content if how == "restored" else (None, None, nothing[1])
+                self.layouts = Layouts(self.new_id(name), record, accepted, dict(registers))
                 if self.without == "mirror: written before anything is done":
                     record, copies = self.backups.get("mirror", [nothing])[-2:][0]
                     self.mirror.copies = dict(copies)

@@ -1,33 +1,49 @@
 """A coordinator that can be stopped between any two operations, so that it can race, be late or crash."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from coordinate.model import Refused
 from coordinate.operations import Operation
+from coordinate.reading import Each, Steps
 
 CarryOut = Callable[[Operation], Any]
-Steps = Generator[Sequence[Operation], Sequence[Any], Any]
+
+COUNTERS = 2
+"""How many counters a run has in progress at the same time."""
+
+
+class _Steps:
+    """Steps that are being taken, and those that they wait for."""
+
+    def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, place: int = 0) -> None:
+        self.steps = steps
+        self.parent = parent
+        self.place = place
+        """The place of the result among the parent's answers."""
+        self.answers: dict[int, Any] = {}
+        self.expected = 0
+        self.waiting: Iterator[tuple[int, Steps[Any]]] = iter(())
+        """Steps of an `Each` that are not begun yet."""
 
 
 class Coordinator:
     """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
 
-    def __init__(self, steps: Steps, name: str = "") -> None:
+    def __init__(self, steps: Steps[Any], name: str = "") -> None:
         """Begin.
 
         Args:
-            steps: what it does: `settle`, `accept`, or a whole `run`.
+            steps: what it does: a whole `run`, or a part of one.
             name: what a reader calls it.
         """
         self.name = name
-        self._steps = steps
-        self.todo: list[tuple[int, Operation]] = []
-        """The operations of the present batch that are not carried out yet, each with its place in the batch."""
-        self._answers: list[Any] = []
+        self.todo: list[tuple[_Steps, int, Operation]] = []
+        """The operations that may be carried out next, in any order: whose they are, their place in the batch."""
         self.ended = False
         self.result: Any = None
         """What the run returned, once it has."""
-        self._begin_batch(None)
+        self._go_on(_Steps(steps), None)
 
     def step(self, carry_out: CarryOut, choose: Callable[[int], int] = lambda _: 0) -> None:
         """Carry out one operation; after the last one of a batch, begin the next batch.
@@ -39,24 +55,23 @@ class Coordinator:
         Raises:
             Refused: the run or `carry_out` refuses. The coordinator has ended then.
         """
-        index, operation = self.todo.pop(choose(len(self.todo)))
+        owner, place, operation = self.todo.pop(choose(len(self.todo)))
         try:
-            self._answers[index] = carry_out(operation)
-            if not self.todo:
-                self._begin_batch(self._answers)
-        except Exception:
-            self.ended = True
-            raise
+            answer = carry_out(operation)
+        except Refused as refusal:
+            self._end(owner, refusal)
+            return
+        self._answer(owner, place, answer)
 
     def run_to(self, kind: type[Operation], carry_out: CarryOut) -> None:
         """Go on until an operation of this kind is next, and stop before it."""
-        while not any(isinstance(operation, kind) for _, operation in self.todo):
+        while not any(isinstance(operation, kind) for *_, operation in self.todo):
             self.step(carry_out)
             assert not self.ended, f"ended without any {kind.__name__}"
 
     def step_all(self, carry_out: CarryOut) -> None:
         """Carry out the rest of the batch, and begin nothing further."""
-        for _, operation in self.todo:
+        for *_, operation in self.todo:
             carry_out(operation)
 
     def finish(self, carry_out: CarryOut) -> Any:
@@ -65,13 +80,52 @@ class Coordinator:
             self.step(carry_out)
         return self.result
 
-    def _begin_batch(self, answers: list[Any] | None) -> None:
+    def _answer(self, owner: _Steps, place: int, answer: Any) -> None:
+        owner.answers[place] = answer
+        if len(owner.answers) == owner.expected:
+            self._go_on(owner, [owner.answers[place] for place in range(owner.expected)])
+
+    def _go_on(self, owner: _Steps, answers: list[Any] | None) -> None:
+        """Begin the next batch, unless the steps end."""
         try:
-            batch = next(self._steps) if answers is None else self._steps.send(answers)
-            while not batch:
-                batch = self._steps.send([])
+            batch = next(owner.steps) if answers is None else owner.steps.send(answers)
+            while not isinstance(batch, Each) and not batch:
+                batch = owner.steps.send([])
         except StopIteration as stop:
-            self.ended, self.result = True, stop.value
+            self._end(owner, stop.value)
+        except Refused as refusal:
+            self._end(owner, refusal)
+        else:
+            owner.answers = {}
+            if isinstance(batch, Each):
+                parts = list(batch.steps)
+                owner.expected, owner.waiting = len(parts), iter(enumerate(parts))
+                for _ in range(COUNTERS):
+                    self._begin_next(owner)
+                if not parts:
+                    self._go_on(owner, [])
+            else:
+                owner.expected = len(batch)
+                self.todo += [(owner, place, operation) for place, operation in enumerate(batch)]
+
+    def _begin_next(self, owner: _Steps) -> None:
+        for place, steps in owner.waiting:
+            self._go_on(_Steps(steps, owner, place), None)
             return
-        self.todo = list(enumerate(batch))
-        self._answers = [None] * len(batch)
+
+    def _end(self, owner: _Steps, result: Any) -> None:
+        """Hand the result of steps to those that wait for it. A refusal of the whole run is raised.
+
+        Raises:
+            Refused: the run is refused.
+        """
+        self.todo = [entry for entry in self.todo if entry[0] is not owner]
+        owner.steps.close()
+        if owner.parent is not None:
+            self._begin_next(owner.parent)
+            self._answer(owner.parent, owner.place, result)
+            return
+        self.ended = True
+        if isinstance(result, Refused):
+            raise result
+        self.result = result

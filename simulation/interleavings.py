@@ -1,19 +1,28 @@
 """Every interleaving of coordinators that add a third region, of some mints, and of a loss: small cases in full."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from coordinate.model import Copy, Item, Record, Register
-from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation, ReadRecord, RecordLayouts
+from coordinate.operations import (
+    Clock,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeTable,
+    Operation,
+    ReadAccepted,
+    ReadRecord,
+    RecordLayouts,
+)
 from coordinate.protocol import settle
 
 from integers.layouts import Layout
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
-from .pulumi import wish_of
-from .turns import NOW, Turn, run_after
+from .pulumi import decoded, wish
+from .turns import NOW, Turn, after, batch, begun
 from .world import Counter, Layouts, Mirror, Table
 
 BEFORE = ("a", "b")
@@ -41,7 +50,7 @@ class Case:
         Then it is carried out together with the one before.
         """
         match operation:
-            case ReadRecord() | DescribeLayouts() | DescribeMirror():
+            case ReadRecord() | ReadAccepted() | DescribeLayouts() | DescribeMirror() | Clock():
                 return True
             case DescribeTable(region) | RecordLayouts(region):  # the last of several recorded layouts stays
                 return region not in (self.loses, self.away)
@@ -71,7 +80,7 @@ class State(NamedTuple):
 
     def world(self, record: Record, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
-        world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
+        world = CheckedWorld(case.without, Layouts("layouts 1", record, record.accepted, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
         world.tables = {
             kept.region: Table(kept.id, {"c": Counter(kept.item, {}, kept.layouts)}) for kept in self.tables
@@ -87,10 +96,10 @@ def joining(without: str | None = None) -> CheckedWorld:
     for regions in (BEFORE, AFTER):
         for region in regions:
             world.make_table(region)
-        wish = replace(wish_of(regions), headroom=1)
-        world.layouts.record = Record("layouts 1", len(regions), 0, NOW, wish, settled=True)
+        record = Record("layouts 1", len(regions), 0, NOW, decoded(wish(regions, headroom=1)), settled=True)
+        world.layouts.record, world.layouts.accepted = record, record.accepted
         if regions == BEFORE:
-            Coordinator(settle("c", "first", NOW)).finish(world.carry_out)
+            Coordinator(settle("c", "first", record)).finish(world.carry_out)
     return world
 
 
@@ -110,14 +119,14 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Turn(run_after(name, ())), world, case) for name in case.coordinators)
+    turns = tuple(_at_once(Turn(begun(name, record)), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
     ends = 0
     while stack:
         state = stack.pop()
-        if not any(turn.run.batch for turn in state.turns):
+        if not any(batch(turn.run) for turn in state.turns):
             check_end(state.world(record, case))
             ends += 1
         for successor in reversed(tuple(_successors(state, record, case))):  # the first one is visited next
@@ -138,10 +147,10 @@ def _state(world: CheckedWorld, away: bool | None, turns: tuple[Turn, ...]) -> S
 def _successors(state: State, record: Record, case: Case) -> Iterator[State]:
     """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
     for index, turn in enumerate(state.turns):
-        if turn.run.batch:
+        if batch(turn.run):
             world = state.world(record, case)
-            after = _after_one(turn, world, case)
-            yield _state(world, state.away, (*state.turns[:index], after, *state.turns[index + 1 :]))
+            next_turn = _at_once(_answered(turn, world), world, case)
+            yield _state(world, state.away, (*state.turns[:index], next_turn, *state.turns[index + 1 :]))
     if len(state.minted) < case.mints:
         for kept in state.tables:
             world = state.world(record, case)
@@ -155,18 +164,14 @@ def _successors(state: State, record: Record, case: Case) -> Iterator[State]:
         yield state._replace(away=None if state.away else True)
 
 
-def _after_one(turn: Turn, world: CheckedWorld, case: Case) -> Turn:
-    """Carry out the coordinator's next operation."""
-    return _at_once(_answered(turn, world), world, case)
-
-
 def _at_once(turn: Turn, world: CheckedWorld, case: Case) -> Turn:
-    while turn.run.batch and case.at_once(turn.run.batch[len(turn.given)]):
+    while (operations := batch(turn.run)) and case.at_once(operations[len(turn.given)]):
         turn = _answered(turn, world)
     return turn
 
 
 def _answered(turn: Turn, world: CheckedWorld) -> Turn:
-    run, batch = turn.run, turn.run.batch
-    given = (*turn.given, world.carry_out(batch[len(turn.given)]))
-    return Turn(run_after(run.name, (*run.answers, given))) if len(given) == len(batch) else Turn(run, given)
+    """Carry out the coordinator's next operation."""
+    operations = batch(turn.run)
+    given = (*turn.given, world.carry_out(operations[len(turn.given)]))
+    return Turn(after(turn.run, given)) if len(given) == len(operations) else Turn(turn.run, given)

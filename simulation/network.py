@@ -1,41 +1,121 @@
-"""A network on which answers are lost, and writes arrive late or twice."""
+"""A network on which answers are lost, calls are throttled, and writes arrive late or twice."""
 
 from random import Random
 from typing import Any
 
-from coordinate.model import Absent
-from coordinate.operations import Operation
+from coordinate.model import Absent, Refused
+from coordinate.operations import (
+    Clock,
+    FenceItem,
+    MayBegin,
+    Operation,
+    PlaceItem,
+    ReadItem,
+    ScanCopies,
+    ScanItems,
+    ScanRegisters,
+    TakeLease,
+    WriteRecordCopy,
+)
 
 from .checked import CheckedWorld, reads
+from .world import ALIVE
 
 LATENESS = 60
 """For how many steps a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
 
-HOME = "home"
-
 
 class Network:
-    """Carries operations to a world. `rate` is the share of writes that something happens to."""
+    """Carries operations to a world."""
 
-    def __init__(self, world: CheckedWorld, random: Random, rate: float) -> None:
+    def __init__(self, world: CheckedWorld, random: Random, rates: dict[str, float]) -> None:
+        """Begin.
+
+        Args:
+            world: the tables.
+            random: chooses what happens.
+            rates: `lost`, the share of writes whose answer is lost, or that are late; `throttled`, of calls to a
+                region; `home fails`, of calls at home; `out of time`, of counters that may not be begun any more.
+        """
         self._world = world
         self._random = random
-        self.rate = rate
+        self._rates = rates
         self._late: list[tuple[int, Operation]] = []
+        self._given_up: set[tuple[object, str]] = set()
+        self._issued: dict[tuple[str, str], int | None] = {}
+        self.hot: tuple[str, str] | None = None
+        """The region and the counter of an item that is throttled whenever it is asked for."""
 
-    def carry_out(self, operation: Operation) -> Any:
-        """Carry out an operation, and return its answer. It may be lost: the caller can't tell what has happened."""
-        if reads(operation) or self._random.random() >= self.rate:
-            return self._world.carry_out(operation)
-        region = getattr(operation, "region", None)
-        kind = self._random.randrange(3)
+    def carry_out(self, operation: Operation, run: object = None) -> Any:
+        """Carry out an operation of a run, and return its answer.
+
+        The answer may be lost: the run can't tell what has happened.
+
+        Raises:
+            Refused: the home region fails.
+        """
+        random, rates = self._random, self._rates
+        match operation:
+            case Clock() | TakeLease():
+                return self._world.carry_out(operation)
+            case MayBegin():
+                return random.random() >= rates["out of time"]
+            case _:
+                region: str | None = getattr(operation, "region", None)
+        if region is None and random.random() < rates["home fails"]:
+            raise Refused("home: the home region's tables can't be used")
+        if region is not None and self._is_throttled(region, operation, run):
+            return Absent.AWAY
+        if reads(operation) or random.random() >= rates["lost"]:
+            return self._answer(operation)
+        kind = random.randrange(3)
         if kind < 2:
             self._late.append((self._world.clock, operation))
         if kind > 0:
-            answer = self._world.carry_out(operation)
+            answer = self._answer(operation)
             if kind == 1:
                 return answer  # and once more, later
         return False if region is None else Absent.AWAY  # at home, the run reads again what has become of it
+
+    def _is_throttled(self, region: str, operation: Operation, run: object) -> bool:
+        if (run, region) in self._given_up:
+            return True
+        hot = self.hot == (region, getattr(operation, "counter", None))
+        throttled = hot or self._random.random() < self._rates["throttled"]
+        if throttled and self._world.without == "throttled: only that item":
+            self._given_up.add((run, region))
+        return throttled
+
+    def _answer(self, operation: Operation) -> Any:
+        """Return the world's answer, or what it was before the rule that is taken out.
+
+        Raises:
+            Refused: without one of the rules.
+        """
+        world, without = self._world, self._world.without
+        answer = None if without not in ALIVE else self._former_answer(operation, without)
+        return world.carry_out(operation) if answer is None else answer
+
+    def _former_answer(self, operation: Operation, without: str) -> Any:
+        world = self._world
+        match operation:
+            case ScanItems(region) if without == "away: stops nobody" and region in world.away:
+                raise Refused(f"{region}: DynamoDB refused a call")
+            case ScanRegisters() | ScanCopies() | ScanItems() if without == "stray: stops nobody" and world.stray:
+                raise Refused("'issued'")
+            case WriteRecordCopy(None) if without == "mirror: has the first record":
+                return True
+            case ReadItem(region, counter) | PlaceItem(region, counter):
+                self._issued[region, counter] = world.issued(region, counter)
+            case ScanItems(region):
+                for counter in world.tables[region].counters if region in world.tables else ():
+                    self._issued[region, counter] = world.issued(region, counter)
+            case FenceItem(region, counter) if without == "fence: relative":
+                # It was set to what the item had issued when it was read, plus headroom: here, none at all.
+                return None if self._issued.get((region, counter)) == world.issued(region, counter) else False
+            case _:
+                pass
+        return None
 
     def deliver(self) -> None:
         """Let some late write arrive, if it isn't too late."""
@@ -44,12 +124,13 @@ class Network:
             if self._world.clock - sent <= LATENESS:
                 self._world.carry_out(operation)
 
-    def forget(self, region: str) -> None:
-        """Drop what is under way to a region's table, which is being deleted.
+    def forget(self, region: str | None = None) -> None:
+        """Drop what is under way to a region's table, which is being deleted; or everything, since hours have passed.
 
         Deleting a table and making another one takes longer than a write is under way.
         """
-        self._late = [(sent, late) for sent, late in self._late if getattr(late, "region", None) != region]
+        kept = [(sent, late) for sent, late in self._late if getattr(late, "region", None) != region]
+        self._late = kept if region is not None else []
 
     @property
     def empty(self) -> bool:

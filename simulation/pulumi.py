@@ -1,11 +1,17 @@
-"""Deployments as `pulumi up` makes them, as far as the coordinator can notice."""
+"""Deployments as `pulumi up` makes them, by the program's own event."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from coordinate.accept import Deployment
+from coordinate.encoding import record_attributes, wish_of
 from coordinate.model import Record, Wish
+from coordinate.request import request_of
+
+from components.record import event, record_of
 
 from .checked import CheckedWorld
 
@@ -13,18 +19,45 @@ HEADROOM = 2
 WINDOW = 12
 
 
-def wish_of(
+def wish(
     regions: Sequence[str],
     leaving: Sequence[str] = (),
     *,
     counters: Sequence[str] = ("c",),
-    floors: dict[str, int] | None = None,
+    floors: Mapping[str, int] | None = None,
     home: str = "layouts 1",
     first: str = "layouts 1",
-) -> Wish:
-    """Return the wish of a deployment of a small world."""
-    text = json.dumps([list(regions), list(leaving), list(counters), floors, home, first])
-    return Wish(tuple(regions), tuple(leaving), tuple(counters), floors or {}, WINDOW, HEADROOM, 1, home, first, text)
+    tables: Mapping[str, str] | None = None,
+    headroom: int = HEADROOM,
+    window: int = WINDOW,
+) -> dict[str, Any]:
+    """Return what a deployment of a small world asks for."""
+    return {
+        "regions": list(regions),
+        "leaving": list(leaving),
+        "counters": list(counters),
+        "floors": dict(floors or {}),
+        "window": window,
+        "headroom": headroom,
+        "watchMinutes": 1,
+        "home": home,
+        "first": first,
+        "tables": dict(tables or {}),
+    }
+
+
+def decoded(asked: Mapping[str, Any]) -> Wish:
+    """Return a wish as the coordinator reads it."""
+    return wish_of(json.dumps(asked, sort_keys=True, separators=(",", ":")))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a stack's settings have."""
+
+    regions: tuple[str, ...]
+    leaving: tuple[str, ...] = ()
+    floors: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class Pulumi:
@@ -34,55 +67,70 @@ class Pulumi:
         self._world = world
         self._random = random
         self._counters = counters
-        self.regions: set[str] = set()
-        """The regions that it has made."""
+        self.tables: dict[str, str] = {}
+        """The regions that it has made, and the ids of their tables, as its state has them."""
         self.first = ""
         self.stood = False
         """Whether a deployment has succeeded."""
-        self._event: tuple[str, int] | None = None
-        """The text and the number of the last invocation that succeeded."""
-        self._layout: tuple[str, ...] = ()
+        self.settings: Settings | None = None
+        """Those of the last `up`."""
+        self._event: str | None = None
+        """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
     def preview(self) -> Record | None:
         """Return the record, as a preview reads it."""
         return self._world.layouts.record
 
-    def up(
-        self, regions: tuple[str, ...], read: Record | None, *, refresh: bool, now: int, floors: dict[str, int]
-    ) -> Deployment | None:
-        """Make the tables, and return what the coordinator is asked, or None if nothing has changed.
+    def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> Settings:
+        """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
+        gone = sorted(self.tables.keys() - set(regions))
+        return Settings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
+
+    def up(self, settings: Settings, read: Record | None, *, refresh: bool) -> str | None:
+        """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
         Args:
-            regions: the layout that the settings have.
+            settings: the stack's.
             read: the record that the preview has read.
-            refresh: whether tables that are missing are noticed.
-            now: seconds since 1970.
-            floors: the floors that the settings have.
+            refresh: whether tables that are missing or others are noticed.
         """
-        random, world = self._random, self._world
+        world = self._world
+        self.settings = settings
         self.first = self.first or world.layouts.id
-        for region in regions:
-            if region not in self.regions or refresh:
+        for region in settings.regions:
+            if region not in self.tables or refresh:
                 world.make_table(region)
-        gone = sorted(self.regions - set(regions))
-        leaving = tuple(region for region in gone if random.random() < 0.5)
-        self.regions |= set(regions)
-        self._layout = (*regions, *leaving)
-        wish = wish_of(
-            regions, leaving, counters=self._counters, floors=floors, home=world.layouts.id, first=self.first
+                self.tables[region] = world.tables[region].id
+        asked = wish(
+            settings.regions,
+            settings.leaving,
+            counters=self._counters,
+            floors=settings.floors,
+            home=world.layouts.id,
+            first=self.first,
+            tables={region: self.tables[region] for region in settings.regions},
         )
-        same = read is not None and read.settled and read.wish.text == wish.text
-        follows = read.follows if read is not None and same else read.number if read is not None else 0
-        if self._event == (wish.text, follows):
-            return None
-        return Deployment(wish, follows, now)
+        known = record_of(json.dumps(record_attributes(read))) if read is not None else None
+        sent = event(asked, known, world.now)
+        if world.without == "event: the record's own" and known is not None:
+            sent = event(asked, None, world.now).replace('"follows":0', f'"follows":{known.number}')
+        return None if sent == self._event else sent
 
-    def succeeded(self, deployment: Deployment | None) -> list[str]:
+    def succeeded(self, sent: str | None) -> list[str]:
         """Note that the coordinator has agreed. Return the regions that are now deleted."""
-        if deployment is not None:
-            self._event = (deployment.wish.text, deployment.follows)
+        self._event = sent or self._event
         self.stood = True
-        deleted = [region for region in sorted(self.regions) if region not in self._layout]
+        assert self.settings is not None
+        stays = {*self.settings.regions, *self.settings.leaving}
+        deleted = [region for region in sorted(self.tables) if region not in stays]
         deleted = [region for region in deleted if self._random.random() < 0.8]  # the rest fails
-        self.regions -= set(deleted)
+        for region in deleted:
+            del self.tables[region]
         return deleted
+
+
+def deployment_of(sent: str) -> Deployment:
+    """Return the deployment that an event asks for."""
+    request = request_of(json.loads(sent))
+    assert isinstance(request, Deployment)
+    return request

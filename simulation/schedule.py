@@ -1,23 +1,28 @@
 """One random schedule: what operators, tools and disasters do to the system while it mints.
 
 Deployments come as `pulumi up` makes them (pulumi.py). One may be killed at any step, reverted or repeated. The
-schedule's runs come in between. Runs race, are late, and crash. Regions are away for a while or for ever. Writes are
-carried out although their answer is lost, or late, or twice. Tables are deleted, recreated and restored, in the
-regions and at home.
+schedule's runs come in between. Runs race, are late, and crash. Regions are away for a while or for ever. Calls are
+throttled, and the home region fails. Writes are carried out although their answer is lost, or late, or twice. Tables
+are deleted, recreated and restored, in the regions and at home. Operators write what isn't an item. Hours pass.
+
+In the end, the system is left alone until it has settled. Then `up` with the settings in force must succeed, however
+much time has passed, and the next one must have nothing to do.
 """
 
 from random import Random
 
-from coordinate.accept import Deployment
+from coordinate.accept import LATEST
 from coordinate.model import Refused
+from coordinate.report import Result
+from coordinate.request import Watch
+from coordinate.run import run
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
 from .dice import Dice
 from .network import Network
 from .owners import ask
-from .pulumi import Pulumi
-from .run import Result, run
+from .pulumi import HEADROOM, Pulumi, Settings, deployment_of
 from .settled import Stuck, check_settled
 
 REGIONS = "abcd"
@@ -50,8 +55,13 @@ class Schedule:
             "watch": random.choice((0.01, 0.03, 0.1)),
             "out of time": _one_of(random, 0.3, 0.5),
             "for ever": _one_of(random, 0.2, 0.005),
+            "throttled": _one_of(random, 0.4, 0.005, 0.03),
+            "home fails": _one_of(random, 0.3, 0.002, 0.01),
+            "lost": _one_of(random, 0.4, 0.02, 0.1, 0.3),
+            "stray": _one_of(random, 0.2, 0.005),
+            "hours": _one_of(random, 0.5, 0.003, 0.02),
         }
-        self.network = Network(self.world, random, _one_of(random, 0.4, 0.02, 0.1, 0.3))
+        self.network = Network(self.world, random, self.rates)
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
@@ -59,7 +69,8 @@ class Schedule:
         self.runs: list[Coordinator] = []
         self.begun: dict[Coordinator, int] = {}
         self.asleep: dict[Coordinator, int] = {}
-        self.deploying: tuple[Coordinator | None, Deployment | None] | None = None
+        self.deploying: tuple[Coordinator, str] | None = None
+        """The run that `up` waits for, and its event."""
         self.lost: dict[str, int] = {}
         """The tables that were lost and not mended yet, and when."""
         self.for_ever: str | None = None
@@ -69,11 +80,11 @@ class Schedule:
         """About the largest integer minted so far."""
 
     def run(self) -> CheckedWorld:
-        """Run the schedule, then leave the system alone until it has settled.
+        """Run the schedule, then leave the system alone until it has settled, and repeat the last `up`.
 
         Raises:
-            AssertionError: an integer was minted twice, a layout was begun that nobody asked for, or what is left
-                alone doesn't settle.
+            AssertionError: an integer was minted twice, a layout was begun that nobody asked for, what is left
+                alone doesn't settle, or an `up` with the settings in force is refused or never comes to rest.
         """
         while self.world.layouts.record is None:
             self._deploy()
@@ -85,7 +96,7 @@ class Schedule:
 
     def _one_step(self) -> None:
         random, rates = self.random, self.rates
-        self.world.clock += 1
+        self.world.tick()
         self._mint()
         for _ in range(self.pace):
             if self.runs:
@@ -104,6 +115,10 @@ class Schedule:
             self._lose_region()
         if random.random() < rates["home loss"]:
             self._lose_home(random.choice(("layouts", "mirror")))
+        if random.random() < rates["stray"]:
+            self.world.stray.add(random.choice(["layouts", "mirror", *sorted(self.world.tables)]))
+        if random.random() < rates["hours"]:
+            self._pass_hours()
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
             self.for_ever = random.choice(sorted(self.world.tables))
             self.world.away.add(self.for_ever)
@@ -131,18 +146,27 @@ class Schedule:
         elif coordinator in self.runs and self.random.random() < self.rates["crash"]:
             self._forget(coordinator)
 
+    def _pass_hours(self) -> None:
+        """Let time pass: nothing is under way any more, but a clock may also jump while a run goes on."""
+        self.world.now += self.random.choice((600, 3_600, LATEST + 600, 30 * 3_600))
+        self.network.forget()
+        if self.random.random() < 0.8:  # a function runs for 15 minutes at most
+            for coordinator in list(self.runs):
+                self._forget(coordinator)
+
     def _advance(self, coordinator: Coordinator) -> None:
         try:
-            coordinator.step(self.network.carry_out, self.random.randrange)
+            coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
         except Refused as refusal:
             coordinator.result = refusal
         if coordinator.ended:
             self._ended(coordinator)
 
-    def _start(self, deployment: Deployment | None) -> Coordinator:
-        name = f"{'watch' if deployment is None else 'deployment'} {len(self.begun) + 1}"
-        may_start = lambda: self.random.random() >= self.rates["out of time"]  # noqa: E731
-        started = Coordinator(run(deployment, name, lambda: 1_000 + self.world.clock, may_start), name)
+    def _start(self, sent: str | None) -> Coordinator:
+        """Start a run: that of a deployment, which has sent this event, or one of the schedule's."""
+        name = f"{'watch' if sent is None else 'deployment'} {len(self.begun) + 1}"
+        request = Watch() if sent is None else deployment_of(sent)
+        started = Coordinator(run(request, name, Result()), name)
         self.begun[started] = self.world.clock
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
@@ -154,41 +178,45 @@ class Schedule:
         if self.deploying is not None and self.deploying[0] is coordinator:
             self.deploying = None
 
-    def _deploy(self, floors: dict[str, int] | None = None, regions: tuple[str, ...] | None = None) -> None:
-        """`pulumi up`."""
+    def _deploy(self, settings: Settings | None = None) -> None:
+        """`pulumi up`: with these settings, or with any."""
         random, world = self.random, self.world
         read = self.pulumi.preview()
-        if regions is None:
-            regions = tuple(random.sample(REGIONS, random.randint(1, 4)))
-            if read is not None and random.random() < 0.4:
-                regions = read.wish.regions
+        regions = tuple(random.sample(REGIONS, random.randint(1, 4)))
+        chosen = settings or self.pulumi.change(regions, {})
+        if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
+            chosen = self.pulumi.settings  # once more
         for _ in range(random.choice((0, 0, 0, 20))):
-            world.clock += 1  # the resources take their time, and others are at work
+            world.tick()  # the resources take their time, and others are at work
             for other in list(self.runs):
                 self._turn(other)
-        refresh = random.random() < 0.5
-        deployment = self.pulumi.up(regions, read, refresh=refresh, now=1_000 + world.clock, floors=floors or {})
-        if deployment is None:
+        sent = self.pulumi.up(chosen, read, refresh=settings is not None or random.random() < 0.5)
+        if sent is None:
             self._delete(None)
-        elif floors or random.random() >= 0.15:  # else it is killed before the coordinator
-            self.deploying = (self._start(deployment), deployment)
+        elif settings is not None or random.random() >= 0.15:  # else it is killed before the coordinator
+            self._send(sent)
+
+    def _send(self, sent: str) -> None:
+        old = abs(self.world.now - deployment_of(sent).asked) > LATEST
+        if old and self.world.without == "accept: the same at any age":
+            return  # refused
+        self.deploying = (self._start(sent), sent)
 
     def _ended(self, coordinator: Coordinator) -> None:
         self.runs.remove(coordinator)
         result = coordinator.result
-        deployment = None
-        mine = self.deploying is not None and self.deploying[0] is coordinator
-        if mine and self.deploying is not None:
-            deployment, self.deploying = self.deploying[1], None
-        if not isinstance(result, Result):
+        sent = None
+        if self.deploying is not None and self.deploying[0] is coordinator:
+            sent, self.deploying = self.deploying[1], None
+        if not isinstance(result, Result) or result.record is None or result.unfinished:
             return
         self.last = result
         self._mended(result, self.begun[coordinator])
-        if mine:
-            self._delete(deployment)
+        if sent is not None:
+            self._delete(sent)
 
-    def _delete(self, deployment: Deployment | None) -> None:
-        for region in self.pulumi.succeeded(deployment):
+    def _delete(self, sent: str | None) -> None:
+        for region in self.pulumi.succeeded(sent):
             self.network.forget(region)
             self.world.delete_table(region)
             self.lost.pop(region, None)
@@ -196,6 +224,7 @@ class Schedule:
     def _mended(self, result: Result, begun: int) -> None:
         """Note which tables this run has seen to."""
         pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
+        assert result.record is not None
         wish = result.record.wish
         seen = {*wish.regions, *wish.leaving} - pending
         for region, since in list(self.world.restored.items()):
@@ -213,7 +242,7 @@ class Schedule:
             away.discard(region)
 
     def _lose_region(self) -> None:
-        there = [region for region in sorted(self.world.tables) if region in self.pulumi.regions]
+        there = [region for region in sorted(self.world.tables) if region in self.pulumi.tables]
         if there and self._may_lose():
             region = self.random.choice(there)
             self.network.forget(region)
@@ -230,42 +259,99 @@ class Schedule:
 
     def _finish(self) -> None:
         while self.runs:
-            self.world.clock += 1
+            self.world.tick()
             self._advance(self.random.choice(self.runs))
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
-        self.network.rate = 0
         for name in self.rates:
             self.rates[name] = 0
         world.away &= {self.for_ever} if self.for_ever else set()
         self.deploying = None
         if random.random() < 0.7:
-            for region in self.pulumi.regions:
+            for region in self.pulumi.tables:
                 world.make_table(region)
         while self.runs or not self.network.empty:
-            world.clock += 1
+            world.tick()
             if not self.network.empty and random.random() < 0.2:
                 self.network.deliver()
             if self.runs:
                 self._advance(random.choice(self.runs))
             self._mint()
         self.last = None
-        for minting in (True, True, False):
+        for minting in (True, True, False):  # three runs of the schedule, and hours between them
+            world.now += random.choice((60, 300, LATEST))
             self._start(None)
             while self.runs:
-                world.clock += 1
+                world.tick()
                 self._advance(self.runs[0])
                 if minting:
                     self._mint()
         if self.losses > 1 and not self._begin_again():
             return
         record = world.layouts.record
-        if record is not None and not (world.tables.keys() - world.away) & set(record.wish.regions):
-            return  # nobody is left who could mint
+        if record is None or (world.tables.keys() - world.away) & set(record.wish.regions):  # else nobody could mint
+            if self.last is None:
+                raise Stuck("the last runs were refused")
+            check_settled(world, self.last)
+        self._repeat()
+        self._change_calmly()
+
+    def _repeat(self) -> None:
+        """Repeat the last `up`, however it ended, after days, twice: it succeeds, and then has nothing to do."""
+        settings = self.pulumi.settings
+        assert settings is not None
+        if not set(settings.regions) - self.world.away:
+            return  # refused: no region could mint
+        for expected in ("success", "nothing to do"):
+            self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
+            sent = self.pulumi.up(settings, self.pulumi.preview(), refresh=True)
+            if sent is None:
+                self._delete(None)
+            elif expected == "nothing to do":
+                raise Stuck(f"an unchanged `up` isn't at rest: {sent}")
+            else:
+                self._up_succeeds(sent)
+
+    def _up_succeeds(self, sent: str) -> None:
+        self.last = None
+        self._send(sent)
+        while self.runs:
+            self.world.tick()
+            self._advance(self.runs[0])
+            self._mint()
         if self.last is None:
-            raise Stuck("the last runs were refused")
-        check_settled(world, self.last)
+            raise Stuck(f"an `up` with the settings in force is refused: {sent}")
+
+    def _change_calmly(self) -> None:
+        """Change the layout while one item is throttled and all regions mint: only that counter may jump.
+
+        Raises:
+            Stuck: a counter's next base lies more than headroom above what was minted.
+        """
+        world, random = self.world, self.random
+        settings, record = self.pulumi.settings, world.layouts.record
+        assert settings is not None
+        regions = tuple(region for region in REGIONS if region in world.tables and region not in world.away)
+        if self.for_ever or record is None or not record.settled or len(regions) < 2 or set(regions) == set("ab"):
+            return
+        before = {counter: world.layouts.registers[counter] for counter in self.counters}
+        if any(None in register.ids for register in before.values()):
+            return
+        hot = random.choice(self.counters[1:]) if len(self.counters) > 1 else None
+        self.network.hot = (random.choice(before["c"].regions), hot) if hot else None
+        sent = self.pulumi.up(self.pulumi.change(regions[::-1], {}), self.pulumi.preview(), refresh=False)
+        if sent is None:
+            return
+        world.now += 60
+        self._up_succeeds(sent)
+        self.network.hot = None
+        for counter, register in before.items():
+            items = [integer for name, integer in {*world.minted, *world.excepted} if name == counter]
+            most = max(items, default=0) + (HEADROOM + 2) * len(register.regions)
+            after = world.layouts.registers[counter]
+            if counter != hot and after.base > max(most, register.base + (HEADROOM + 2) * len(register.regions)):
+                raise Stuck(f"{counter} jumped from {most} to {after}")
 
     def _begin_again(self) -> bool:
         """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
@@ -281,9 +367,9 @@ class Schedule:
         regions = record.wish.regions if record else tuple(REGIONS)
         regions = tuple(region for region in regions if region != self.for_ever)
         if self.for_ever:
-            self.pulumi.regions.discard(self.for_ever)
+            self.pulumi.tables.pop(self.for_ever, None)
         if regions:
-            self._deploy({"*": max(tops, default=0) + 1}, regions)
+            self._deploy(self.pulumi.change(regions, {"*": max(tops, default=0) + 1}))
             self._finish()
         return bool(regions)
 

@@ -1,9 +1,10 @@
 """Checks what must be true once nothing disturbs the system any more."""
 
+from coordinate.report import Result
+
 from integers.lattice import places
 
 from .checked import CheckedWorld
-from .run import Result
 
 
 class Stuck(AssertionError):

@@ -19,7 +19,7 @@ Lines that begin with `#` are comments. The commands:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -27,11 +27,13 @@ from coordinate import operations
 from coordinate.accept import Deployment
 from coordinate.model import Refused
 from coordinate.operations import Operation
+from coordinate.report import Result
+from coordinate.request import Watch
+from coordinate.run import run
 
 from .checked import CheckedWorld
 from .coordinator import Coordinator
-from .pulumi import wish_of
-from .run import Result, run
+from .pulumi import decoded, wish
 from .shown import shown, shown_id, shown_operation, shown_steps
 
 COUNTER = "orders"
@@ -103,21 +105,19 @@ class Stage:
             self.world.make_table(region)
         home, read = self.world.layouts.id, self.world.layouts.record
         floors = {"*": int(floor[0])} if floor else {}
-        wish = wish_of(regions, leaving, counters=[COUNTER], floors=floors, home=home)
-        wish = replace(wish, window=WINDOW, headroom=HEADROOM)
-        self._start(name, Deployment(wish, read.number if read else 0, self._now()))
-        return [f"asked for: {shown(wish)}"]
+        asked = decoded(
+            wish(regions, leaving, counters=[COUNTER], floors=floors, home=home, window=WINDOW, headroom=HEADROOM)
+        )
+        self._start(name, Deployment(asked, read.number if read else 0, self.world.now + 60))
+        return [f"asked for: {shown(asked)}"]
 
     def _watch(self, name: str) -> list[str]:
-        self._start(name, None)
+        self._start(name, Watch())
         return []
 
-    def _start(self, name: str, deployment: Deployment | None) -> None:
-        self.world.clock += 60
-        self.coordinators[name] = Coordinator(run(deployment, name, self._now), name)
-
-    def _now(self) -> int:
-        return 1_000 + self.world.clock
+    def _start(self, name: str, request: Deployment | Watch) -> None:
+        self.world.now += 60
+        self.coordinators[name] = Coordinator(run(request, name, Result()), name)
 
     def _step(self, name: str, count: str = "1") -> list[str]:
         return self._advance(name, int(count), ())
@@ -142,7 +142,7 @@ class Stage:
             steps.append((operation, self.world.carry_out(operation)))
             return steps[-1][1]
 
-        while not coordinator.ended and len(steps) != most and not isinstance(coordinator.todo[0][1], before):
+        while not coordinator.ended and len(steps) != most and not isinstance(coordinator.todo[0][2], before):
             try:
                 coordinator.step(carry_out)
             except Refused as refusal:
@@ -153,7 +153,7 @@ class Stage:
         return [*shown_steps(name, steps), *ending]
 
     def _crash(self, name: str) -> list[str]:
-        following = self.coordinators.pop(name).todo[0][1]
+        following = self.coordinators.pop(name).todo[0][2]
         return [f"{name} has crashed before {shown_operation(following)}"]
 
     def _mint(self, region: str, count: str = "1") -> list[str]:

@@ -1,52 +1,87 @@
-"""Where a coordinator stands between two operations, as a value that can be compared."""
+"""Where a coordinator stands between two operations, as a value that can be compared.
+
+A coordinator is a suspended generator, which Python can neither copy nor compare. But a round of `settle` remembers
+nothing of the rounds before except what they hand to it. So a coordinator is what its round began with, and what it
+has been answered in this round.
+"""
 
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from coordinate.model import Record
 from coordinate.operations import Operation
-from coordinate.protocol import Outcome, settle
-
-from .snapshot import Snapshot, snapshot
+from coordinate.protocol import Again, Outcome, settle_round
 
 NOW = 1_000
 
 Answers = tuple[tuple[Any, ...], ...]
-"""What a coordinator has been answered so far, batch by batch. All that it does follows from that."""
+"""What a round has been answered so far, batch by batch."""
 
 
-class Run:
-    """A coordinator between two batches. Runs that go on in the same way are equal, whatever answers they got."""
+class Run(NamedTuple):
+    """A coordinator between two batches."""
 
-    def __init__(self, name: str, answers: Answers) -> None:
-        self.name = name
-        self.answers = answers
-        self.batch: Sequence[Operation] = ()
-        """The operations that it asks for next; none if it has ended."""
-        steps = settle("c", name, NOW)
-        try:
-            batch = next(steps)
-            for answer in answers:
-                batch = steps.send(list(answer))
-                while not batch:
-                    batch = steps.send([])
-            self.batch = tuple(batch)
-            self.key: tuple[str, Snapshot | Outcome] = (name, snapshot(steps))
-        except StopIteration as stop:
-            self.key = (name, stop.value)
-        self._hash = hash(self.key)
+    name: str
+    number: int
+    """Of its round."""
+    state: "Again | Outcome | Hashed"
+    """What the round began with; the outcome if the coordinator has ended."""
+    answers: Answers
+
+
+class Hashed:
+    """What a round began with, as a value: what it knows of items is a dictionary there."""
+
+    __slots__ = ("_hash", "_key", "state")
+
+    def __init__(self, state: Again) -> None:
+        self.state = state
+        known = state.known
+        found = known and (known.register, tuple(known.items.items()), tuple(known.ids.items()))
+        self._key = (state.record.accepted, found, state.created)
+        self._hash = hash(self._key)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Run) and self.key == other.key
+        return isinstance(other, Hashed) and self._key == other._key
+
+
+def begun(name: str, record: Record) -> Run:
+    """Return a coordinator that begins to settle the counter `c`."""
+    return Run(name, 0, Hashed(Again(record)), ())
 
 
 @cache
-def run_after(name: str, answers: Answers) -> Run:
-    """Return the run of the coordinator `name` after these answers."""
-    return Run(name, answers)
+def batch(run: Run) -> tuple[Operation, ...]:
+    """Return the operations that a coordinator asks for next; none if it has ended."""
+    return () if isinstance(run.state, Outcome) else tuple(_replayed(run)[0])
+
+
+@cache
+def after(run: Run, given: tuple[Any, ...]) -> Run:
+    """Return the coordinator after the answers of a batch."""
+    answered = run._replace(answers=(*run.answers, given))
+    _, end = _replayed(answered)
+    if end is None:
+        return answered
+    return Run(run.name, run.number + 1, Hashed(end) if isinstance(end, Again) else end, ())
+
+
+def _replayed(run: Run) -> tuple[Sequence[Operation], Again | Outcome | None]:
+    assert isinstance(run.state, Hashed)
+    steps = settle_round("c", f"{run.name}/{run.number}", run.state.state)
+    try:
+        operations: Any = next(steps)
+        for answers in run.answers:
+            operations = steps.send(list(answers))
+            while not operations:
+                operations = steps.send([])
+    except StopIteration as stop:
+        return (), stop.value
+    return operations, None
 
 
 class Turn(NamedTuple):

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.model import MAX_PAST, Absent, Copy, Item, Record, RecordCopy, Register
+from coordinate.model import MAX_PAST, Absent, Accepted, Copy, Item, Record, RecordCopy, Register
 from coordinate.operations import (
+    Clock,
     CloseItem,
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
     DescribeTable,
     FenceItem,
+    MayBegin,
     OpenItem,
     Operation,
     PlaceItem,
     RaiseItem,
+    ReadAccepted,
     ReadCopy,
     ReadItem,
     ReadRecord,
@@ -30,6 +33,7 @@ from coordinate.operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
+    TakeLease,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -72,6 +76,18 @@ RULES = (
 without a limit, reports every table's id as that of the first one, or doesn't write the mirror."""
 
 
+ALIVE = (
+    "event: the record's own",
+    "accept: the same at any age",
+    "throttled: only that item",
+    "fence: relative",
+    "stray: stops nobody",
+    "away: stops nobody",
+    "mirror: has the first record",
+)
+"""What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
+
+
 @dataclass(slots=True)
 class Counter:
     """What one region's table has of one counter."""
@@ -101,6 +117,8 @@ class Layouts:
 
     id: str
     record: Record | None = None
+    accepted: Accepted | None = None
+    """What identifies the record."""
     registers: dict[str, Register] = field(default_factory=dict[str, Register])
 
 
@@ -126,11 +144,15 @@ class World:
     tables: dict[str, Table] = field(default_factory=dict[str, Table])
     away: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
+    now: int = 1_000
+    """What every clock shows, in seconds since 1970."""
+    stray: set[str] = field(default_factory=set[str])
+    """Tables in which an operator has written something by mistake: regions, `layouts`, `mirror`."""
     numbers: Any = field(default_factory=lambda: count(2), repr=False)
 
     def __post_init__(self) -> None:
-        if self.without is not None and self.without not in CONDITIONS + RULES:
-            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS + RULES)}")
+        if self.without is not None and self.without not in CONDITIONS + RULES + ALIVE:
+            raise ValueError(f"{self.without!r} is not a condition; there are {', '.join(CONDITIONS + RULES + ALIVE)}")
 
     def new_id(self, name: str) -> str:
         """Return an id that no table has had."""
@@ -144,6 +166,7 @@ class World:
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it."""
         self.tables.pop(region, None)
+        self.stray.discard(region)
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer, as `CounterTable.mint` does. Return None if no item or no integer is left."""
@@ -165,16 +188,28 @@ class World:
         self.tables[region].counters[counter].item = replace(item, issued=last)
         return list(range(item.issued + item.stride, last + 1, item.stride))
 
+    def _stray(self, table: str) -> dict[str, Any]:
+        return {"ordrs": Absent.STRAY} if table in self.stray else {}
+
     def _item(self, region: str, counter: str) -> Item | None:
         table = self.tables.get(region)
         kept = table.counters.get(counter) if table else None
         return kept.item if kept else None
+
+    def issued(self, region: str, counter: str) -> int | None:
+        """Return the last integer issued of a counter in a region; None if there is no item."""
+        item = self._item(region, counter)
+        return item.issued if item else None
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says."""
         if hasattr(operation, "region"):
             return self._in_region(operation)
         match operation:
+            case Clock():
+                return self.now
+            case TakeLease() | MayBegin():  # whoever asks may go on: no integer may depend on it
+                return True
             case DescribeLayouts():
                 return self._id("identity: of the layouts table", self.layouts.id)
             case DescribeStream():
@@ -182,11 +217,13 @@ class World:
             case DescribeMirror():
                 return self._id("identity: of the mirror", self.mirror.id)
             case ScanRegisters():
-                return dict(self.layouts.registers)
+                return self.layouts.registers | self._stray("layouts")
             case ScanCopies():
-                return dict(self.mirror.copies)
+                return self.mirror.copies | self._stray("mirror")
             case ReadRecord():
                 return self.layouts.record
+            case ReadAccepted():
+                return self.layouts.accepted
             case ReadRecordCopy():
                 return self.mirror.record
             case ReadRegister(counter):
@@ -196,7 +233,7 @@ class World:
             case WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
-                    self.layouts.record = new
+                    self.layouts.record, self.layouts.accepted = new, new.accepted
                 return held
             case WriteRegister(old, new, record):
                 return self._write_register(old, new, record)
@@ -215,10 +252,8 @@ class World:
                 raise TypeError(f"{operation} is not an operation")
 
     def _write_register(self, old: Register | None, new: Register, record: Record) -> bool:
-        stands = self.layouts.record
-        same = stands is not None and (stands.home, stands.number) == (record.home, record.number)
         held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
-        held = held and self._holds("register: record stands", same)
+        held = held and self._holds("register: record stands", self.layouts.accepted == record.accepted)
         if held:
             self.layouts.registers[new.counter] = new
         return held
@@ -232,7 +267,8 @@ class World:
         if isinstance(operation, DescribeTable):
             return self._id("identity: of a counters table", table.id)
         if isinstance(operation, ScanItems):
-            return {counter: kept.item for counter, kept in table.counters.items() if kept.item is not None}
+            found = {counter: kept.item for counter, kept in table.counters.items() if kept.item is not None}
+            return found | self._stray(operation.region)
         kept = table.counters.get(operation.counter)
         if isinstance(operation, ReadItem):
             return kept.item if kept else None
@@ -242,7 +278,7 @@ class World:
         self,
         kept: Counter,
         operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | RaiseItem | FenceItem | CloseItem,
-    ) -> bool:
+    ) -> bool | int:
         match operation:
             case RecordLayouts(_, _, layouts):
                 newer = not kept.layouts or kept.layouts[-1].epoch < layouts[-1].epoch
@@ -258,7 +294,8 @@ class World:
                     kept.item, kept.issued_in = new, {}
                 return held
             case _:
-                return kept.item is not None and self._update(kept, kept.item, operation)
+                held = kept.item is not None and self._update(kept, kept.item, operation)
+                return kept.item.ceiling if held and isinstance(operation, FenceItem) and kept.item else held
 
     def _update(
         self, kept: Counter, item: Item, operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
@@ -281,12 +318,12 @@ class World:
                 held = held and self._holds("raise: upwards", item.ceiling < ceiling)
                 if held:
                     kept.item = replace(item, ceiling=ceiling)
-            case FenceItem(_, _, epoch, ceiling):
+            case FenceItem(_, _, epoch, by, most):
                 held = self._holds("fence: this epoch", item.epoch == epoch)
                 held = held and self._holds("fence: not fenced", not item.fenced)
-                held = held and self._holds("fence: issued within", item.issued <= ceiling)
+                held = held and (by is None or self._holds("fence: issued within", item.issued <= most))
                 if held:
-                    kept.item = replace(item, ceiling=ceiling, fenced=True)
+                    kept.item = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
             case CloseItem(_, _, over, epoch):
                 held = self._holds("close: that epoch", item.epoch == over)
                 if held:

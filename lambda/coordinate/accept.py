@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
 from .operations import (
+    Clock,
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
+    ReadAccepted,
     ReadRecord,
     ReadRecordCopy,
     ScanCopies,
@@ -21,6 +23,9 @@ from .operations import (
 )
 from .reading import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
+
+Evidence = dict[str, str]
+"""Counter → what was found of it."""
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be accepted: far more than one lasts."""
@@ -35,12 +40,13 @@ class Deployment:
     asked: int
 
 
-def accept(deployment: Deployment | None, now: int) -> Steps[Record | None]:
+def accept(deployment: Deployment | None) -> Steps[Record | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
+
+    A deployment that asks for what the record asks for already is accepted at any age: it overrules nothing.
 
     Args:
         deployment: what is asked for, or None if the run is to carry out what was accepted before.
-        now: seconds since 1970.
 
     Returns:
         The record, or None if nothing is deployed yet.
@@ -49,10 +55,8 @@ def accept(deployment: Deployment | None, now: int) -> Steps[Record | None]:
         Refused: the deployment is outdated, or names an unknown counter; or the layouts table and its mirror are
             both lost. Nothing was written then.
     """
-    if deployment is not None:
-        yield from _check(deployment, now)
     while True:
-        record = yield from one(ReadRecord())
+        record, accepted = yield [ReadRecord(), ReadAccepted()]
         home = yield from one(DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.home != home:
             copy = yield from one(ReadRecordCopy())  # after the loss, or it might be outdated
@@ -63,16 +67,24 @@ def accept(deployment: Deployment | None, now: int) -> Steps[Record | None]:
             new = yield from _first(deployment, record, copy, home)
             if new is None:
                 return None
+            # The mirror comes first: if the layouts table is lost before all is settled, the copy shows that no more
+            # registers stood than the mirror has.
+            if not (yield from one(WriteRecordCopy(copy, RecordCopy(new, mirror)))):
+                continue
+        elif accepted != record.accepted:
+            new = record  # an earlier version of the program wrote nothing beside the record
         elif deployment is None or _is_of(record, deployment):
             return record
         elif record.number != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.wish.regions)
         else:
+            yield from _check(deployment)
             new = replace(_record(deployment, home, record.number + 1), restored=record.restored, report=record.report)
         yield [WriteRecord(record, new)]
 
 
-def _check(deployment: Deployment, now: int) -> Steps[None]:
+def _check(deployment: Deployment) -> Steps[None]:
+    now = yield from one(Clock())
     if abs(now - deployment.asked) > LATEST:
         raise outdated(deployment.asked, now)
     unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
@@ -87,6 +99,8 @@ def _first(
     deployment: Deployment | None, record: Record | None, copy: RecordCopy | None, home: str
 ) -> Steps[Record | None]:
     """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
+    if deployment is not None:
+        yield from _check(deployment)
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     evidence = _evidence(registers, copies, home)
     if deployment is not None:
@@ -111,23 +125,30 @@ def _record(deployment: Deployment, home: str, number: int) -> Record:
     return Record(home, number, deployment.follows, deployment.asked, deployment.wish)
 
 
-def _items(scans: Mapping[str, Mapping[str, Item] | Absent], registers: Mapping[str, Register]) -> dict[str, str]:
+def _items(
+    scans: Mapping[str, Mapping[str, Item | Absent] | Absent], registers: Mapping[str, Register | Absent]
+) -> dict[str, str]:
     """Return what the regions have of counters that no register knows."""
     found: dict[str, list[str]] = {}
     for region, items in scans.items():
         if not isinstance(items, Absent):
-            for counter in items.keys() - registers.keys():
-                found.setdefault(counter, []).append(f"{region} has minted up to {items[counter].issued:,}")
+            for counter, item in items.items():
+                if isinstance(item, Item) and counter not in registers:
+                    found.setdefault(counter, []).append(f"{region} has minted up to {item.issued:,}")
     return {counter: ", ".join(regions) for counter, regions in found.items()}
 
 
-def _evidence(registers: Mapping[str, Register], copies: Mapping[str, Copy], home: str) -> dict[str, str]:
-    """Return what is left of counters that another layouts table had. A register of version 1 names no table."""
-    found = {counter: f"a copy of its register, of epoch {copy.register.epoch}" for counter, copy in copies.items()}
+def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy | Absent], home: str) -> Evidence:
+    """Return what is left of counters that another layouts table had."""
+    found = {
+        counter: f"a copy of its register, of epoch {copy.register.epoch}"
+        for counter, copy in copies.items()
+        if isinstance(copy, Copy)
+    }
     return found | {
         counter: f"a register of another table, of epoch {register.epoch}"
         for counter, register in registers.items()
-        if register.home not in ("", home)
+        if isinstance(register, Register) and register.home != home
     }
 
 
@@ -140,9 +161,10 @@ def _sees_more(deployment: Deployment, record: Record) -> bool:
     """Return whether a deployment knows of a new layouts table, into which the record was just put back.
 
     Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
-    the table before, as the record does.
+    the table before, as the record does. Or the record is that of the very first deployment, which was interrupted.
     """
-    return record.restored and deployment.wish.home != record.wish.home
+    first = deployment.follows == 0 and not record.settled
+    return record.restored and (deployment.wish.home != record.wish.home or first)
 
 
 def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:

@@ -1,6 +1,4 @@
-"""Begins a counter, takes one over from version 1, or continues one after a loss if a floor says what was minted."""
-
-from dataclasses import replace
+"""Begins a counter, or continues one after a loss if a floor says what was minted."""
 
 from integers.lattice import MAX_INTEGER
 
@@ -8,9 +6,8 @@ from .advance import fence
 from .limits import beginning
 from .model import Absent, Copy, Item, Record, Register
 from .operations import DescribeMirror, ReadRecordCopy
-from .plan import join
 from .reading import Steps, look, one
-from .refusals import lost_register, unfenced, used_up
+from .refusals import lost_register, unfenced
 
 AHEAD = 100
 """How many epochs a counter skips when it continues after a loss: more than the lost register was ahead of all else."""
@@ -37,14 +34,14 @@ def first_register(
         away = [region for region, item in items.items() if item is Absent.AWAY]
         if away:
             raise unfenced(counter, away)
-    bounds = yield from fence(counter, found, 0, wish.headroom, later=True)
-    ceilings = [bounds.get(region, MAX_INTEGER) for region in found]
+    fences = yield from fence(counter, found, 0, wish.headroom, later=True)
+    ceilings = [fences[region].bound if region in fences else MAX_INTEGER for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1
     if found or past or not whole:  # regions may have on record what the lost register decided
         epoch = AHEAD + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
     if base > MAX_INTEGER:
-        raise unfenced(counter, [region for region in found if region not in bounds])
+        raise unfenced(counter, [region for region in found if region not in fences])
     return beginning(counter, home, epoch, record, base, now)
 
 
@@ -54,19 +51,3 @@ def _whole(record: Record) -> Steps[bool]:
         return True
     copy = yield from one(ReadRecordCopy())
     return copy is not None and copy.mirror == (yield from one(DescribeMirror()))
-
-
-def adopt(register: Register, record: Record, home: str) -> Steps[Register]:
-    """Return a register of version 1 with the ids of its tables. Its regions have no limit, so all must answer once.
-
-    In an epoch that version 1 had not given to every region yet, one without an item was given nothing.
-    """
-    counter = register.counter
-    items, ids = yield from look(register.regions, counter)
-    unbounded = [region for region in register.regions if ids[region] is Absent.AWAY]
-    if register.limit and record.wish.floor(counter) <= register.base:
-        unbounded += [region for region in register.regions if ids[region] is Absent.GONE]
-    if unbounded:
-        raise used_up(counter, unbounded)
-    given = {region: id_ for region, id_ in ids.items() if register.limit or items[region] is not None}
-    return join(replace(register, home=home, limit=MAX_INTEGER), given)

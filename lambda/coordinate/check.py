@@ -20,7 +20,7 @@ from .model import Absent, Item, Register
 from .operations import DescribeLayouts, ReadItem, ReadRegister
 from .refusals import unwell
 from .request import Check
-from .run import CarryOut
+from .threads import CarryOut
 
 ATTEMPTS = 3
 """How often a region is asked before its answer counts as wrong."""
@@ -120,8 +120,8 @@ def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] 
 
 
 def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
-    register: Register | None = carry_out(ReadRegister(counter))
-    if register is not None and register.home != carry_out(DescribeLayouts()):
+    register: Register | Absent | None = carry_out(ReadRegister(counter))
+    if not isinstance(register, Register) or register.home != carry_out(DescribeLayouts()):
         register = None
     return Standing(counter, region, register, carry_out(ReadItem(region, counter)))
 

@@ -1,19 +1,20 @@
 """The record, registers, copies and items as DynamoDB attributes, and back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from integers.lattice import MAX_INTEGER
-from integers.records import RECORD_KEY, layouts_attribute, layouts_of, regions_attribute, regions_of
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
 
-from .model import Copy, Item, Record, RecordCopy, Register, Wish
+from .model import Absent, Accepted, Copy, Item, Record, RecordCopy, Register, Wish
 
 Attributes = dict[str, Any]
 
-NOT_COMPARED = frozenset({"counter", "past"})
+NOT_COMPARED = frozenset({"counter", "history"})
 """Attributes that a write doesn't compare: the key, and what the others determine."""
+
+T = TypeVar("T")
 
 
 @lru_cache(maxsize=4)
@@ -73,48 +74,52 @@ def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
     return RecordCopy(record_of(attributes), attributes["mirror"]["S"])
 
 
+def accepted_attributes(record: Record) -> Attributes:
+    """Return what identifies the record, as it is stored beside it."""
+    return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": record.home}, "number": {"N": str(record.number)}}
+
+
+def accepted_of(attributes: Mapping[str, Any]) -> Accepted:
+    """Return what `accepted_attributes` encoded."""
+    return Accepted(attributes["home"]["S"], int(attributes["number"]["N"]))
+
+
 def register_attributes(register: Register) -> Attributes:
-    """Return a register as it is stored in the layouts table. One of version 1 is read only, and has no home."""
+    """Return a register as it is stored in the layouts table."""
     attributes: Attributes = {
         "counter": {"S": register.counter},
+        "home": {"S": register.home},
         "epoch": {"N": str(register.epoch)},
         "regions": regions_attribute(register.regions),
+        "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in register.ids]},
         "base": {"N": str(register.base)},
+        "limit": {"N": str(register.limit)},
+        "window": {"N": str(register.window)},
+        "granted": {"N": str(register.granted)},
     }
-    if register.home:
-        attributes |= {
-            "home": {"S": register.home},
-            "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in register.ids]},
-            "limit": {"N": str(register.limit)},
-            "window": {"N": str(register.window)},
-            "granted": {"N": str(register.granted)},
-        }
     if register.past:
-        attributes["past"] = layouts_attribute(register.past)
+        attributes["history"] = {"S": history_text(register.past)}
     return attributes
 
 
+REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit", "window", "granted")
+"""The attributes of a register without its past layouts, which a scan leaves out."""
+
+
 def register_of(attributes: Mapping[str, Any]) -> Register:
-    """Return the register that `register_attributes` encoded, or one of version 1: without home, limit and ids."""
-    regions = regions_of(attributes["regions"])
-    ids: list[dict[str, Any]] = attributes["ids"]["L"] if "ids" in attributes else [{} for _ in regions]
+    """Return the register that `register_attributes` encoded."""
     return Register(
         counter=attributes["counter"]["S"],
-        home=attributes.get("home", {}).get("S", ""),
+        home=attributes["home"]["S"],
         epoch=int(attributes["epoch"]["N"]),
-        regions=regions,
-        ids=tuple(id_.get("S") for id_ in ids),
+        regions=regions_of(attributes["regions"]),
+        ids=tuple(id_.get("S") for id_ in attributes["ids"]["L"]),
         base=int(attributes["base"]["N"]),
-        limit=int(attributes["limit"]["N"]) if "limit" in attributes else _limit_of_version_1(attributes),
-        window=int(attributes.get("window", {}).get("N", 0)),
-        granted=int(attributes.get("granted", {}).get("N", 0)),
-        past=layouts_of(attributes["past"]) if "past" in attributes else (),
+        limit=int(attributes["limit"]["N"]),
+        window=int(attributes["window"]["N"]),
+        granted=int(attributes["granted"]["N"]),
+        past=layouts_in(attributes, "past"),
     )
-
-
-def _limit_of_version_1(attributes: Mapping[str, Any]) -> int:
-    """Return the limit of an epoch without one: every integer, or none as long as not every region had its item."""
-    return MAX_INTEGER if attributes.get("opened", {}).get("BOOL") else 0
 
 
 def copy_attributes(copy: Copy) -> Attributes:
@@ -146,12 +151,32 @@ def item_values(item: Item) -> Attributes:
 
 
 def item_of(attributes: Mapping[str, Any]) -> Item:
-    """Return the item that `item_values` encoded. What it keeps of past epochs is left out."""
+    """Return the item that `item_values` encoded. What it keeps of past epochs is left out.
+
+    Raises:
+        ValueError: it can't be one of a counter: its stride isn't positive.
+    """
+    if int(attributes["stride"]["N"]) < 1:
+        raise ValueError(attributes["stride"])
     return Item(
         issued=int(attributes["issued"]["N"]),
         stride=int(attributes["stride"]["N"]),
         ceiling=int(attributes["ceiling"]["N"]),
         epoch=int(attributes["epoch"]["N"]),
-        fenced=attributes.get("fenced", {}).get("BOOL", False),
-        opening=attributes.get("opening", {}).get("S"),
+        fenced="fenced" in attributes,
+        opening=attributes["opening"]["S"] if "opening" in attributes else None,
     )
+
+
+ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening")
+"""The attributes that `item_of` reads, and the key."""
+
+
+def read(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any] | None) -> T | Absent | None:
+    """Return what attributes encode; None if there are none, and `Absent.STRAY` if they encode nothing."""
+    if attributes is None:
+        return None
+    try:
+        return decode(attributes)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return Absent.STRAY

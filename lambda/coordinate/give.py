@@ -5,23 +5,21 @@ from collections.abc import Sequence
 from .advance import closing
 from .model import Absent, Item, Register
 from .operations import DescribeTable, OpenItem, Operation, PlaceItem, RaiseItem, RecordLayouts, RenewItem
-from .plan import Give, Items, closed, join, wanted_items
-from .reading import Steps
+from .plan import Give, Ids, Items, closed, join, wanted_items
+from .reading import Known, Steps
 
 
-def place(register: Register, regions: Sequence[str], items: Items, token: str) -> Steps[Register]:
+def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Known]:
     """Put a closed item where there is none, and return the register with the tables in which it now is.
 
     The item can't mint before the register names its table, and it is opened.
     """
     wanted = wanted_items(register)
-    places = [
-        PlaceItem(region, register.counter, closed(wanted[region], token), _token(items[region])) for region in regions
-    ]
-    answers = yield places
+    new = {region: closed(wanted[region], token) for region in regions}
+    answers = yield [PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
     placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
-    described = yield [DescribeTable(region) for region in placed]
-    return join(register, dict(zip(placed, described, strict=True)))
+    found = dict(zip(placed, (yield [DescribeTable(region) for region in placed]), strict=True))
+    return Known(join(register, found), {**items, **{region: new[region] for region in placed}}, {**ids, **found})
 
 
 def give(register: Register, give: Give, items: Items) -> Steps[bool]:

@@ -3,25 +3,24 @@
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aws import deadline
 
-from .accept import Deployment, accept, finish
+from .accept import Deployment
 from .asking import ask
 from .check import check
-from .journal import journal, warn_of_unknown
+from .journal import journal, warn_of
 from .metrics import Metrics, RunOf, kind_of
-from .model import Record, Refused
+from .model import Refused
 from .observed import Observed
-from .protocol import Outcome, settle
-from .refusals import no_region, nothing_deployed
-from .report import note, nowhere, reply
+from .operations import Clock, MayBegin, Operation, TakeLease
+from .report import reply
 from .request import Check, Create, Watch, request_of
-from .run import drive, settle_all
+from .run import Result, run
 from .store import Store
-from .survey import survey
+from .threads import drive
 
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
@@ -45,20 +44,23 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
-    if event.get("tf", {}).get("action") == "delete":  # the end of an invocation of version 1
-        return {}
     if "check" in event:
         return _check(event, context)
     observed = Observed()
+    result = Result()
     failed = True
     try:
-        reply = _carry_out(event, context, observed)
+        request = request_of(event)
+        assert not isinstance(request, Check)  # noqa: S101 (no event with `create`, `watch` or `wish` is one)
+        _run(request, result, observed, context)
         failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
+        observed.outcomes = result.outcomes
         METRICS.write(RunOf(os.environ["STACK"], kind_of(event), failed, time.time()), observed)
-    return reply
+    warn_of(result)
+    return reply(result)
 
 
 def _check(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -85,113 +87,24 @@ def _store() -> Store:
     )
 
 
-def _carry_out(event: Mapping[str, Any], context: Any, observed: Observed) -> dict[str, Any]:
-    request = request_of(event)
-    run = Run(context, observed)
-    match request:
-        case Create(counters):
-            return run.create(counters)
-        case Watch():
-            return run.watch()
-        case Deployment():
-            return run.deploy(request)
-        case Check():
-            raise TypeError("a check is no run")  # `handler` has taken it
+def _run(request: Deployment | Watch | Create, result: Result, observed: Observed, context: Any) -> None:
+    token = secrets.token_hex(8)
+    store = _store()
+    lease = store.lease(token)
+    carry_out = journal(store.carry_out)
 
+    def carry_out_or_look(operation: Operation) -> Any:
+        match operation:
+            case Clock():
+                return int(time.time())
+            case TakeLease(over):
+                return lease.take_over() if over else lease.take()
+            case MayBegin():
+                return context.get_remaining_time_in_millis() > RESERVE and lease.kept()
+            case _:
+                return carry_out(operation)
 
-class Run:
-    """One run of the coordinator."""
-
-    def __init__(self, context: Any, observed: Observed) -> None:
-        self._context = context
-        self._observed = observed
-        self._token = secrets.token_hex(8)
-        self._store = _store()
-        self._carry_out = observed.observing(journal(self._store.carry_out))
-        self._lease = self._store.lease(self._token)
-
-    def deploy(self, deployment: Deployment) -> dict[str, Any]:
-        """Accept a deployment, and carry it out.
-
-        Raises:
-            Refused: it was refused, or a counter was, or no region of the layout answers, or time ran out.
-        """
-        record = drive(accept(deployment, _now()), self._carry_out)
-        assert record is not None  # noqa: S101 (a deployment makes the record)
-        self._lease.take_over()
-        try:
-            return self._carry_on(record, deployment)
-        finally:
-            self._lease.give_back()
-
-    def watch(self) -> dict[str, Any]:
-        """Carry out what was accepted, and repair what has changed since.
-
-        Raises:
-            Refused: a counter was refused.
-        """
-        if not self._lease.take():
-            return {"skipped": "another run is at work"}
-        try:
-            record = drive(accept(None, _now()), self._carry_out)
-            return {"skipped": "nothing is deployed"} if record is None else self._carry_on(record, None)
-        finally:
-            self._lease.give_back()
-
-    def create(self, counters: tuple[str, ...]) -> dict[str, Any]:
-        """Create counters that don't exist, in the regions of the last deployment.
-
-        Raises:
-            Refused: nothing is deployed, a counter was refused, or time ran out.
-        """
-        if drive(accept(None, _now()), self._carry_out) is None:
-            raise nothing_deployed(", ".join(counters))
-        outcomes, all_begun = self._settle(counters, self._has_time)
-        if not all_begun:
-            raise Refused(f"{len(outcomes)} of {len(counters)} counters are done; time ran out. Send it again.")
-        return reply(outcomes, counters)
-
-    def _carry_on(self, record: Record, deployment: Deployment | None) -> dict[str, Any]:
-        looked = drive(survey(record, _now()), self._carry_out)
-        self._observed.outcomes |= looked.settled
-        warn_of_unknown(looked.unknown)
-        done, all_begun = self._settle(looked.unsettled, lambda: self._has_time() and self._lease.kept())
-        outcomes = {**looked.settled, **done}
-        unmintable = nowhere(outcomes.values())
-        if not all_begun:
-            total = len(looked.settled) + len(looked.unsettled)
-            if deployment is not None:
-                why = "another run has taken over" if self._has_time() else "time ran out"
-                raise Refused(
-                    f"{len(outcomes)} of {total} counters are done; {why}. The schedule continues. Deploy "
-                    "again, now or when it has finished: regions that have left are deleted only then."
-                )
-            return {**reply(outcomes, ()), "unfinished": total - len(outcomes)}
-        if unmintable is not None and deployment is not None:
-            raise no_region(unmintable.counter, unmintable.regions)
-        report = note(outcomes, record) if unmintable is None else None
-        drive(finish(record, report, looked.mirror), self._carry_out)
-        unknown = {"unknown": looked.unknown} if looked.unknown else {}
-        return {**reply(outcomes, record.wish.counters), **unknown}
-
-    def _settle(self, counters: Iterable[str], may_start: Callable[[], bool]) -> tuple[dict[str, Outcome], bool]:
-        settlings = (settle(counter, self._token, _now()) for counter in counters)
-        outcomes, refused, all_begun = settle_all(settlings, self._carry_out, may_start)
-        done = {outcome.register.counter: outcome for outcome in outcomes}
-        self._observed.outcomes |= done
-        if refused:
-            raise Refused(_listed(refused))
-        return done, all_begun
-
-    def _has_time(self) -> bool:
-        return self._context.get_remaining_time_in_millis() > RESERVE
-
-
-def _now() -> int:
-    return int(time.time())
-
-
-def _listed(refused: list[Refused], most: int = 10) -> str:
-    lines = list(dict.fromkeys(str(refusal) for refusal in refused))
-    more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
-    return "\n".join([*lines[:most], *more])
+    try:
+        drive(run(request, token, result), observed.observing(carry_out_or_look))
+    finally:
+        lease.give_back()

@@ -1,13 +1,14 @@
-"""Logs each phase of each counter as one JSON line: created, put back, begun, joined, granted; and what is unknown."""
+"""Logs each phase of each counter as one JSON line: created, put back, begun, joined, granted; and what is stray."""
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from .model import Register
 from .operations import Operation, WriteRegister
+from .report import Result
 
 
 def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
@@ -30,10 +31,15 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
     return carry_out_and_log
 
 
-def warn_of_unknown(counters: Mapping[str, Sequence[str]]) -> None:
-    """Log the counters that regions have and that have no register. They go on minting, and are never created again."""
-    for counter, regions in counters.items():
+def warn_of(result: Result) -> None:
+    """Log the counters that regions have and that have no register, and what can't be read.
+
+    Unknown counters go on minting, and are never created again.
+    """
+    for counter, regions in result.unknown.items():
         _write("WARN", phase="unknown", counter=counter, regions=list(regions))
+    for key, tables in result.stray.items():
+        _write("WARN", phase="stray", counter=key, tables=list(tables))
 
 
 def phase_of(old: Register | None, new: Register) -> str:

@@ -1,5 +1,6 @@
 """Keeps two runs of the schedule from doing the same work. No integer depends on it: runs may race."""
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,7 +33,9 @@ class Lease:
         self._holder = holder
         self._clock = clock
         self._checked = 0.0
+        self._taken = False
         self._lost = False
+        self._asking = threading.Lock()
 
     def take(self) -> bool:
         """Take the lease if nobody has it, or it has expired. Return whether this run has it now.
@@ -40,21 +43,30 @@ class Lease:
         Raises:
             Refused: the home region can't be reached.
         """
-        now = str(int(self._clock()))
-        return self._write("attribute_not_exists(expires) OR expires < :now", {":now": {"N": now}})
+        # A repeated request whose first answer was lost finds its own lease.
+        values = {":now": {"N": str(int(self._clock()))}, ":holder": {"S": self._holder}}
+        self._taken = self._write("attribute_not_exists(expires) OR expires < :now OR holder = :holder", values)
+        return self._taken
 
-    def take_over(self) -> None:
-        """Take the lease, whoever has it. The other run stops before its next counter."""
-        self._write(None, {})
+    def take_over(self) -> bool:
+        """Take the lease, whoever has it. The other run stops before its next counter. Return True."""
+        self._taken = self._write(None, {})
+        return self._taken
 
     def kept(self) -> bool:
-        """Return whether this run still has the lease, and renew it. It asks only every `CHECK_SECONDS`."""
-        if not self._lost and self._clock() - self._checked > CHECK_SECONDS:
-            self._lost = not self._write("holder = :holder", {":holder": {"S": self._holder}})
-        return not self._lost
+        """Return whether nobody has taken the lease over, and renew it. It asks only every `CHECK_SECONDS`.
+
+        A run that has taken none keeps it: it creates counters beside all others.
+        """
+        with self._asking:
+            if self._taken and not self._lost and self._clock() - self._checked > CHECK_SECONDS:
+                self._lost = not self._write("holder = :holder", {":holder": {"S": self._holder}})
+            return not self._lost
 
     def give_back(self) -> None:
         """Delete the lease, if this run has it."""
+        if not self._taken:
+            return
         request: dict[str, Any] = {
             "TableName": self._table,
             "Key": {"counter": {"S": LEASE_KEY}},

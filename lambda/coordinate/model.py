@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from integers.layouts import Layout
 
@@ -17,6 +18,8 @@ class Absent(Enum):
     """No answer. A write may have been carried out all the same."""
     GONE = "gone"
     """There is no such table."""
+    STRAY = "stray"
+    """What stands there can't be read: an operator has written it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,13 @@ class Wish:
         return self.floors.get(counter, self.floors.get("*", 0))
 
 
+class Accepted(NamedTuple):
+    """What identifies the record that stands. It is stored beside the record, and changes only with it."""
+
+    home: str
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the last accepted deployment asked for. `home` and `number` identify it."""
@@ -68,6 +78,11 @@ class Record:
     restored: bool = False
     """Whether it was put back from the mirror, while some registers may still be missing."""
 
+    @property
+    def accepted(self) -> Accepted:
+        """What identifies it."""
+        return Accepted(self.home, self.number)
+
 
 @dataclass(frozen=True, slots=True)
 class Register:
@@ -86,7 +101,7 @@ class Register:
     window: int
     """How many integers a region gets when the limit is raised."""
     granted: int
-    """When the limit was set, in seconds since 1970. 0: the register is one of version 1, which had no limit."""
+    """When the limit was set, in seconds since 1970."""
     past: tuple[Layout, ...] = field(default=(), compare=False)
     """The last `MAX_PAST` layouts before this one, the oldest first. `home` and `epoch` determine them."""
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from .journal import phase_of
 from .model import Absent, Copy, Item, Record, Register
@@ -26,6 +26,8 @@ from .operations import (
 )
 from .protocol import Outcome
 
+T = TypeVar("T", Register, Copy)
+
 WRITES = (WriteRegister, WriteCopy, PlaceItem, OpenItem, RenewItem, FenceItem, CloseItem)
 """What repairs something. Raising a ceiling and recording layouts are everyday work."""
 
@@ -39,7 +41,7 @@ class Observed:
         self.registers: Mapping[str, Register] | None = None
         """As the last scan found them, before anything was done; None without a scan."""
         self.copies: Mapping[str, Copy] = {}
-        self.items: dict[str, Mapping[str, Item] | Absent] = {}
+        self.items: dict[str, Mapping[str, Item | Absent] | Absent] = {}
         """Region → its items, as the last scan found them."""
         self.scanned = 0.0
         """When that was, in seconds since 1970."""
@@ -71,7 +73,7 @@ class Observed:
         lost = [f"{region} counters" for region in self.items if self._is_lost(region)]
         registers = self.registers or {}
         put_back = {name for name, copy in self.copies.items() if copy.mirror == self.mirror} - registers.keys()
-        if put_back or any(register.home not in ("", self.home) for register in registers.values()):
+        if put_back or any(register.home != self.home for register in registers.values()):
             lost.append("home layouts")
         emptied = bool(registers) and not self.copies and self.record is not None and self.record.report != "{}"
         if emptied or any(copy.mirror != self.mirror for copy in self.copies.values()):
@@ -95,9 +97,9 @@ class Observed:
             case WriteRecord(_, new) if answer is True:
                 self.record = new
             case ScanRegisters():
-                self.registers = answer
+                self.registers = _readable(answer, Register)
             case ScanCopies():
-                self.copies = answer
+                self.copies = _readable(answer, Copy)
             case ScanItems(region):
                 self.items[region], self.scanned = answer, time.time()
             case DescribeTable(region):
@@ -106,7 +108,7 @@ class Observed:
                 self.home = answer
             case DescribeMirror():
                 self.mirror = answer
-            case _ if isinstance(operation, WRITES) and answer is True:
+            case _ if isinstance(operation, WRITES) and answer is not False and not isinstance(answer, Absent):
                 self._count(operation)
             case _:
                 pass
@@ -127,3 +129,7 @@ class Observed:
 
 def _counter(write: Operation) -> str:
     return write.new.counter if isinstance(write, WriteRegister) else getattr(write, "counter", "")
+
+
+def _readable(found: Mapping[str, T | Absent], kind: type[T]) -> dict[str, T]:
+    return {name: what for name, what in found.items() if isinstance(what, kind)}

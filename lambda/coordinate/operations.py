@@ -1,7 +1,7 @@
-"""What the protocol may do to the tables. Each operation is one read or one conditional write.
+"""What a run may do: one read or one conditional write of the tables each, or a look at its clock and its lease.
 
-The protocol only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory. The answer
-of a conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
+A run only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory. The answer of a
+conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
 also be answered by `Absent`. The home region must answer.
 """
 
@@ -10,6 +10,26 @@ from dataclasses import dataclass
 from integers.layouts import Layout
 
 from .model import Copy, Item, Record, RecordCopy, Register
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Look at the clock. Answer: seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLease:
+    """Take the lease that keeps two runs from doing the same work. Answer: whether this run has it.
+
+    With `over`, whoever has it loses it. No integer depends on the lease: runs may race.
+    """
+
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MayBegin:
+    """Ask whether a further counter may be begun. Answer: False if too little time is left or the lease is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +60,13 @@ class ReadRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAccepted:
+    """Read what identifies the record. Answer: the Accepted, or None. It is small, however large the record is."""
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRecord:
-    """Write the record. Condition: it is still `old`."""
+    """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
 
     old: Record | None
     new: Record
@@ -62,7 +87,7 @@ class WriteRecordCopy:
 
 @dataclass(frozen=True, slots=True)
 class ReadRegister:
-    """Read a counter's register. Answer: the Register, or None."""
+    """Read a counter's register. Answer: the Register, None, or `STRAY`."""
 
     counter: str
 
@@ -71,8 +96,8 @@ class ReadRegister:
 class WriteRegister:
     """Write a counter's register.
 
-    Condition: it is still `old`, and the record has the home and the number of `record`. Without the second half,
-    a run of an earlier deployment could begin a layout that nobody asks for any more.
+    Condition: it is still `old`, and `record` is the one that is accepted. Without the second half, a run of an
+    earlier deployment could begin a layout that nobody asks for any more.
     """
 
     old: Register | None
@@ -82,7 +107,7 @@ class WriteRegister:
 
 @dataclass(frozen=True, slots=True)
 class ReadCopy:
-    """Read the mirror's copy of a register. Answer: the Copy, or None."""
+    """Read the mirror's copy of a register. Answer: the Copy, None, or `STRAY`."""
 
     counter: str
 
@@ -164,15 +189,17 @@ class RaiseItem:
 
 @dataclass(frozen=True, slots=True)
 class FenceItem:
-    """Lower the ceiling for good.
+    """Lower the ceiling for good: to `by` above what is issued then, or not at all if `by` is None.
 
-    Condition: the item is of this epoch, it isn't fenced yet, and nothing above the new ceiling was issued.
+    Answer: the ceiling, or False. Condition: the item is of this epoch, it isn't fenced yet, and with `by`, no more
+    than `most` is issued. `most` is the known ceiling − `by`, so the ceiling is never raised.
     """
 
     region: str
     counter: str
     epoch: int
-    ceiling: int
+    by: int | None
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,23 +217,29 @@ class CloseItem:
 
 @dataclass(frozen=True, slots=True)
 class ScanRegisters:
-    """Read all registers. Answer: the registers by counter."""
+    """Read all registers, without their past layouts. Answer: the registers by counter, `STRAY` for what is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanCopies:
-    """Read the mirror's copies of all registers. Answer: the copies by counter."""
+    """Read the mirror's copies of all registers, without their past layouts.
+
+    Answer: the copies by counter, `STRAY` for what is none.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ScanItems:
-    """Read the items of all counters in one region. Answer: the items by counter."""
+    """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none."""
 
     region: str
 
 
 Operation = (
-    ScanRegisters
+    Clock
+    | TakeLease
+    | MayBegin
+    | ScanRegisters
     | ScanCopies
     | ScanItems
     | DescribeLayouts
@@ -214,6 +247,7 @@ Operation = (
     | DescribeMirror
     | DescribeTable
     | ReadRecord
+    | ReadAccepted
     | WriteRecord
     | ReadRecordCopy
     | WriteRecordCopy

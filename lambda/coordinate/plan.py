@@ -120,7 +120,7 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
             issued.append(item.issued)
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
-    if lost or register.regions != wish.regions or wish.floor(register.counter) > register.base or not register.granted:
+    if lost or register.regions != wish.regions or wish.floor(register.counter) > register.base:
         absent = all(isinstance(items[region], Absent) for region in wish.regions)
         return Stay() if absent else End()
     if missing:

@@ -1,9 +1,8 @@
 """Changes the layout of one counter while every region that answers goes on minting.
 
-`settle` decides and does no I/O. It yields batches of operations and is sent their answers. The operations
-of a batch may be carried out in any order, or at the same time. Every write is conditional, so `settle` may
-stop anywhere and be run again, and several runs may race: the register decides, and all of them carry out
-the same change.
+`settle` decides and does no I/O. It yields batches of operations and is sent their answers. Every write is conditional,
+so `settle` may stop anywhere and be run again, and several runs may race: the register decides, and all of them carry
+out the same change.
 
 The rule is that an epoch's base lies above all that was minted before: above the ceiling of every region that was
 fenced, and above the limit for every one that wasn't.
@@ -13,15 +12,27 @@ transcripts of whole runs.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .advance import advance
-from .begin import adopt, first_register
+from .begin import first_register
 from .give import give, place
-from .model import Copy, Record, Refused, Register
-from .operations import DescribeLayouts, DescribeMirror, ReadCopy, ReadRecord, ReadRegister, WriteCopy, WriteRegister
+from .model import Absent, Copy, Record, Refused, Register
+from .operations import (
+    Clock,
+    DescribeLayouts,
+    DescribeMirror,
+    ReadAccepted,
+    ReadCopy,
+    ReadRecord,
+    ReadRegister,
+    WriteCopy,
+    WriteRecord,
+    WriteRegister,
+)
 from .plan import Change, Conflict, End, Give, Place, Settled, Stay, plan
-from .reading import Steps, look, one
-from .refusals import ahead, lost_home, no_region, nothing_deployed
+from .reading import Known, Steps, look, one
+from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -36,13 +47,25 @@ class Outcome:
     created: bool = False
 
 
-def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
+class Again(NamedTuple):
+    """What a round hands to the next one. Nothing else of a round is remembered."""
+
+    record: Record
+    """What the run carries out, as far as it knows."""
+    known: Known | None = None
+    """What needs no second look, unless the register has changed since."""
+    created: bool = False
+    """Whether this run has created the counter."""
+
+
+def settle(counter: str, run: str, record: Record, known: Known | None = None) -> Steps[Outcome]:
     """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
 
     Args:
         counter: its name.
         run: a random string, which no other run has.
-        now: seconds since 1970.
+        record: what was accepted. If something else is accepted meanwhile, that is carried out.
+        known: what a scan has found of the counter.
 
     Returns:
         The register as it is then, and the regions that didn't answer.
@@ -50,64 +73,92 @@ def settle(counter: str, run: str, now: int) -> Steps[Outcome]:
     Raises:
         Refused: it needs an operator to continue.
     """
-    created = False
+    state = Again(record, known)
     for number in range(ROUNDS):
-        token = f"{run}/{number}"  # no two items are ever placed under one token
-        copy = yield from one(ReadCopy(counter))  # first, or an older register could replace a newer copy
-        register, record = yield [ReadRegister(counter), ReadRecord()]
-        home, mirror = yield [DescribeLayouts(), DescribeMirror()]  # after the reads, so it is these tables' content
-        if record is None or record.home != home:
-            raise nothing_deployed(counter) if record is None else lost_home(home)
-        if register is None or register.home != home:
-            again = yield from one(ReadCopy(counter))  # the first one may be from long before the loss
-            if (again, (yield from one(DescribeMirror()))) != (copy, mirror):
-                continue
-            if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
-                yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
-            elif register is not None and not register.home and not register.granted:
-                adopted = yield from adopt(register, record, home)
-                yield from _write(register, adopted, record, copy, mirror)
-            else:
-                try:
-                    new = yield from first_register(counter, register, copy, record, home, now)
-                except Refused:
-                    if (yield from one(ReadRegister(counter))) == register:
-                        raise
-                    continue  # another run was faster, and what was found is its work
-                created = (yield from _write(register, new, record, copy, mirror)) or created
-            continue
-        if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
-            # The copy was read first, so the register went backwards: somebody has put back older content in place.
-            yield [WriteRegister(register, copy.register, record)]
-            continue
-        if copy != Copy(register, mirror):
-            yield [WriteCopy(copy, Copy(register, mirror))]
-            continue  # nothing is done by a register before its copy is written
-        items, ids = yield from look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
-        following: Register | None = None
-        match plan(register, record, items, ids, now):
-            case Settled(pending):
-                return Outcome(register, pending, created)
-            case Conflict(region, item):
-                if (yield from one(ReadRegister(counter))) != register:
-                    continue  # another run was faster, and what it has given is no conflict
-                if record.wish.floor(counter) <= register.base:
-                    raise ahead(register, region, item)
-                following = yield from advance(register, record, items, now, beyond_floor=True)
-            case Stay():
-                raise no_region(counter, record.wish.regions)
-            case End():
-                following = yield from advance(register, record, items, now)
-            case Place(regions):
-                following = yield from place(register, regions, items, token)
-            case Change(changed):
-                following = changed
-            case Give() as step:
-                if (yield from give(register, step, items)):
-                    return Outcome(register, step.pending, created)
-        if following is not None:
-            yield from _write(register, following, record, copy, mirror)
+        # No two items are ever placed under one token.
+        following = yield from settle_round(counter, f"{run}/{number}", state)
+        if isinstance(following, Outcome):
+            return following
+        state = following
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
+
+
+def settle_round(counter: str, token: str, state: Again) -> Steps[Outcome | Again]:
+    """Look, and take one step. Return the outcome, or what the next round begins with.
+
+    Raises:
+        Refused: it needs an operator to continue.
+    """
+    record, known, created = state
+    again = Again(record, None, created)
+    copy = yield from one(ReadCopy(counter))  # first, or an older register could replace a newer copy
+    register, accepted = yield [ReadRegister(counter), ReadAccepted()]
+    home, mirror, now = yield [DescribeLayouts(), DescribeMirror(), Clock()]  # after the reads: these tables' content
+    if isinstance(register, Absent) or isinstance(copy, Absent):
+        raise stray(counter, "the layouts table" if isinstance(register, Absent) else "its mirror")
+    if accepted != record.accepted:
+        return again._replace(record=(yield from _accepted(counter)))
+    if record.home != home:
+        raise lost_home(home)
+    if register is None or register.home != home:
+        read_again = yield from one(ReadCopy(counter))  # the first one may be from long before the loss
+        if (read_again, (yield from one(DescribeMirror()))) != (copy, mirror):
+            return again
+        if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
+            yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
+            return again
+        try:
+            new = yield from first_register(counter, register, copy, record, home, now)
+        except Refused:
+            if (yield from one(ReadRegister(counter))) == register:
+                raise
+            return again  # another run was faster, and what was found is its work
+        return again._replace(created=(yield from _write(register, new, record, copy, mirror)) or created)
+    if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
+        # The copy was read first, so the register went backwards: somebody has put back older content in place.
+        yield [WriteRegister(register, copy.register, record)]
+        return again
+    if copy != Copy(register, mirror):
+        yield [WriteCopy(copy, Copy(register, mirror))]
+        return again._replace(known=known)  # nothing is done by a register before its copy is written
+    if known is not None and known.register == register:
+        items, ids = known.items, known.ids
+    else:
+        items, ids = yield from look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
+    match plan(register, record, items, ids, now):
+        case Settled(pending):
+            return Outcome(register, pending, created)
+        case Conflict(region, item):
+            if (yield from one(ReadRegister(counter))) != register:
+                return again  # another run was faster, and what it has given is no conflict
+            if record.wish.floor(counter) <= register.base:
+                raise ahead(register, region, item)
+            following = yield from advance(register, record, items, ids, now, beyond_floor=True)
+        case Stay():
+            raise no_region(counter, record.wish.regions)
+        case End():
+            following = yield from advance(register, record, items, ids, now)
+        case Place(regions):
+            following = yield from place(register, regions, items, ids, token)
+        case Change(changed):
+            following = Known(changed, items, ids)
+        case Give() as step:
+            given = yield from give(register, step, items)
+            return Outcome(register, step.pending, created) if given else again
+    if (yield from _write(register, following.register, record, copy, mirror)):
+        return again._replace(known=following)
+    return again
+
+
+def _accepted(counter: str) -> Steps[Record]:
+    """Return the record that is accepted, another one than this run knew."""
+    record = yield from one(ReadRecord())
+    accepted = yield from one(ReadAccepted())
+    if record is None:
+        raise nothing_deployed(counter)
+    if record.accepted != accepted:  # the program's last version wrote no such item, or another run was faster
+        yield [WriteRecord(record, record)]
+    return record
 
 
 def _write(old: Register | None, new: Register, record: Record, copy: Copy | None, mirror: str) -> Steps[bool]:

@@ -34,7 +34,7 @@ class Pace:
     """Until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`."""
 
 
-def positions(items: Mapping[str, Mapping[str, Item] | Absent], at: float) -> Positions:
+def positions(items: Mapping[str, Mapping[str, Item | Absent] | Absent], at: float) -> Positions:
     """Return the positions of items that were scanned at this time (seconds since 1970)."""
     return Positions(
         at,
@@ -43,13 +43,14 @@ def positions(items: Mapping[str, Mapping[str, Item] | Absent], at: float) -> Po
             for region, found in items.items()
             if not isinstance(found, Absent)
             for counter, item in found.items()
+            if isinstance(item, Item)
         },
     )
 
 
 def paces(
     registers: Mapping[str, Register],
-    items: Mapping[str, Mapping[str, Item] | Absent],
+    items: Mapping[str, Mapping[str, Item | Absent] | Absent],
     outcomes: Mapping[str, Outcome],
     before: Positions | None,
     now: float,
@@ -71,7 +72,7 @@ def paces(
         for region in register.regions:
             there = items.get(region)
             item = there.get(counter) if there is not None and not isinstance(there, Absent) else None
-            if item is None or item.epoch != register.epoch or item.opening is not None:
+            if not isinstance(item, Item) or item.epoch != register.epoch or item.opening is not None:
                 continue
             known = before.issued.get((region, counter)) if before is not None else None
             rate = _rate(register, first[region], item, (before.at, known) if before is not None else None, now)
@@ -99,7 +100,7 @@ def _rate(
         start = known[1] if known is not None and known[0] == item.epoch else first.issued
         return max(item.issued - start, 0) / item.stride / (now - at)
     seconds = now - register.granted
-    if seconds < LEAST_SECONDS or not register.granted:
+    if seconds < LEAST_SECONDS:
         return None
     granted_at = register.limit - register.window * len(register.regions)
     start = first.issued + max(granted_at - first.issued, 0) // item.stride * item.stride

@@ -1,14 +1,35 @@
-"""The type of the protocol's steps, and the reads that all of them share."""
+"""The type of a run's steps, and the reads that all of them share."""
 
 from collections.abc import Generator, Iterable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
+from .model import Register
 from .operations import DescribeTable, Operation, ReadItem
 from .plan import Ids, Items
 
 T = TypeVar("T")
-Steps = Generator[Sequence[Operation], Sequence[Any], T]
-"""Yields batches of operations, is sent their answers, and returns a T."""
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises."""
+
+    steps: Iterable["Steps[Any]"]
+
+
+Steps = Generator[Sequence[Operation] | Each, Sequence[Any], T]
+"""Yields batches of operations, is sent their answers, and returns a T. The operations of a batch may be carried out
+in any order, or at the same time."""
+
+
+class Known(NamedTuple):
+    """What was found of a counter when its register was this one. Another register would need another look."""
+
+    register: Register
+    items: Items
+    ids: Ids
+    """The ids of the tables, described after the items were read or written."""
 
 
 def one(operation: Operation) -> Steps[Any]:

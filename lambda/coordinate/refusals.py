@@ -1,6 +1,6 @@
 """What the coordinator says when it stops: what was found, where, and what to do."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from .model import Item, Refused, Register
@@ -43,12 +43,12 @@ def ahead(register: Register, region: str, item: Item) -> Refused:
     )
 
 
-def used_up(counter: str, regions: Iterable[str]) -> Refused:
-    """Return the refusal of a register without a limit, as version 1 wrote them, while a region doesn't answer."""
+def stray(counter: str, table: str) -> Refused:
+    """Return the refusal of a counter of which a table at home has something that can't be read."""
     return Refused(
-        f"{counter}: {', '.join(regions)} must answer once, since version 1 set no limit to what a region may mint. "
-        "Deploy again when it does. If its table was lost, set a floor above every integer that it may have minted, as "
-        f"`floors: {{{counter}: <integer>}}` in the stack's settings. Nothing was changed for this counter."
+        f"{counter}: what {table} has of this counter can't be read: an attribute is missing or wrong. Put back what "
+        "was there, or delete this item (docs/runbook.md says how) if the other of the two tables has it; the "
+        "coordinator then writes it again. Nothing was changed for this counter."
     )
 
 

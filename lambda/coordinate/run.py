@@ -1,72 +1,110 @@
-"""Carries out the protocol's steps: the steps of one counter in turn, the calls of all counters at the same time."""
+"""A whole run of the coordinator: what is deployed, and what the simulation runs, an operation at a time.
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+Like `protocol.py`, it decides and does no I/O.
+"""
 
-from .model import Refused
-from .operations import Operation
-from .protocol import Outcome
-from .reading import Steps
+from collections.abc import Iterator, Mapping
 
-CALLS = 64
-"""How many DynamoDB calls run at the same time."""
-
-COUNTERS = 48
-"""How many counters are in progress at the same time."""
-
-CarryOut = Callable[[Operation], Any]
-T = TypeVar("T")
+from .accept import Deployment, accept, finish
+from .model import Record, Refused
+from .operations import MayBegin, TakeLease
+from .protocol import settle
+from .reading import Each, Known, Steps, one
+from .refusals import no_region, nothing_deployed
+from .report import Result, note, nowhere
+from .request import Create, Watch
+from .survey import survey
 
 
-def drive(steps: Steps[T], carry_out: CarryOut) -> T:
-    """Carry out one generator's steps, the operations of a batch at the same time. Return what it returns.
-
-    Raises:
-        Refused: the steps refuse, or `carry_out` does.
-    """
-    with ThreadPoolExecutor(CALLS) as calls:
-        return _drive(steps, carry_out, calls)
-
-
-def settle_all(
-    settlings: Iterable[Steps[Outcome]],
-    carry_out: CarryOut,
-    may_start: Callable[[], bool],
-) -> tuple[list[Outcome], list[Refused], bool]:
-    """Settle all counters. A counter that is refused does not stop the others.
+def run(request: Deployment | Watch | Create, token: str, result: Result) -> Steps[Result]:
+    """Carry out a deployment, or what was accepted before; or create counters.
 
     Args:
-        settlings: one generator per counter (`protocol.settle`).
-        carry_out: carries out one operation; called from several threads.
-        may_start: asked before each counter is begun; a counter that was begun is finished.
+        request: what is asked for.
+        token: a random string, which no other run has.
+        result: an empty one, which also shows how far a refused run got.
 
-    Returns:
-        The outcomes and the refusals, both in the order of `settlings`, and whether every settling was begun.
+    Raises:
+        Refused: the deployment is refused, or a counter is, or time ran out for it. The next run continues.
     """
-    with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
+    match request:
+        case Create(counters):
+            yield from _create(counters, token, result)
+        case Watch():
+            if not (yield from one(TakeLease(over=False))):
+                result.skipped = "another run is at work"
+                return result
+            result.record = yield from accept(None)
+            if result.record is None:
+                result.skipped = "nothing is deployed"
+            else:
+                yield from _carry_on(result.record, token, result, wanted=False)
+        case Deployment():
+            result.record = yield from accept(request)
+            assert result.record is not None  # noqa: S101 (a deployment makes the record)
+            yield [TakeLease(over=True)]
+            yield from _carry_on(result.record, token, result, wanted=True)
+    return result
 
-        def settle(settling: Steps[Outcome]) -> Outcome | Refused | None:
-            if not may_start():
-                settling.close()
-                return None
-            try:
-                return _drive(settling, carry_out, calls)
-            except Refused as refusal:
-                return refusal
 
-        results = list(counters.map(settle, settlings))
-    outcomes = [result for result in results if isinstance(result, Outcome)]
-    refusals = [result for result in results if isinstance(result, Refused)]
-    return outcomes, refusals, None not in results
+def _create(counters: tuple[str, ...], token: str, result: Result) -> Steps[None]:
+    result.record = yield from accept(None)
+    if result.record is None:
+        raise nothing_deployed(", ".join(counters))
+    yield from _settle_each(dict.fromkeys(counters), result.record, token, result)
+    if result.unfinished:
+        done = len(result.outcomes)
+        raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
+    result.asked = counters
 
 
-def _drive(steps: Steps[T], carry_out: CarryOut, calls: ThreadPoolExecutor) -> T:
-    try:
-        operations = next(steps)
-        while True:
-            operations = steps.send(list(calls.map(carry_out, operations)))
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        steps.close()
+def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> Steps[None]:
+    """Look at everything, and settle what isn't. If it is `wanted` by somebody who waits, say what stays undone."""
+    looked = yield from survey(record)
+    result.outcomes |= looked.settled
+    result.unknown, result.stray = looked.unknown, looked.stray
+    yield from _settle_each(looked.unsettled, record, token, result)
+    if result.unfinished:
+        if wanted:
+            total = len(looked.settled) + len(looked.unsettled)
+            raise Refused(
+                f"{len(result.outcomes)} of {total} counters are done; time ran out, or another run has taken over. "
+                "The schedule continues. Deploy again, now or when it has finished: regions that have left are deleted "
+                "only then."
+            )
+        return
+    unmintable = nowhere(result.outcomes.values())
+    if unmintable is not None and wanted:
+        raise no_region(unmintable.counter, unmintable.regions)
+    report = note(result.outcomes, record) if unmintable is None else None
+    result.record = yield from finish(record, report, looked.mirror)
+    result.asked = record.wish.counters
+
+
+def _settle_each(counters: Mapping[str, Known | None], record: Record, token: str, result: Result) -> Steps[None]:
+    """Settle counters at the same time. One that is refused does not stop the others.
+
+    Raises:
+        Refused: one or more were refused.
+    """
+    steps = (_settle(counter, token, record, known, result) for counter, known in counters.items())
+    answers = yield Each(steps)
+    refused = [answer for answer in answers if isinstance(answer, Refused)]
+    if refused:
+        raise Refused("\n".join(_listed(refused)))
+    result.unfinished = sum(not answer for answer in answers)
+
+
+def _settle(counter: str, token: str, record: Record, known: Known | None, result: Result) -> Steps[bool]:
+    """Settle a counter if it may be begun. Return whether it was."""
+    if not (yield from one(MayBegin())):
+        return False
+    result.outcomes[counter] = yield from settle(counter, token, record, known)
+    return True
+
+
+def _listed(refused: list[Refused], most: int = 10) -> Iterator[str]:
+    lines = list(dict.fromkeys(str(refusal) for refusal in refused))
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… and {len(lines) - most} more"

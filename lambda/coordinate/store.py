@@ -1,15 +1,21 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from integers.records import RECORD_KEY, counter_of, issued_in, layouts_attribute, layouts_key
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 from .encoding import (
+    ITEM_NAMES,
     NOT_COMPARED,
+    REGISTER_NAMES,
+    accepted_attributes,
+    accepted_of,
     copy_attributes,
     copy_of,
     item_of,
     item_values,
+    read,
     record_attributes,
     record_copy_attributes,
     record_copy_of,
@@ -30,6 +36,7 @@ from .operations import (
     Operation,
     PlaceItem,
     RaiseItem,
+    ReadAccepted,
     ReadCopy,
     ReadItem,
     ReadRecord,
@@ -96,9 +103,14 @@ class Store:
             case ReadRecord():
                 found = get(client, self._layouts, RECORD_KEY)
                 return record_of(found) if found else None
+            case ReadAccepted():
+                found = get(client, self._layouts, ACCEPTED_KEY)
+                return read(accepted_of, found)
             case WriteRecord(old, new):
                 before = record_attributes(old) if old else None
-                return _replace(client, replacement(self._layouts, before, record_attributes(new), NOT_COMPARED))
+                put = replacement(self._layouts, before, record_attributes(new), NOT_COMPARED)
+                beside = {"TableName": self._layouts, "Item": accepted_attributes(new)}
+                return _together(client, {"Put": put}, {"Put": beside})
             case ReadRecordCopy():
                 found = get(client, self._mirror, RECORD_KEY)
                 return record_copy_of(found) if found else None
@@ -106,20 +118,18 @@ class Store:
                 before = record_copy_attributes(old) if old else None
                 return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
             case ReadRegister(counter):
-                found = get(client, self._layouts, counter)
-                return register_of(found) if found else None
+                return read(register_of, get(client, self._layouts, counter))
             case WriteRegister(old, new, record):
                 return self._write_register(client, old, new, record)
             case ReadCopy(counter):
-                found = get(client, self._mirror, counter)
-                return copy_of(found) if found else None
+                return read(copy_of, get(client, self._mirror, counter))
             case WriteCopy(old, new):
                 before = copy_attributes(old) if old else None
                 return _replace(client, replacement(self._mirror, before, copy_attributes(new), NOT_COMPARED))
             case ScanRegisters():
-                return {key: register_of(item) for key, item in scan(client, self._layouts) if counter_of(key)}
+                return scan(client, self._layouts, REGISTER_NAMES, partial(read, register_of))
             case ScanCopies():
-                return {key: copy_of(item) for key, item in scan(client, self._mirror) if counter_of(key)}
+                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), partial(read, copy_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 
@@ -127,14 +137,13 @@ class Store:
         before = register_attributes(old) if old else None
         stands = {
             "TableName": self._layouts,
-            "Key": {"counter": {"S": RECORD_KEY}},
+            "Key": {"counter": {"S": ACCEPTED_KEY}},
             "ConditionExpression": "home = :home AND #number = :number",
             "ExpressionAttributeNames": {"#number": "number"},
             "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
         }
         written = replacement(self._layouts, before, register_attributes(new), NOT_COMPARED)
-        both: Any = [{"ConditionCheck": stands}, {"Put": written}]
-        return held(lambda: client.transact_write_items(TransactItems=both))
+        return _together(client, {"ConditionCheck": stands}, {"Put": written})
 
     def _in_region(self, operation: Operation, region: str) -> Any:
         client, table = self._clients.of(region), self._counters
@@ -142,17 +151,16 @@ class Store:
             case DescribeTable():
                 return self._id(region, table)
             case ScanItems():
-                return {key: item_of(item) for key, item in scan(client, table) if counter_of(key)}
+                return scan(client, table, ITEM_NAMES, partial(read, item_of))
             case ReadItem(_, counter):
-                found = get(client, table, counter)
-                return item_of(found) if found else None
+                return read(item_of, get(client, table, counter))
             case RecordLayouts(_, counter, layouts):
                 epoch = {"N": str(layouts[-1].epoch)}
                 return put(
                     client,
                     table,
                     layouts_key(counter),
-                    {"epoch": epoch, "layouts": layouts_attribute(layouts)},
+                    {"epoch": epoch, "history": {"S": history_text(layouts)}},
                     "attribute_not_exists(epoch) OR epoch < :epoch",
                     {":epoch": epoch},
                 )
@@ -162,7 +170,10 @@ class Store:
                     condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
                 return put(client, table, counter, item_values(item), condition, values)
             case RenewItem() | OpenItem() | RaiseItem() | FenceItem() | CloseItem():
-                return update(client, table, operation.counter, *_change(operation))
+                after = update(client, table, operation.counter, *_change(operation))
+                if after is not None and isinstance(operation, FenceItem):
+                    return int(after["ceiling"]["N"])
+                return after is not None
             case _:
                 raise TypeError(f"{operation} is not one of a region")
 
@@ -196,11 +207,15 @@ def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem)
                 "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
                 {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
             )
-        case FenceItem(_, _, epoch, ceiling):
+        case FenceItem(_, _, epoch, by, most):
+            unfenced = "epoch = :epoch AND attribute_not_exists(fenced)"
+            values = {":epoch": {"N": str(epoch)}, ":true": TRUE}
+            if by is None:
+                return "SET fenced = :true", unfenced, values
             return (
-                "SET ceiling = :ceiling, fenced = :true",
-                "epoch = :epoch AND attribute_not_exists(fenced) AND issued <= :ceiling",
-                {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
+                "SET ceiling = issued + :by, fenced = :true",
+                f"{unfenced} AND issued <= :most",
+                {**values, ":by": {"N": str(by)}, ":most": {"N": str(most)}},
             )
         case CloseItem(_, _, over, epoch):
             past = [f"{issued_in(over)} = issued"] if over < epoch else []
@@ -223,3 +238,7 @@ def forgotten(over: int, epoch: int) -> range:
 
 def _replace(client: "DynamoDBClient", request: dict[str, Any]) -> bool:
     return held(lambda: client.put_item(**request))
+
+
+def _together(client: "DynamoDBClient", *parts: Any) -> bool:
+    return held(lambda: client.transact_write_items(TransactItems=parts))

@@ -3,12 +3,13 @@
 Like `protocol.py`, it decides and does no I/O.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .model import Absent, Copy, Item, Record, Register
 from .operations import (
+    Clock,
     DescribeLayouts,
     DescribeMirror,
     DescribeTable,
@@ -16,9 +17,9 @@ from .operations import (
     ScanItems,
     ScanRegisters,
 )
-from .plan import Settled, plan
+from .plan import Items, Settled, plan
 from .protocol import Outcome
-from .reading import Steps
+from .reading import Known, Steps, one
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,51 +28,64 @@ class Survey:
 
     settled: Mapping[str, Outcome]
     """The counters for which nothing is left to do."""
-    unsettled: tuple[str, ...]
-    """All others: first those that some region can't mint now, then those whose limit was set longest ago."""
+    unsettled: Mapping[str, Known | None]
+    """All others, with what was found of them if it is whole: first those that some region can't mint now, then those
+    whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]]
     """Counters that no register knows, and the regions that have an item of them. Without a floor, they are never
     begun again."""
+    stray: Mapping[str, tuple[str, ...]]
+    """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
     mirror: str
     """The id of the mirror in which the copies were found."""
 
 
-def survey(record: Record, now: int) -> Steps[Survey]:
+def survey(record: Record) -> Steps[Survey]:
     """Look at all registers and all items.
 
     Args:
         record: what was asked for.
-        now: seconds since 1970.
     """
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     home, mirror = yield [DescribeLayouts(), DescribeMirror()]
-    regions = list(dict.fromkeys([*record.wish.regions, *record.wish.leaving, *_all_regions(registers)]))
+    here = [register for register in registers.values() if isinstance(register, Register)]
+    regions = list(dict.fromkeys([*record.wish.regions, *record.wish.leaving, *_regions(here)]))
     scans = dict(zip(regions, (yield [ScanItems(region) for region in regions]), strict=True))
     ids = dict(zip(regions, (yield [DescribeTable(region) for region in regions]), strict=True))
+    now = yield from one(Clock())
     settled: dict[str, Outcome] = {}
-    urgent: list[str] = []
-    rest: list[str] = []
-    names = dict.fromkeys([*record.wish.counters, *copies, *registers])
+    urgent: dict[str, Known | None] = {}
+    rest: dict[str, Known | None] = {}
+    readable = (name for found in (copies, registers) for name, what in found.items() if what is not Absent.STRAY)
+    names = dict.fromkeys([*record.wish.counters, *readable])
     for name in names:
-        register: Register | None = registers.get(name)
-        if register is None or register.home != home or copies.get(name) != Copy(register, mirror):
-            urgent.append(name)
+        register = registers.get(name)
+        if not isinstance(register, Register) or register.home != home or copies.get(name) != Copy(register, mirror):
+            urgent[name] = None
             continue
-        items = {region: found if isinstance(found, Absent) else found.get(name) for region, found in scans.items()}
+        wanted = dict.fromkeys([*register.regions, *record.wish.regions, *record.wish.leaving])
+        items: Items = {region: _item(scans[region], name) for region in wanted}
+        known = Known(register, items, {region: ids[region] for region in wanted})
         step = plan(register, record, items, ids, now)
         if isinstance(step, Settled):
             settled[name] = Outcome(register, step.pending)
         else:
-            (rest if all(_mints(items[region], register) for region in register.regions) else urgent).append(name)
-    rest.sort(key=lambda name: registers[name].granted)
-    unknown = _unknown(scans, names)
-    again = [name for name in unknown if record.wish.floor(name)]  # a floor says what was minted
-    unsettled = (*urgent, *rest, *again)
-    return Survey(settled, unsettled, {name: unknown[name] for name in unknown if name not in again}, mirror)
+            mints = all(_mints(items[region], register) for region in register.regions)
+            (rest if mints else urgent)[name] = known
+    rest = dict(sorted(rest.items(), key=lambda entry: registers[entry[0]].granted))
+    unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
+    again = {name: None for name in unknown if record.wish.floor(name)}  # a floor says what was minted
+    stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
+    unknown = {name: tables for name, tables in unknown.items() if name not in again}
+    return Survey(settled, {**urgent, **rest, **again}, unknown, stray, mirror)
 
 
-def _all_regions(registers: Mapping[str, Register]) -> list[str]:
-    return [region for register in registers.values() for region in register.regions]
+def _regions(registers: Iterable[Register]) -> list[str]:
+    return list(dict.fromkeys(region for register in registers for region in register.regions))
+
+
+def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:
+    return found if isinstance(found, Absent) else found.get(name)
 
 
 def _mints(item: Item | Absent | None, register: Register) -> bool:
@@ -80,10 +94,13 @@ def _mints(item: Item | Absent | None, register: Register) -> bool:
     return item is not None and item.epoch == register.epoch and not item.fenced
 
 
-def _unknown(scans: Mapping[str, Any], names: Mapping[str, None]) -> dict[str, tuple[str, ...]]:
+def _where(
+    tables: Mapping[str, Mapping[str, Any] | Absent], wanted: Callable[[str, Any], bool]
+) -> dict[str, tuple[str, ...]]:
+    """Return the keys of what is wanted, and the tables that have it."""
     found: dict[str, tuple[str, ...]] = {}
-    for region, items in scans.items():
-        for counter in () if isinstance(items, Absent) else items:
-            if counter not in names:
-                found[counter] = (*found.get(counter, ()), region)
+    for table, items in tables.items():
+        for name, item in () if isinstance(items, Absent) else items.items():
+            if wanted(name, item):
+                found[name] = (*found.get(name, ()), table)
     return found

@@ -1,16 +1,24 @@
 """The three kinds of tables: clients for every region, ids, and how their items are read and written."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 from botocore.config import Config
 
+from integers.records import counter_of
+
+from .model import Refused
 from .retries import held
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
+
+MAX_ITEM = 400 * 1024
+"""Bytes of an item, with the names of its attributes (DynamoDB guide, "Constraints in DynamoDB")."""
+
+T = TypeVar("T")
 
 TRANSPORT = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
@@ -89,12 +97,31 @@ def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | N
     return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
 
 
-def scan(client: "DynamoDBClient", table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield all items with their keys, each read consistently."""
-    for page in client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
-        items: list[Any] = list(page["Items"])
-        for item in items:
-            yield item["counter"]["S"], item
+def scan(
+    client: "DynamoDBClient", table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
+) -> dict[str, T]:
+    """Return what all counters' items encode, by counter, each read consistently.
+
+    Args:
+        client: the region's.
+        table: its name.
+        names: the attributes that are read. What an item keeps of the past isn't transferred.
+        decode: makes something of them.
+    """
+    found: dict[str, T] = {}
+    projection = {f"#{name}": name for name in names}
+    pages = client.get_paginator("scan").paginate(
+        TableName=table,
+        ConsistentRead=True,
+        ProjectionExpression=", ".join(projection),
+        ExpressionAttributeNames=projection,
+    )
+    for page in pages:
+        for item in page["Items"]:
+            counter = counter_of(str(item["counter"].get("S")))
+            if counter is not None:
+                found[counter] = decode(item)
+    return found
 
 
 def put(
@@ -106,7 +133,9 @@ def put(
     values: Mapping[str, Any],
 ) -> bool:
     """Put an item if the condition holds, and return whether it did. `#counter` may stand for the key."""
-    request: dict[str, Any] = {"Item": {**attributes, "counter": {"S": key}}, "ConditionExpression": condition}
+    item = {**attributes, "counter": {"S": key}}
+    check_size(item)
+    request: dict[str, Any] = {"Item": item, "ConditionExpression": condition}
     if "#counter" in condition:
         request["ExpressionAttributeNames"] = {"#counter": "counter"}
     if values:
@@ -116,17 +145,23 @@ def put(
 
 def update(
     client: "DynamoDBClient", table: str, key: str, update: str, condition: str, values: Mapping[str, Any]
-) -> bool:
-    """Update an item if the condition holds, and return whether it did."""
-    return held(
-        lambda: client.update_item(
-            TableName=table,
-            Key={"counter": {"S": key}},
-            UpdateExpression=update,
-            ConditionExpression=condition,
-            ExpressionAttributeValues=values,
+) -> Mapping[str, Any] | None:
+    """Update an item if the condition holds. Return it as it is then, or None if the condition didn't hold."""
+    new: list[Any] = []
+    request: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
+    done = held(
+        lambda: new.append(
+            client.update_item(
+                TableName=table,
+                Key={"counter": {"S": key}},
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ReturnValues="ALL_NEW",
+                **request,
+            )
         )
     )
+    return new[-1]["Attributes"] if done else None
 
 
 def replacement(
@@ -135,7 +170,11 @@ def replacement(
     """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
 
     Every attribute of `old` must be unchanged, and one that only `new` has must not exist yet.
+
+    Raises:
+        Refused: it is larger than DynamoDB stores.
     """
+    check_size(new)
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:
         put["ConditionExpression"] = "attribute_not_exists(#counter)"
@@ -148,3 +187,34 @@ def replacement(
     put["ExpressionAttributeNames"] = {f"#{name}": name for name in (*compared, *added)}
     put["ExpressionAttributeValues"] = {f":{name}": value for name, value in compared.items()}
     return put
+
+
+def check_size(item: Mapping[str, Any]) -> None:
+    """Check that DynamoDB stores an item of this size (DynamoDB guide, "Constraints": 400 KB).
+
+    Raises:
+        Refused: it doesn't.
+    """
+    size = size_of(item)
+    if size > MAX_ITEM:
+        key = item["counter"]["S"]
+        raise Refused(f"{key}: this item would have {size:,} bytes, and DynamoDB stores {MAX_ITEM:,} at most.")
+
+
+def size_of(attribute: Any) -> int:
+    """Return how many bytes DynamoDB counts for an attribute, or for a map of attributes, at most.
+
+    DynamoDB guide, "DynamoDB item sizes and formats": names and strings in UTF-8, at most 21 bytes for a number, one
+    for each entry of a list or a map, and three for it.
+    """
+    match attribute:
+        case {"S": str(text)}:
+            return len(text.encode())
+        case {"N": _}:
+            return 21
+        case {"L": entries}:
+            return 3 + sum(1 + size_of(entry) for entry in entries)
+        case {"BOOL": _} | {"NULL": _}:
+            return 1
+        case _:
+            return 3 + sum(1 + len(name.encode()) + size_of(value) for name, value in attribute.items())

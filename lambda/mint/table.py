@@ -152,10 +152,10 @@ class CounterTable:
         Raises:
             Unavailable: the table is unavailable.
         """
-        from integers.records import layouts_key, layouts_of  # not needed to mint
+        from integers.records import layouts_in, layouts_key  # not needed to mint
 
         record = self._get(layouts_key(counter))
-        return layouts_of(record["layouts"]) if record else ()
+        return layouts_in(record, "layouts") if record else ()
 
     def scan(self, **request: Any) -> dict[str, Any]:
         """Return one page of a scan, in DynamoDB's own JSON.

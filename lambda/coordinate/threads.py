@@ -1,0 +1,62 @@
+"""Drives a run with threads: the steps of one counter in turn, the calls of all counters at the same time."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from .model import Refused
+from .operations import Operation
+from .reading import Each, Steps
+
+CALLS = 96
+"""How many DynamoDB calls of batches run at the same time. A batch of one runs in its counter's thread."""
+
+COUNTERS = 48
+"""How many counters are in progress at the same time."""
+
+CarryOut = Callable[[Operation], Any]
+T = TypeVar("T")
+
+
+def drive(steps: Steps[T], carry_out: CarryOut) -> T:
+    """Take all steps, and return what they return.
+
+    Args:
+        steps: a run, or a part of one.
+        carry_out: carries out one operation; called from several threads.
+
+    Raises:
+        Refused: the steps refuse, or `carry_out` does.
+    """
+    with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
+        return _Driver(carry_out, calls, counters).drive(steps)
+
+
+class _Driver:
+    def __init__(self, carry_out: CarryOut, calls: ThreadPoolExecutor, counters: ThreadPoolExecutor) -> None:
+        self._carry_out = carry_out
+        self._calls = calls
+        self._counters = counters
+
+    def drive(self, steps: Steps[T]) -> T:
+        try:
+            batch = next(steps)
+            while True:
+                batch = steps.send(self._answers(batch))
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            steps.close()
+
+    def _answers(self, batch: Any) -> list[Any]:
+        if isinstance(batch, Each):
+            return list(self._counters.map(self._result, batch.steps))
+        if len(batch) == 1:
+            return [self._carry_out(batch[0])]
+        return list(self._calls.map(self._carry_out, batch))
+
+    def _result(self, steps: Steps[Any]) -> Any:
+        try:
+            return self.drive(steps)
+        except Refused as refusal:
+            return refusal
