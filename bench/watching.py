@@ -35,10 +35,10 @@ from coordinate.operations import (
     ScanItems,
     ScanRegisters,
 )
+from simulation.run import run
 
 from components.partitions import partitions
 from integers.records import layouts_attribute
-from simulation.run import run
 
 CASES = ((1, 3), (100, 3), (1_000, 3), (5_000, 3), (1, 30), (100, 30), (1_000, 30))
 """Counters and regions."""

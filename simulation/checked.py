@@ -132,7 +132,7 @@ class CheckedWorld(World):
     def _content(self, name: str) -> Any:
         match name:
             case "layouts":
-                return self.layouts.record, self.layouts.accepted, dict(self.layouts.registers)
+                return self.layouts.record, dict(self.layouts.registers)
             case "mirror":
                 return self.mirror.record, dict(self.mirror.copies)
             case _:
@@ -157,8 +157,8 @@ class CheckedWorld(World):
         nothing: tuple[Any, dict[str, Any]] = (None, {})
         match name:
             case "layouts":
-                record, accepted, registers = content if how == "restored" else (None, None, nothing[1])
-                self.layouts = Layouts(self.new_id(name), record, accepted, dict(registers))
+                record, registers = content if how == "restored" else nothing
+                self.layouts = Layouts(self.new_id(name), record, dict(registers))
                 if self.without == "mirror: written before anything is done":
                     record, copies = self.backups.get("mirror", [nothing])[-2:][0]
                     self.mirror.copies = dict(copies)

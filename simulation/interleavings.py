@@ -22,8 +22,8 @@ from integers.layouts import Layout
 from .checked import CheckedWorld
 from .coordinator import Coordinator
 from .pulumi import decoded, wish
-from .turns import NOW, Turn, after, batch, begun
-from .world import Counter, Layouts, Mirror, Table
+from .turns import Turn, after, batch, begun
+from .world import NOW, Counter, Layouts, Mirror, Table
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
@@ -80,7 +80,7 @@ class State(NamedTuple):
 
     def world(self, record: Record, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
-        world = CheckedWorld(case.without, Layouts("layouts 1", record, record.accepted, {"c": self.register}))
+        world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
         world.tables = {
             kept.region: Table(kept.id, {"c": Counter(kept.item, {}, kept.layouts)}) for kept in self.tables
@@ -97,7 +97,7 @@ def joining(without: str | None = None) -> CheckedWorld:
         for region in regions:
             world.make_table(region)
         record = Record("layouts 1", len(regions), 0, NOW, decoded(wish(regions, headroom=1)), settled=True)
-        world.layouts.record, world.layouts.accepted = record, record.accepted
+        world.layouts.record = record
         if regions == BEFORE:
             Coordinator(settle("c", "first", record)).finish(world.carry_out)
     return world

@@ -58,6 +58,7 @@ class Settings:
     regions: tuple[str, ...]
     leaving: tuple[str, ...] = ()
     floors: Mapping[str, int] = field(default_factory=dict[str, int])
+    window: int = WINDOW
 
 
 class Pulumi:
@@ -109,6 +110,7 @@ class Pulumi:
             home=world.layouts.id,
             first=self.first,
             tables={region: self.tables[region] for region in settings.regions},
+            window=settings.window,
         )
         known = record_of(json.dumps(record_attributes(read))) if read is not None else None
         sent = event(asked, known, world.now)

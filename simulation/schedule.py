@@ -9,6 +9,7 @@ In the end, the system is left alone until it has settled. Then `up` with the se
 much time has passed, and the next one must have nothing to do.
 """
 
+from dataclasses import replace
 from random import Random
 
 from coordinate.accept import LATEST
@@ -76,6 +77,8 @@ class Schedule:
         self.for_ever: str | None = None
         """The region that never comes back."""
         self.last: Result | None = None
+        self.busy = False
+        """Whether all regions mint as fast as they can."""
         self.top = 0
         """About the largest integer minted so far."""
 
@@ -86,11 +89,13 @@ class Schedule:
             AssertionError: an integer was minted twice, a layout was begun that nobody asked for, what is left
                 alone doesn't settle, or an `up` with the settings in force is refused or never comes to rest.
         """
-        while self.world.layouts.record is None:
-            self._deploy()
-            self._finish()
+        self._deploy()
         for _ in range(self.random.choice((150, 400, 800))):
             self._one_step()
+        for _ in range(20):  # the first one may have been killed
+            if self.world.layouts.record is None and self.world.mirror.record is None:
+                self._deploy()
+                self._finish()
         self._leave_alone()
         return self.world
 
@@ -250,7 +255,8 @@ class Schedule:
             self.lost[region] = self.world.clock
 
     def _lose_home(self, name: str) -> None:
-        if self.world.backups.get(name) and self._may_lose():
+        began = self.world.mirror.record is not None  # before that, nothing shows that nothing was lost
+        if began and self.world.backups.get(name) and len(self.lost) < self.losses:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.clock
 
@@ -320,38 +326,41 @@ class Schedule:
             self.world.tick()
             self._advance(self.runs[0])
             self._mint()
+            for region in REGIONS if self.busy else ():
+                for counter in self.counters:
+                    self.world.mint_block(region, self.random.randint(1, 5), counter)
         if self.last is None:
             raise Stuck(f"an `up` with the settings in force is refused: {sent}")
 
     def _change_calmly(self) -> None:
-        """Change the layout while one item is throttled and all regions mint: only that counter may jump.
+        """Change the layout while all regions mint as fast as they can, and one item is throttled.
 
         Raises:
-            Stuck: a counter's next base lies more than headroom above what was minted.
+            Stuck: the next base of a counter lies more than headroom above what was minted, although all its items
+                answered.
         """
         world, random = self.world, self.random
-        settings, record = self.pulumi.settings, world.layouts.record
-        assert settings is not None
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.away)
-        if self.for_ever or record is None or not record.settled or len(regions) < 2 or set(regions) == set("ab"):
+        record = world.layouts.record
+        if self.for_ever or len(regions) < 2 or record is None or not record.settled:
             return
-        before = {counter: world.layouts.registers[counter] for counter in self.counters}
-        if any(None in register.ids for register in before.values()):
-            return
-        hot = random.choice(self.counters[1:]) if len(self.counters) > 1 else None
-        self.network.hot = (random.choice(before["c"].regions), hot) if hot else None
-        sent = self.pulumi.up(self.pulumi.change(regions[::-1], {}), self.pulumi.preview(), refresh=False)
-        if sent is None:
-            return
-        world.now += 60
-        self._up_succeeds(sent)
-        self.network.hot = None
+        first, second = (regions, regions[::-1]) if record.wish.regions != regions else (regions[::-1], regions)
+        hot = self.counters[1:] and random.choice(self.counters[1:])
+        for order in (first, second):
+            before = {counter: world.layouts.registers[counter] for counter in self.counters}
+            world.now += 60
+            settings = replace(self.pulumi.change(order, {}), window=5_000)
+            sent = self.pulumi.up(settings, self.pulumi.preview(), refresh=False)
+            assert sent is not None
+            if order == second:
+                self.network.hot = (random.choice(first), hot) if hot else None
+                self.busy = True
+            self._up_succeeds(sent)
         for counter, register in before.items():
-            items = [integer for name, integer in {*world.minted, *world.excepted} if name == counter]
-            most = max(items, default=0) + (HEADROOM + 2) * len(register.regions)
-            after = world.layouts.registers[counter]
-            if counter != hot and after.base > max(most, register.base + (HEADROOM + 2) * len(register.regions)):
-                raise Stuck(f"{counter} jumped from {most} to {after}")
+            after, stride = world.layouts.registers[counter], len(register.regions)
+            issued = [integer for name, integer in {*world.minted, *world.excepted} if name == counter]
+            if counter != hot and after.base > max([register.base, *issued]) + (HEADROOM + 1) * stride:
+                raise Stuck(f"{counter} jumped from {register} to {after}")
 
     def _begin_again(self) -> bool:
         """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
@@ -369,7 +378,7 @@ class Schedule:
         if self.for_ever:
             self.pulumi.tables.pop(self.for_ever, None)
         if regions:
-            self._deploy(self.pulumi.change(regions, {"*": max(tops, default=0) + 1}))
+            self._deploy(self.pulumi.change(regions, {"*": max([0, *tops]) + 1}))
             self._finish()
         return bool(regions)
 

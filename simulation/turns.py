@@ -1,8 +1,8 @@
 """Where a coordinator stands between two operations, as a value that can be compared.
 
-A coordinator is a suspended generator, which Python can neither copy nor compare. But a round of `settle` remembers
-nothing of the rounds before except what they hand to it. So a coordinator is what its round began with, and what it
-has been answered in this round.
+A coordinator is a suspended generator, which Python can neither copy nor compare. But `settle` looks and takes a step
+in turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step began
+with, and what it has been answered since then.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 from coordinate.model import Record
 from coordinate.operations import Operation
-from coordinate.protocol import Again, Outcome, settle_round
-
-NOW = 1_000
+from coordinate.protocol import Again, Looked, Outcome, look_at, step
 
 Answers = tuple[tuple[Any, ...], ...]
 """What a round has been answered so far, batch by batch."""
@@ -25,21 +23,21 @@ class Run(NamedTuple):
     name: str
     number: int
     """Of its round."""
-    state: "Again | Outcome | Hashed"
-    """What the round began with; the outcome if the coordinator has ended."""
+    state: "Hashed | Outcome"
+    """What this part of the round began with; the outcome if the coordinator has ended."""
     answers: Answers
 
 
 class Hashed:
-    """What a round began with, as a value: what it knows of items is a dictionary there."""
+    """What a part of a round began with, as a value: what is known of items is a dictionary there."""
 
     __slots__ = ("_hash", "_key", "state")
 
-    def __init__(self, state: Again) -> None:
+    def __init__(self, state: Again | Looked) -> None:
         self.state = state
         known = state.known
         found = known and (known.register, tuple(known.items.items()), tuple(known.ids.items()))
-        self._key = (state.record.accepted, found, state.created)
+        self._key = (type(state), state.record.accepted, found, state.created)
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -63,16 +61,22 @@ def batch(run: Run) -> tuple[Operation, ...]:
 @cache
 def after(run: Run, given: tuple[Any, ...]) -> Run:
     """Return the coordinator after the answers of a batch."""
-    answered = run._replace(answers=(*run.answers, given))
-    _, end = _replayed(answered)
-    if end is None:
-        return answered
-    return Run(run.name, run.number + 1, Hashed(end) if isinstance(end, Again) else end, ())
+    following = run._replace(answers=(*run.answers, given))
+    while True:
+        operations, end = _replayed(following)
+        if end is None:
+            assert operations
+            return following
+        number = run.number + isinstance(end, Again)
+        following = Run(run.name, number, end if isinstance(end, Outcome) else Hashed(end), ())
+        if isinstance(end, Outcome):
+            return following
 
 
-def _replayed(run: Run) -> tuple[Sequence[Operation], Again | Outcome | None]:
+def _replayed(run: Run) -> tuple[Sequence[Operation], Again | Looked | Outcome | None]:
     assert isinstance(run.state, Hashed)
-    steps = settle_round("c", f"{run.name}/{run.number}", run.state.state)
+    state = run.state.state
+    steps: Any = look_at("c", state) if isinstance(state, Again) else step(state, f"{run.name}/{run.number}")
     try:
         operations: Any = next(steps)
         for answers in run.answers:

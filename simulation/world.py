@@ -43,6 +43,9 @@ from coordinate.operations import (
 from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 
+NOW = 1_795_000_000
+"""When a world begins, in seconds since 1970."""
+
 CONDITIONS = (
     "mint: below the ceiling",
     "record: unchanged",
@@ -117,9 +120,14 @@ class Layouts:
 
     id: str
     record: Record | None = None
-    accepted: Accepted | None = None
-    """What identifies the record."""
     registers: dict[str, Register] = field(default_factory=dict[str, Register])
+    bare: bool = False
+    """Whether an earlier version of the program wrote the record, and nothing beside it that identifies it."""
+
+    @property
+    def accepted(self) -> Accepted | None:
+        """What identifies the record, as it stands beside it."""
+        return None if self.record is None or self.bare else self.record.accepted
 
 
 @dataclass(slots=True)
@@ -144,7 +152,7 @@ class World:
     tables: dict[str, Table] = field(default_factory=dict[str, Table])
     away: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
-    now: int = 1_000
+    now: int = NOW
     """What every clock shows, in seconds since 1970."""
     stray: set[str] = field(default_factory=set[str])
     """Tables in which an operator has written something by mistake: regions, `layouts`, `mirror`."""
@@ -233,7 +241,7 @@ class World:
             case WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
-                    self.layouts.record, self.layouts.accepted = new, new.accepted
+                    self.layouts.record, self.layouts.bare = new, False
                 return held
             case WriteRegister(old, new, record):
                 return self._write_register(old, new, record)

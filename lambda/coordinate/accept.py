@@ -62,7 +62,8 @@ def accept(deployment: Deployment | None) -> Steps[Record | None]:
             copy = yield from one(ReadRecordCopy())  # after the loss, or it might be outdated
             mirror = yield from one(DescribeMirror())
             if copy is not None and copy.mirror == mirror:
-                yield [WriteRecord(record, replace(copy.record, home=home, restored=True))]
+                lost = copy.record.home != home  # else the first deployment was interrupted, and no register is missing
+                yield [WriteRecord(record, replace(copy.record, home=home, restored=lost))]
                 continue
             new = yield from _first(deployment, record, copy, home)
             if new is None:
@@ -161,10 +162,9 @@ def _sees_more(deployment: Deployment, record: Record) -> bool:
     """Return whether a deployment knows of a new layouts table, into which the record was just put back.
 
     Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
-    the table before, as the record does. Or the record is that of the very first deployment, which was interrupted.
+    the table before, as the record does.
     """
-    first = deployment.follows == 0 and not record.settled
-    return record.restored and (deployment.wish.home != record.wish.home or first)
+    return record.restored and deployment.wish.home != record.wish.home
 
 
 def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:

@@ -7,7 +7,7 @@ from .limits import beginning
 from .model import MAX_PAST, Absent, Item, Record, Register
 from .operations import CloseItem, DescribeTable, FenceItem, Operation, PlaceItem, ReadItem
 from .plan import Ids, Items
-from .reading import Known, Steps
+from .reading import Known, Next, Steps
 from .refusals import unfenced
 
 ATTEMPTS = 5
@@ -23,7 +23,7 @@ class Fenced(NamedTuple):
 
 def advance(
     register: Register, record: Record, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
-) -> Steps[Known]:
+) -> Steps[Next]:
     """Fence every region of this epoch. Return the next register, which begins above all that any may have minted.
 
     With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
@@ -50,7 +50,10 @@ def advance(
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
     following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
     following = replace(following, past=register.layouts[-MAX_PAST:])
-    return Known(following, {**items, **after}, {**ids, **dict(zip(names, described, strict=True))})
+    if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
+        return Next(following, None)  # another run was faster there, or it doesn't answer any more
+    now_known = {**ids, **dict(zip(names, described, strict=True))}
+    return Next(following, Known(following, {**items, **after}, now_known))
 
 
 def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:

@@ -6,10 +6,10 @@ from .advance import closing
 from .model import Absent, Item, Register
 from .operations import DescribeTable, OpenItem, Operation, PlaceItem, RaiseItem, RecordLayouts, RenewItem
 from .plan import Give, Ids, Items, closed, join, wanted_items
-from .reading import Known, Steps
+from .reading import Known, Next, Steps
 
 
-def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Known]:
+def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Next]:
     """Put a closed item where there is none, and return the register with the tables in which it now is.
 
     The item can't mint before the register names its table, and it is opened.
@@ -19,7 +19,10 @@ def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, to
     answers = yield [PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
     placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
     found = dict(zip(placed, (yield [DescribeTable(region) for region in placed]), strict=True))
-    return Known(join(register, found), {**items, **{region: new[region] for region in placed}}, {**ids, **found})
+    following = join(register, found)
+    # Where another run has placed an item meanwhile, what is known is outdated.
+    known = Known(following, {**items, **new}, {**ids, **found}) if len(placed) == len(new) else None
+    return Next(following, known)
 
 
 def give(register: Register, give: Give, items: Items) -> Steps[bool]:

@@ -31,7 +31,7 @@ from .operations import (
     WriteRegister,
 )
 from .plan import Change, Conflict, End, Give, Place, Settled, Stay, plan
-from .reading import Known, Steps, look, one
+from .reading import Known, Next, Steps, look, one
 from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 
 ROUNDS = 100
@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Again(NamedTuple):
-    """What a round hands to the next one. Nothing else of a round is remembered."""
+    """What a round hands to the next one. Nothing else of it is remembered."""
 
     record: Record
     """What the run carries out, as far as it knows."""
@@ -56,6 +56,18 @@ class Again(NamedTuple):
     """What needs no second look, unless the register has changed since."""
     created: bool = False
     """Whether this run has created the counter."""
+
+
+class Looked(NamedTuple):
+    """A register that is where it should be, with its copy, and what was found of the counter."""
+
+    record: Record
+    mirror: str
+    """The id of the mirror, which has the register's copy."""
+    now: int
+    """Seconds since 1970."""
+    known: Known
+    created: bool
 
 
 def settle(counter: str, run: str, record: Record, known: Known | None = None) -> Steps[Outcome]:
@@ -75,16 +87,21 @@ def settle(counter: str, run: str, record: Record, known: Known | None = None) -
     """
     state = Again(record, known)
     for number in range(ROUNDS):
-        # No two items are ever placed under one token.
-        following = yield from settle_round(counter, f"{run}/{number}", state)
-        if isinstance(following, Outcome):
-            return following
-        state = following
+        found = yield from look_at(counter, state)
+        if isinstance(found, Looked):
+            following = yield from step(found, f"{run}/{number}")  # no two items are ever placed under one token
+            if isinstance(following, Outcome):
+                return following
+            found = following
+        state = found
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
 
 
-def settle_round(counter: str, token: str, state: Again) -> Steps[Outcome | Again]:
-    """Look, and take one step. Return the outcome, or what the next round begins with.
+def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
+    """Look at a counter, and see to its register and its copy.
+
+    Returns:
+        What was found, once both are where they should be; or what the next round begins with.
 
     Raises:
         Refused: it needs an operator to continue.
@@ -121,10 +138,21 @@ def settle_round(counter: str, token: str, state: Again) -> Steps[Outcome | Agai
     if copy != Copy(register, mirror):
         yield [WriteCopy(copy, Copy(register, mirror))]
         return again._replace(known=known)  # nothing is done by a register before its copy is written
-    if known is not None and known.register == register:
-        items, ids = known.items, known.ids
-    else:
+    if known is None or known.register != register:
         items, ids = yield from look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
+        known = Known(register, items, ids)
+    return Looked(record, mirror, now, known._replace(register=register), created)
+
+
+def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
+    """Take the next step by what was found. Return the outcome, or what the next round begins with.
+
+    Raises:
+        Refused: it needs an operator to continue.
+    """
+    record, mirror, now, (register, items, ids), created = looked
+    counter = register.counter
+    again = Again(record, None, created)
     match plan(register, record, items, ids, now):
         case Settled(pending):
             return Outcome(register, pending, created)
@@ -141,12 +169,12 @@ def settle_round(counter: str, token: str, state: Again) -> Steps[Outcome | Agai
         case Place(regions):
             following = yield from place(register, regions, items, ids, token)
         case Change(changed):
-            following = Known(changed, items, ids)
-        case Give() as step:
-            given = yield from give(register, step, items)
-            return Outcome(register, step.pending, created) if given else again
-    if (yield from _write(register, following.register, record, copy, mirror)):
-        return again._replace(known=following)
+            following = Next(changed, Known(changed, items, ids))
+        case Give() as given:
+            done = yield from give(register, given, items)
+            return Outcome(register, given.pending, created) if done else again
+    if (yield from _write(register, following.register, record, Copy(register, mirror), mirror)):
+        return again._replace(known=following.known)
     return again
 
 

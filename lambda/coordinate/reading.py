@@ -32,6 +32,13 @@ class Known(NamedTuple):
     """The ids of the tables, described after the items were read or written."""
 
 
+class Next(NamedTuple):
+    """A register that is to be written, and what is known of the counter once it is."""
+
+    register: Register
+    known: Known | None
+
+
 def one(operation: Operation) -> Steps[Any]:
     """Return the answer of one operation."""
     return (yield [operation])[0]

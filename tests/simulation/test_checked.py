@@ -7,7 +7,7 @@ from coordinate.model import Item, Record, Register
 from coordinate.operations import FenceItem, WriteRegister
 
 from simulation.checked import CheckedWorld, Duplicate, Unasked
-from simulation.pulumi import wish_of
+from simulation.pulumi import decoded, wish
 from simulation.world import Counter
 
 REGISTER = Register("c", "layouts 1", 1, ("a",), ("a 2",), base=1, limit=10, window=10, granted=1_000)
@@ -20,7 +20,7 @@ def world(*wanted: str) -> CheckedWorld:
     checked.make_table("a")
     checked.tables["a"].counters["c"] = Counter(Item(0, 1, 10, 1))
     checked.layouts.registers["c"] = REGISTER
-    checked.layouts.record = Record("layouts 1", 1, 0, 1_000, wish_of(wanted))
+    checked.layouts.record = Record("layouts 1", 1, 0, 1_000, decoded(wish(wanted)))
     return checked
 
 
@@ -84,4 +84,4 @@ def test_a_layout_that_nobody_asks_for_is_noticed() -> None:
 
 
 def test_a_fence_that_did_not_hold_is_none() -> None:
-    assert world("a").carry_out(FenceItem("a", "c", epoch=2, ceiling=5)) is False
+    assert world("a").carry_out(FenceItem("a", "c", epoch=2, by=5, most=5)) is False

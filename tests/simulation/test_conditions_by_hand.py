@@ -1,6 +1,6 @@
 """Schedules that random ones seldom meet: what goes wrong with a condition taken out, and doesn't with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
@@ -15,33 +15,40 @@ from coordinate.operations import (
     WriteRecordCopy,
 )
 from coordinate.protocol import settle
+from coordinate.report import Result
+from coordinate.request import Watch
+from coordinate.run import run
 
 from simulation.checked import CheckedWorld, Duplicate
 from simulation.coordinator import Coordinator
-from simulation.pulumi import WINDOW, wish_of
-from simulation.run import run
+from simulation.pulumi import WINDOW, decoded, wish
 
 
-def deployed(world: CheckedWorld, *regions: str, leaving: tuple[str, ...] = ()) -> None:
+def deployment(world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = "") -> Coordinator:
+    asked = decoded(wish(regions, leaving, home=world.layouts.id))
+    return Coordinator(run(Deployment(asked, follows, world.now), name, Result()), name)
+
+
+def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> None:
     for region in regions:
         world.make_table(region)
     follows = world.layouts.record.number if world.layouts.record else 0
-    deployment = Deployment(wish_of(regions, leaving, home=world.layouts.id), follows, now(world))
-    Coordinator(run(deployment, f"deployment {follows + 1}", lambda: now(world))).finish(world.carry_out)
+    deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
 
 
 def watched(world: CheckedWorld, name: str = "watch") -> None:
-    Coordinator(run(None, name, lambda: now(world))).finish(world.carry_out)
-
-
-def now(world: CheckedWorld) -> int:
-    return 1_000_000 + world.clock
+    Coordinator(run(Watch(), name, Result())).finish(world.carry_out)
 
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Coordinator:
-    late = Coordinator(settle("c", token, now(world)))
+    late = settling(world, token)
     late.run_to(kind, world.carry_out)
     return late
+
+
+def settling(world: CheckedWorld, token: str) -> Coordinator:
+    assert world.layouts.record is not None
+    return Coordinator(settle("c", token, world.layouts.record))
 
 
 def recorded(world: CheckedWorld, kind: type[Operation]) -> tuple[list[Operation], Callable[[Operation], object]]:
@@ -67,7 +74,7 @@ def late_deployment(without: str | None) -> None:
     """A deployment whose preview is outdated would overrule a newer one."""
     world = CheckedWorld(without)
     deployed(world, "a", "b")
-    late = Coordinator(run(Deployment(wish_of("ba"), 1, now(world)), "late", lambda: now(world)))
+    late = deployment(world, "ba", 1, "late")
     late.run_to(WriteRecord, world.carry_out)
     deployed(world, "a")
     late.step_all(world.carry_out)
@@ -82,8 +89,7 @@ def late_copy(without: str | None) -> None:
     copies, listen = recorded(world, WriteCopy)
     for region in "ab":
         world.make_table(region)
-    first = run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))
-    Coordinator(first).finish(listen)
+    deployment(world, "ab", 0, "first").finish(listen)
     mint_all(world, "a", "b")
     watched(world)  # raises the limit
     mint_all(world, "a")
@@ -101,7 +107,7 @@ def late_record_copy(without: str | None) -> None:
     copies, listen = recorded(world, WriteRecordCopy)
     for region in "ab":
         world.make_table(region)
-    Coordinator(run(Deployment(wish_of("ab"), 0, now(world)), "first", lambda: now(world))).finish(listen)
+    deployment(world, "ab", 0, "first").finish(listen)
     deployed(world, "b")
     for copy in copies:
         world.carry_out(copy)
@@ -117,14 +123,12 @@ def late_renewal(without: str | None) -> None:
     world = CheckedWorld(without)
     for region in "xy":
         world.make_table(region)
-    Coordinator(run(Deployment(wish_of("xy"), 0, now(world)), "killed", lambda: now(world))).run_to(
-        PlaceItem, world.carry_out
-    )
+    deployment(world, "xy", 0, "killed").run_to(PlaceItem, world.carry_out)
     placing = stopped_before(world, PlaceItem, "late 1")
     watched(world)
     for region in "yx":
         world.make_table(region)
-    changing = Coordinator(run(Deployment(wish_of("yx"), 1, now(world)), "changing", lambda: now(world)))
+    changing = deployment(world, "yx", 1, "changing")
     changing.run_to(RenewItem, world.carry_out)
     renewing = stopped_before(world, RenewItem, "late 2")
     changing.finish(world.carry_out)
@@ -142,7 +146,7 @@ def late_raise(without: str | None) -> None:
     mint_all(world, "a", most=2 * WINDOW)
     watched_until_raise = stopped_before(world, RaiseItem, "late")
     for _ in range(20):
-        world.clock += 10_000
+        world.now += 10_000
     deployed(world, "b", "a")
     watched_until_raise.step_all(world.carry_out)
     world.away.add("a")
@@ -154,11 +158,11 @@ def late_lower_raise(without: str | None) -> None:
     """A raise that was overtaken by a higher one would lower the ceiling, and the region would stop minting."""
     world = CheckedWorld(without)
     deployed(world, "a", "b")
-    world.clock += 1_000_000  # so long that the window needn't grow
+    world.now += 1_000_000  # so long that the window needn't grow
     mint_all(world, "a")
     late = stopped_before(world, RaiseItem, "late")
     watched(world)
-    world.clock += 1_000_000
+    world.now += 1_000_000
     mint_all(world, "a")
     watched(world)
     mint_all(world, "a", most=3)
@@ -192,11 +196,11 @@ def test_something_goes_wrong_without(condition: str) -> None:
 def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    late = Coordinator(settle("c", "late", now(world)))
+    late = settling(world, "late")
     late.step(world.carry_out)  # reads the copy
     deployed(world, "b", "a")
     world.lose("layouts", "recreated", Random(0))
-    Coordinator(accept(None, now(world))).finish(world.carry_out)  # puts the record back
+    Coordinator(accept(None)).finish(world.carry_out)  # puts the record back
 
     late.finish(world.carry_out)
 

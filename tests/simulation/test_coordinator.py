@@ -6,7 +6,7 @@ from coordinate.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
 from coordinate.protocol import Outcome, settle
 
 from simulation.coordinator import Coordinator
-from simulation.pulumi import wish_of
+from simulation.pulumi import decoded, wish
 from simulation.world import World
 
 
@@ -14,12 +14,14 @@ def world(*regions: str) -> World:
     found = World()
     for region in ("a", "b"):
         found.make_table(region)
-    found.layouts.record = Record("layouts 1", 1, 0, 1_000, wish_of(regions))
+    found.layouts.record = Record("layouts 1", 1, 0, 1_000, decoded(wish(regions)))
     return found
 
 
 def coordinator() -> Coordinator:
-    return Coordinator(settle("c", "token", 1_000), "one")
+    record = world("a", "b").layouts.record
+    assert record is not None
+    return Coordinator(settle("c", "token", record), "one")
 
 
 def test_it_stops_before_an_operation() -> None:
@@ -44,7 +46,7 @@ def test_the_operations_of_a_batch_come_in_any_order() -> None:
     stopped.run_to(ReadItem, tables.carry_out)
     stopped.step(tables.carry_out, choose=lambda count: count - 1)
 
-    assert [operation for _, operation in stopped.todo] == [ReadItem("a", "c")]
+    assert [operation for *_, operation in stopped.todo] == [ReadItem("a", "c")]
 
 
 def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import pytest
 from coordinate.protocol import Outcome, settle
+from coordinate.report import Result
 
 from simulation.checked import CheckedWorld, Duplicate
 from simulation.coordinator import Coordinator
 from simulation.interleavings import AFTER, Case, explore
-from simulation.run import Result
 from simulation.settled import check_settled
-from simulation.turns import NOW
 
 
 def check_end(world: CheckedWorld) -> None:
@@ -23,7 +22,8 @@ def check_end(world: CheckedWorld) -> None:
 def check_next_run(world: CheckedWorld) -> None:
     """Check what the next run of the schedule makes of it, when every region answers."""
     world.away.clear()
-    check_outcome(world, Coordinator(settle("c", "next", NOW)).finish(world.carry_out))
+    assert world.layouts.record is not None
+    check_outcome(world, Coordinator(settle("c", "next", world.layouts.record)).finish(world.carry_out))
 
 
 def check_outcome(world: CheckedWorld, outcome: Outcome) -> None:

@@ -8,8 +8,9 @@ from coordinate.encoding import wish_of
 from coordinate.model import Item, Record, Register, Wish
 from coordinate.plan import wanted_items
 
+from simulation.world import NOW
+
 WINDOW = 1000
-NOW = 1_795_000_000
 
 
 def wish(*regions: str, **settings: Any) -> Wish:

@@ -17,7 +17,8 @@ def deployment(*regions: str, follows: int = 0, **settings: object) -> Deploymen
 
 
 def accepted(world: World, deployment: Deployment | None, now: int = NOW) -> Record | None:
-    return Coordinator(accept(deployment, now)).finish(world.carry_out)
+    world.now = now
+    return Coordinator(accept(deployment)).finish(world.carry_out)
 
 
 def finished(world: World, record: Record, report: str | None = "a report") -> Record:
@@ -71,7 +72,7 @@ def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
 
 
 def test_of_two_at_the_same_time_one_is_accepted(stands: World) -> None:
-    runs = [Coordinator(accept(deployment(region, follows=3), NOW)) for region in ("a", "b")]
+    runs = [Coordinator(accept(deployment(region, follows=3))) for region in ("a", "b")]
     for run in runs:
         run.run_to(WriteRecord, stands.carry_out)
     assert runs[0].finish(stands.carry_out).wish.regions == ("a",)
@@ -166,13 +167,6 @@ def test_a_stack_that_has_stood_elsewhere_is_refused() -> None:
     assert "If `aws:region` was changed" in refusal(World(), deployment("a", first="another label"))
     assert accepted(World(), deployment("a", first="")) is not None
     assert accepted(World(), deployment("a", first="another label", floors={"*": 5})) is not None
-
-
-def test_registers_of_version_1_are_no_loss() -> None:
-    world = World()
-    world.layouts.registers["c"] = replace(register("a"), home="", granted=0)
-
-    assert accepted(world, deployment("a")) is not None
 
 
 def test_a_settled_record_is_reported_and_mirrored(stands: World) -> None:
