@@ -8,8 +8,6 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from integers.names import CHECK_COUNTER
-
 from .archive import archive
 from .deployment import DeploymentArgs, first_home, request
 from .policy import allow, use_keys
@@ -29,12 +27,8 @@ class CoordinatorArgs:
     names: ResourceNames
     home: str
     """The region of the coordinator and its tables."""
-    regions: Sequence[str]
-    leaving: Sequence[str]
-    counters: Sequence[str]
-    floors: Mapping[str, int]
-    window: int
-    headroom: int
+    wish: Mapping[str, Any]
+    """What the settings ask for."""
     watch_minutes: int
     log_retention_days: int
     protect: bool
@@ -139,7 +133,7 @@ class Coordinator(pulumi.ComponentResource):
                 DeploymentArgs(
                     home_region=args.home,
                     layouts=self._layouts,
-                    wish=_wish(args),
+                    wish=args.wish,
                     home=self._home,
                     first=role.description.apply(lambda text: first_home(text, args.home)),
                     tables={region: each.table for region, each in regional.items()},
@@ -167,19 +161,6 @@ class Coordinator(pulumi.ComponentResource):
             input=event,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
         )
-
-
-def _wish(args: CoordinatorArgs) -> dict[str, Any]:
-    """Return the part of a wish that comes from the settings."""
-    return {
-        "regions": list(args.regions),
-        "leaving": list(args.leaving),
-        "counters": [*args.counters, CHECK_COUNTER],
-        "floors": dict(args.floors),
-        "window": args.window,
-        "headroom": args.headroom,
-        "watchMinutes": args.watch_minutes,
-    }
 
 
 def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
