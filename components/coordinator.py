@@ -143,7 +143,10 @@ class Coordinator(pulumi.ComponentResource):
             ),
             [*regional.values()],
         )
-        self.settled = invocation.result.apply(json.loads)
+        result = invocation.result
+        if not pulumi.runtime.is_dry_run():
+            result = result.apply(_agreed, run_with_unknowns=True)
+        self.settled = result.apply(json.loads)
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
 
     def _invocation(
@@ -161,6 +164,20 @@ class Coordinator(pulumi.ComponentResource):
             input=event,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
         )
+
+
+def _agreed(result: Any) -> str:
+    """Return the coordinator's reply.
+
+    With `--continue-on-error`, an invocation that failed leaves its result unknown, and Pulumi would go on to delete
+    what has left the program. It deletes nothing if the program itself fails.
+
+    Raises:
+        pulumi.RunError: there is no reply.
+    """
+    if not isinstance(result, str):
+        raise pulumi.RunError("the coordinator has not agreed to this deployment, so nothing is deleted")
+    return result
 
 
 def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.program import Registration
+from local.program import Registration, Skipped
 
 from .aws_answers import GET_ZONE, INVOCATION, answers
 
@@ -47,6 +47,7 @@ class Aws:
         preview: whether it is a preview.
         standing: whether everything has been made before, so that a preview knows what AWS added to it.
         failing: the type whose resources can't be made, or the name of one.
+        continuing: whether the run goes on then, as with `--continue-on-error`, but for what depends on them.
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
@@ -60,6 +61,7 @@ class Aws:
         preview: bool = False,
         standing: bool = False,
         failing: str | None = None,
+        continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
         labels: Mapping[str, str | None] | None = None,
         kept: str | None = None,
@@ -70,6 +72,8 @@ class Aws:
         self.calls: list[dict[str, Any]] = []
         self._known = standing or not preview
         self._failing = failing
+        self._continuing = continuing
+        self._skipped: set[str] = set()
         self._record = record
         self._labels = labels or {}
         self._kept = kept
@@ -97,7 +101,11 @@ class Aws:
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources.append(resource)
-        if self._failing in (resource.type, resource.name):
+        failing = self._failing in (resource.type, resource.name)
+        if self._continuing and (failing or resource.dependencies & self._skipped):
+            self._skipped.add(resource.urn)
+            raise Skipped
+        if failing:
             raise ValueError(f"{resource.name} can't be made")
         if not resource.custom or not self._known:
             return "", resource.inputs

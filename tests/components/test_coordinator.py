@@ -2,6 +2,7 @@
 
 import json
 
+import pulumi
 import pytest
 
 from components.schedule import rate
@@ -18,7 +19,7 @@ from tests.components.aws_answers import (
     TABLE,
     TARGET,
 )
-from tests.components.recording import Deployment
+from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 
 TWO = THREE[:2]
@@ -85,6 +86,15 @@ def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
     assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
     coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
     assert coordinate.urn in deployment.one(TARGET).dependencies
+
+
+@pytest.mark.parametrize("failing", [SETTLE, "integers-coordinator-coordinate-function"])
+def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
+    """With --continue-on-error, only this keeps Pulumi from deleting a region that the coordinator hasn't let go."""
+    error, _ = deploy_badly(config(*TWO), aws=Aws(failing=failing, continuing=True))
+
+    assert isinstance(error, pulumi.RunError)
+    assert str(error) == "the coordinator has not agreed to this deployment, so nothing is deleted"
 
 
 @pytest.mark.parametrize("kind", [TABLE, PERMISSION])
