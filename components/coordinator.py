@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .deployment import DeploymentArgs, first_home, request
+from .deployment import DeploymentArgs, first_home, kept_name, request
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .record import canonical
@@ -59,6 +59,8 @@ class Coordinator(pulumi.ComponentResource):
         self._args = args
         layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
         mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
+        # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
+        kept = layouts.name.apply(lambda name: kept_name(name, names.layouts_table))
         self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
@@ -70,17 +72,14 @@ class Coordinator(pulumi.ComponentResource):
                 handler="coordinate.handler.handler",
                 code=archive("coordinate", "aws"),
                 environment={
-                    "LAYOUTS_TABLE": layouts.name,
+                    "LAYOUTS_TABLE": kept,
                     "MIRROR_TABLE": mirror.name,
                     "COUNTERS_TABLE": names.counters_table,
                     "MINT_FUNCTION": names.mint_function,
                     "STACK": names.prefix,
                 },
-                statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
-                    lambda arns: [
-                        *_statements(names, *cast("list[str]", arns)),
-                        *use_keys(args.keys),
-                    ]
+                statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys(args.keys)]
                 ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,

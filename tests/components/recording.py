@@ -7,7 +7,7 @@ from typing import Any
 
 from local.program import Registration, Skipped
 
-from .aws_answers import GET_ZONE, INVOCATION, answers
+from .aws_answers import GET_ZONE, INVOCATION, TABLE, answers
 
 
 @dataclass
@@ -52,6 +52,7 @@ class Aws:
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         kept: what the state has as the description of the coordinator's role.
+        named: what the names of tables begin with in the state.
         zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
     """
 
@@ -65,6 +66,7 @@ class Aws:
         record: Mapping[str, Any] | str | None = None,
         labels: Mapping[str, str | None] | None = None,
         kept: str | None = None,
+        named: str | None = None,
         zones: Mapping[str, str] | None = None,
     ) -> None:
         self.preview = preview
@@ -77,6 +79,7 @@ class Aws:
         self._record = record
         self._labels = labels or {}
         self._kept = kept
+        self._named = named
         self._zones = zones or {"Z123": "example.com"}
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -120,6 +123,9 @@ class Aws:
         if self._kept is not None and resource.name.endswith("coordinate-role"):
             assert {"name", "description"} <= set(resource.ignore_changes), "Pulumi would not keep it"
             return {"description": self._kept}
+        if self._named is not None and resource.type == TABLE:
+            assert "name" in resource.ignore_changes, "Pulumi would not keep it"
+            return {"name": f"{self._named}-{resource.inputs['name'].rpartition('-')[2]}"}
         if resource.name == f"integers-{region}-table" and region in self._labels:
             return {"streamLabel": self._labels[region]}
         return {}
