@@ -1,6 +1,7 @@
 """So many counters fit into a deployment: what the coordinator then stores and replies is within AWS's limits."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,9 +14,10 @@ from coordinate.report import note, reply
 from components.partitions import WITHOUT_FUNCTION_URLS, partitions
 from components.record import canonical
 from components.settings import Settings, SettingsError, settings_of
-from components.wish import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY
+from components.wish import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, fitting
 from components.wish import wish_of as wish_of_settings
 from integers.lattice import MAX_INTEGER
+from local.paths import ROOT
 from tests.components.running import HOME
 
 ALL = [region for region, partition in partitions().items() if partition == "aws" and region != HOME]
@@ -90,3 +92,21 @@ def test_floors_that_leave_no_room_are_named() -> None:
     given = {"home": HOME, "regions": FEW, "floors": dict.fromkeys(named(10_000, 40), 1)}
     with pytest.raises(SettingsError, match=r"floors: 10,000 floors leave no room for a counter .* can be removed"):
         settings_of(given, "integers-test")
+
+
+def test_the_page_says_how_many_fit() -> None:
+    table = re.findall(
+        r"^\| (\d+) \| ([\d,]+) \| ([\d,]+) \|$", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE
+    )
+    regions = [HOME, *FEW], [HOME, *MANY][:20]
+    found = {
+        length: [f"{room(few_or_many, int(length)) // 100 * 100:,}" for few_or_many in regions] for length, *_ in table
+    }
+
+    assert len(regions[1]) == 20
+    assert {length: said for length, *said in table} == found
+
+
+def room(regions: Sequence[str], length: int) -> int:
+    settings = settings_of({"home": HOME, "regions": regions}, "integers-test")
+    return fitting(replace(settings, counters=tuple(named(8000, length))))
