@@ -251,6 +251,20 @@ def test_another_name_is_refused(preview: bool) -> None:
     assert deployment.of(FUNCTION) == deployment.settlings() == [], "no function looks for tables of the new name"
 
 
+def test_nothing_is_replaced_before_another_name_is_refused() -> None:
+    """Without a preview, an update begins before. What was made under another name could not be put back."""
+    deployment = deploy(config(HOME, OTHER, alarmEmails=["a@example.com"], budget=100, protect=False))
+    names = {
+        (resource.name, key): key in resource.ignore_changes
+        for resource in deployment.resources
+        for key, value in resource.inputs.items()
+        if key in ("name", "alarmName", "dashboardName") and PREFIX in value
+    }
+
+    assert len(names) > 30
+    assert [name for name, kept in names.items() if not kept] == []
+
+
 # The words of a preview.
 
 BEFORE: dict[str, Any] = {
