@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from .staying import STAYS
+
 SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "AmazonCloudWatch")
 """The services that a deployment uses, as Cost Explorer calls them."""
 
@@ -51,5 +53,5 @@ def budget(resource: str, args: BudgetArgs, parent: pulumi.ComponentResource) ->
             )
             for costs, percentage in NOTIFICATIONS
         ],
-        opts=pulumi.ResourceOptions(parent=parent),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=STAYS),
     )

@@ -87,6 +87,21 @@ class Checks(AlarmChecks):
             self._check_counter("counters", counter)
         return counters
 
+    def counters_fit(self, counters: int, fitting: int, floors: int) -> None:
+        """Check that all counters fit into what the coordinator stores and replies (`wish.fitting`)."""
+        if fitting < 1:
+            self.errors.append(
+                f"{self._key('floors')}: {floors:,} floors leave no room for a counter in the record of the "
+                "deployment; a floor can be removed once it has been deployed"
+            )
+        elif fitting < counters:
+            self.errors.append(
+                f"{self._key('counters')}: {counters:,} counters; the first {fitting:,} of these names fit into the "
+                "record of the deployment and the coordinator's reply. Create the others without a deployment: "
+                'they are not a setting, and as many as you like (docs/runbook.md, "Create a counter without a '
+                'deployment")'
+            )
+
     def floors(self) -> dict[str, int]:
         """Return the floors by counter; `*` stands for all counters that have no floor of their own."""
         value = self._values.get("floors")

@@ -39,8 +39,8 @@ class CompanyRules:
                     properties["path"] = self.iam_path
                 if self.permissions_boundary:
                     properties["permissions_boundary"] = self.permissions_boundary
-                # Another path is another role, and a function whose role is deleted stops.
-                kept = pulumi.ResourceOptions(ignore_changes=["path"])
+                # Another path or name is another role, and a function whose role is deleted stops.
+                kept = pulumi.ResourceOptions(ignore_changes=["path", "name"])
                 options = pulumi.ResourceOptions.merge(options, kept)
             case aws.dynamodb.Table() if region in self.kms_keys:
                 properties["server_side_encryption"] = aws.dynamodb.TableServerSideEncryptionArgs(

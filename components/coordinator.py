@@ -3,15 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from integers.names import CHECK_COUNTER
-
 from .archive import archive
-from .deployment import DeploymentArgs, first_home, request
+from .deployment import DeploymentArgs, first_home, kept_name, request
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .record import canonical
@@ -29,12 +27,8 @@ class CoordinatorArgs:
     names: ResourceNames
     home: str
     """The region of the coordinator and its tables."""
-    regions: Sequence[str]
-    leaving: Sequence[str]
-    counters: Sequence[str]
-    floors: Mapping[str, int]
-    window: int
-    headroom: int
+    wish: Mapping[str, Any]
+    """What the settings ask for."""
     watch_minutes: int
     log_retention_days: int
     protect: bool
@@ -65,6 +59,8 @@ class Coordinator(pulumi.ComponentResource):
         self._args = args
         layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
         mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
+        # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
+        kept = layouts.name.apply(lambda name: kept_name(name, names.layouts_table))
         self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
@@ -76,17 +72,14 @@ class Coordinator(pulumi.ComponentResource):
                 handler="coordinate.handler.handler",
                 code=archive("coordinate", "aws"),
                 environment={
-                    "LAYOUTS_TABLE": layouts.name,
+                    "LAYOUTS_TABLE": kept,
                     "MIRROR_TABLE": mirror.name,
                     "COUNTERS_TABLE": names.counters_table,
                     "MINT_FUNCTION": names.mint_function,
                     "STACK": names.prefix,
                 },
-                statements=pulumi.Output.all(layouts.arn, mirror.arn).apply(
-                    lambda arns: [
-                        *_statements(names, *cast("list[str]", arns)),
-                        *use_keys(args.keys),
-                    ]
+                statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys(args.keys)]
                 ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
@@ -139,7 +132,7 @@ class Coordinator(pulumi.ComponentResource):
                 DeploymentArgs(
                     home_region=args.home,
                     layouts=self._layouts,
-                    wish=_wish(args),
+                    wish=args.wish,
                     home=self._home,
                     first=role.description.apply(lambda text: first_home(text, args.home)),
                     tables={region: each.table for region, each in regional.items()},
@@ -149,7 +142,10 @@ class Coordinator(pulumi.ComponentResource):
             ),
             [*regional.values()],
         )
-        self.settled = invocation.result.apply(json.loads)
+        result = invocation.result
+        if not pulumi.runtime.is_dry_run():
+            result = result.apply(_agreed, run_with_unknowns=True)
+        self.settled = result.apply(json.loads)
         self.register_outputs({"settled": self.settled, "functionName": self.function_name})
 
     def _invocation(
@@ -169,17 +165,18 @@ class Coordinator(pulumi.ComponentResource):
         )
 
 
-def _wish(args: CoordinatorArgs) -> dict[str, Any]:
-    """Return the part of a wish that comes from the settings."""
-    return {
-        "regions": list(args.regions),
-        "leaving": list(args.leaving),
-        "counters": [*args.counters, CHECK_COUNTER],
-        "floors": dict(args.floors),
-        "window": args.window,
-        "headroom": args.headroom,
-        "watchMinutes": args.watch_minutes,
-    }
+def _agreed(result: Any) -> str:
+    """Return the coordinator's reply.
+
+    With `--continue-on-error`, an invocation that failed leaves its result unknown, and Pulumi would go on to delete
+    what has left the program. It deletes nothing if the program itself fails.
+
+    Raises:
+        pulumi.RunError: there is no reply.
+    """
+    if not isinstance(result, str):
+        raise pulumi.RunError("the coordinator has not agreed to this deployment, so nothing is deleted")
+    return result
 
 
 def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:

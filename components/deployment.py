@@ -82,6 +82,26 @@ def first_home(description: str | None, home: str) -> str:
     return first[0]
 
 
+def kept_name(name: str, expected: str) -> str:
+    """Return the layouts table's name, which it keeps whatever the settings say.
+
+    Args:
+        name: the table's.
+        expected: what the settings make of its name.
+
+    Raises:
+        SettingsError: the prefix was another one.
+    """
+    if name != expected:
+        first, now = name.removesuffix("-layouts"), expected.removesuffix("-layouts")
+        raise SettingsError(
+            f"prefix: this stack is deployed as {first!r} and can't be renamed to {now!r}, because that would replace "
+            "its tables; give the project and the stack their old names again (`pulumi stack rename`), or set the "
+            f"argument prefix={first!r}"
+        )
+    return name
+
+
 def _at_home(layouts_arn: str, home: str) -> str:
     """Return the ARN of the layouts table, if it is in the home region of the settings."""
     _check_home(layouts_arn.split(":")[3], home)

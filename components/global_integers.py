@@ -19,6 +19,7 @@ from .regions import Regions, child
 from .resource_names import ResourceNames
 from .settings import Settings, settings_of
 from .watched import Watched
+from .wish import wish_of
 
 
 class GlobalIntegers(pulumi.ComponentResource):
@@ -79,12 +80,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             CoordinatorArgs(
                 names=names,
                 home=settings.home,
-                regions=settings.regions,
-                leaving=settings.leaving,
-                counters=settings.counters,
-                floors=settings.floors,
-                window=settings.window,
-                headroom=settings.headroom,
+                wish=wish_of(settings),
                 watch_minutes=settings.watch_minutes,
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,

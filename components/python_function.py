@@ -37,10 +37,8 @@ class PythonFunctionArgs:
     reserved_concurrency: int = -1
     """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
     role_description: pulumi.Input[str] | None = None
-    """The role's description at its creation. It never changes, because such a role is never replaced.
-
-    Its name is kept too, since Pulumi doesn't apply `ignore_changes` to the inputs of a replacement.
-    """
+    """The role's description at its creation. It never changes, because a role is never replaced (`company.py`):
+    Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the function and its policy change."""
 
@@ -75,7 +73,7 @@ class PythonFunction(pulumi.ComponentResource):
             assume_role_policy=trusting("lambda.amazonaws.com"),
             description=args.role_description,
             opts=pulumi.ResourceOptions(
-                parent=self, ignore_changes=["name", "description"] if args.role_description is not None else None
+                parent=self, ignore_changes=["description"] if args.role_description is not None else None
             ),
         )
         document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)

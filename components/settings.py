@@ -13,6 +13,7 @@ from .global_integers_args import GlobalIntegersArgs
 from .resource_names import ResourceNames
 from .thresholds import thresholds
 from .waves import waves
+from .wish import fitting
 
 LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -167,6 +168,8 @@ def settings_of(
     )
     checks.prefix(ResourceNames(settings.prefix), (*regions, *leaving), gateway=settings.api_gateway)
     checks.unknown_keys()
+    if not checks.errors:
+        checks.counters_fit(len(settings.counters), fitting(settings), len(settings.floors))
     if checks.errors:
         raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in checks.errors)]))
     return settings

@@ -59,11 +59,19 @@ class Registration:
     """Whether a new one is made only after the old one is deleted."""
 
 
+class Skipped(Exception):
+    """A resource can't be created, and the run goes on without it: `pulumi up --continue-on-error`."""
+
+
 class Provider(Protocol):
     """Stands for the engine and the AWS provider. Both methods are called from several threads."""
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
-        """Return the resource's id and all its outputs; in a preview the ones that are known."""
+        """Return the resource's id and all its outputs; in a preview the ones that are known.
+
+        Raises:
+            Skipped: it can't be created, and the engine goes on.
+        """
         ...
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -220,7 +228,11 @@ class _Monitor(mocks.MockMonitor):
                 ignore_changes=tuple(request.ignoreChanges),
                 delete_before_replace=request.deleteBeforeReplace,
             )
-            return super().RegisterResource(request)
+            try:
+                return super().RegisterResource(request)
+            except Skipped:
+                urn = self.make_urn(request.parent, request.type, request.name)
+                return resource_pb2.RegisterResourceResponse(urn=urn, result=resource_pb2.Result.FAIL)
 
 
 @contextmanager

@@ -187,8 +187,13 @@ class CounterTable:
         return item
 
     def _see(self, counter: str, last: Mark, item: Item, step: int) -> None:
-        """Remember the item, which has just grown by `step`, and refuse it if the table went backwards."""
-        self.seen.add(counter, last, Mark(item.epoch, item.issued - step), Mark(item.epoch, item.issued))
+        """Remember the item, which has just grown by `step`, and refuse it if the table went backwards.
+
+        An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may place
+        it again, or close it, at a lower integer of the same epoch.
+        """
+        if "opening" not in item.attributes:
+            self.seen.add(counter, last, Mark(item.epoch, item.issued - step), Mark(item.epoch, item.issued))
         self._places[counter] = (item.stride, item.ceiling)
         if len(self._places) > MAX_COUNTERS:
             self._places.clear()

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.program import Registration
+from local.program import Registration, Skipped
 
-from .aws_answers import GET_ZONE, INVOCATION, answers
+from .aws_answers import GET_ZONE, INVOCATION, TABLE, answers
 
 
 @dataclass
@@ -47,10 +47,12 @@ class Aws:
         preview: whether it is a preview.
         standing: whether everything has been made before, so that a preview knows what AWS added to it.
         failing: the type whose resources can't be made, or the name of one.
+        continuing: whether the run goes on then, as with `--continue-on-error`, but for what depends on them.
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
         kept: what the state has as the description of the coordinator's role.
+        named: what the names of tables begin with in the state.
         zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
     """
 
@@ -60,9 +62,11 @@ class Aws:
         preview: bool = False,
         standing: bool = False,
         failing: str | None = None,
+        continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
         labels: Mapping[str, str | None] | None = None,
         kept: str | None = None,
+        named: str | None = None,
         zones: Mapping[str, str] | None = None,
     ) -> None:
         self.preview = preview
@@ -70,9 +74,12 @@ class Aws:
         self.calls: list[dict[str, Any]] = []
         self._known = standing or not preview
         self._failing = failing
+        self._continuing = continuing
+        self._skipped: set[str] = set()
         self._record = record
         self._labels = labels or {}
         self._kept = kept
+        self._named = named
         self._zones = zones or {"Z123": "example.com"}
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -97,7 +104,11 @@ class Aws:
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         self.resources.append(resource)
-        if self._failing in (resource.type, resource.name):
+        failing = self._failing in (resource.type, resource.name)
+        if self._continuing and (failing or resource.dependencies & self._skipped):
+            self._skipped.add(resource.urn)
+            raise Skipped
+        if failing:
             raise ValueError(f"{resource.name} can't be made")
         if not resource.custom or not self._known:
             return "", resource.inputs
@@ -112,6 +123,9 @@ class Aws:
         if self._kept is not None and resource.name.endswith("coordinate-role"):
             assert {"name", "description"} <= set(resource.ignore_changes), "Pulumi would not keep it"
             return {"description": self._kept}
+        if self._named is not None and resource.type == TABLE:
+            assert "name" in resource.ignore_changes, "Pulumi would not keep it"
+            return {"name": f"{self._named}-{resource.inputs['name'].rpartition('-')[2]}"}
         if resource.name == f"integers-{region}-table" and region in self._labels:
             return {"streamLabel": self._labels[region]}
         return {}

@@ -14,9 +14,9 @@ from components.changes import MOST, changes
 from components.deployment import DeploymentArgs, first_home, request
 from components.record import Record, canonical, dropped, event, record_of
 from components.settings import SettingsError
-from tests.components.aws_answers import LABEL
+from tests.components.aws_answers import FUNCTION, LABEL
 from tests.components.recording import Aws, Deployment
-from tests.components.running import HOME, PREFIX, config, deploy, deploy_badly
+from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, deploy_badly
 
 HERE = f"{HOME} {LABEL}"
 OTHER = "eu-west-1"
@@ -235,6 +235,34 @@ def test_another_home_region_is_refused(preview: bool) -> None:
     assert isinstance(error, SettingsError)
     assert str(error) == f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back"
     assert deployment.settlings() == []
+
+
+@pytest.mark.parametrize("preview", [True, False])
+def test_another_name_is_refused(preview: bool) -> None:
+    """A renamed stack, or another prefix, would replace every table."""
+    error, deployment = deploy_badly(SETTINGS, aws=Aws(preview=preview, standing=True, named=f"{PROJECT}-before"))
+
+    assert isinstance(error, SettingsError)
+    assert str(error) == (
+        "prefix: this stack is deployed as 'global-integers-before' and can't be renamed to 'global-integers-test', "
+        "because that would replace its tables; give the project and the stack their old names again (`pulumi stack "
+        "rename`), or set the argument prefix='global-integers-before'"
+    )
+    assert deployment.of(FUNCTION) == deployment.settlings() == [], "no function looks for tables of the new name"
+
+
+def test_nothing_is_replaced_before_another_name_is_refused() -> None:
+    """Without a preview, an update begins before. What was made under another name could not be put back."""
+    deployment = deploy(config(HOME, OTHER, alarmEmails=["a@example.com"], budget=100, protect=False))
+    names = {
+        (resource.name, key): key in resource.ignore_changes
+        for resource in deployment.resources
+        for key, value in resource.inputs.items()
+        if key in ("name", "alarmName", "dashboardName") and PREFIX in value
+    }
+
+    assert len(names) > 30
+    assert [name for name, kept in names.items() if not kept] == []
 
 
 # The words of a preview.

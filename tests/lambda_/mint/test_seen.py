@@ -113,6 +113,24 @@ def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
     assert sorted(set(minted)) == minted
 
 
+@pytest.mark.parametrize(
+    "lower",
+    [replace(ITEM, ceiling=1, fenced=True, opening="another run"), replace(ITEM, ceiling=1, fenced=True)],
+    ids=["placed again", "closed"],
+)
+def test_what_was_never_opened_may_be_placed_lower(ask: Ask, stack: Stack, lower: Item) -> None:
+    """Nothing was minted from an item that is being opened, so a lower one in its place repeats nothing."""
+    put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=60_001, epoch=2, fenced=True, opening="a run"))
+    assert ask("POST", warm=True)["statusCode"] == 503
+    put_item(stack, HOME, lower)
+    for path in ("/", "/?count=2"):
+        response = ask("POST", path, warm=True)
+        assert (response["statusCode"], "restored" in response["document"]["detail"]) == (503, False)
+    put_item(stack, HOME, replace(ITEM, epoch=lower.epoch + (lower.opening is None)))
+
+    assert mints(ask, 2) == [4, 7]
+
+
 def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> None:
     put_item(stack, HOME, ITEM)
     table = CounterTable(stack.counters)

@@ -1,0 +1,112 @@
+"""So many counters fit into a deployment: what the coordinator then stores and replies is within AWS's limits."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from coordinate.encoding import record_copy_attributes, wish_of
+from coordinate.model import Record, RecordCopy, Register
+from coordinate.protocol import Outcome
+from coordinate.report import note, reply
+
+from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.record import canonical
+from components.settings import Settings, SettingsError, settings_of
+from components.wish import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, fitting
+from components.wish import wish_of as wish_of_settings
+from integers.lattice import MAX_INTEGER
+from local.paths import ROOT
+from tests.components.running import HOME
+
+ALL = [region for region, partition in partitions().items() if partition == "aws" and region != HOME]
+FEW, MANY = ["eu-west-1", "ap-southeast-2"], [region for region in ALL if region not in WITHOUT_FUNCTION_URLS]
+ID = "3f2b1c9a-8d47-4e51-9c0b-7a6d5e4f3b21"
+"""As long as any table's."""
+
+
+def named(count: int, length: int) -> list[str]:
+    return [f"{number:0{length}}" for number in range(count)]
+
+
+def accepted(regions: Sequence[str], counters: Sequence[str]) -> Settings:
+    given = {"home": HOME, "regions": regions, "leaving": [HOME], "counters": counters, "floors": {"*": 2**52}}
+    return settings_of(given, "integers-test")
+
+
+def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
+    with pytest.raises(SettingsError) as error:
+        accepted(regions, counters)
+    _, line = str(error.value).splitlines()
+    return line.strip()
+
+
+def at_worst(settings: Settings) -> tuple[Record, dict[str, Outcome]]:
+    """The record of these settings, and what became of each counter: every number is the largest there is."""
+    regions = (*settings.regions, *settings.leaving)
+    home = f"{settings.home} {LABEL}"
+    wish = {**wish_of_settings(settings), "tables": dict.fromkeys(regions, LABEL), "home": home, "first": home}
+    ids = tuple(ID for _ in settings.regions)
+    outcomes = {
+        counter: Outcome(
+            Register(
+                counter, ID, MAX_EPOCH, settings.regions, ids, MAX_INTEGER, MAX_INTEGER, window=10**12, granted=10**10
+            ),
+            regions,
+            created=True,
+        )
+        for counter in wish["counters"]
+    }
+    record = Record(ID, MAX_INTEGER, MAX_INTEGER, 10**10, wish_of(canonical(wish)), settled=True, restored=True)
+    return replace(record, report=note(outcomes, record)), outcomes
+
+
+def stored(record: Record) -> int:
+    """The size of the record's copy, which is the larger one (DynamoDB guide, "DynamoDB item sizes and formats")."""
+    attributes = record_copy_attributes(RecordCopy(record, ID))
+    numbers = sum(21 for value in attributes.values() if "N" in value)
+    booleans = sum(1 for value in attributes.values() if "BOOL" in value)
+    texts = [*attributes, *(value["S"] for value in attributes.values() if "S" in value)]
+    return numbers + booleans + sum(len(text.encode()) for text in texts)
+
+
+@pytest.mark.parametrize(("regions", "length"), [(FEW, 7), (FEW, 63), (MANY, 7)], ids=["short", "long", "many regions"])
+def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int) -> None:
+    line = refused(regions, named(8000, length))
+    assert line.startswith("counters: 8,000 counters; the first ")
+    assert "docs/runbook.md" in line
+    most = int(line.split("the first ")[1].split()[0].replace(",", ""))
+    assert refused(regions, named(most + 1, length)).startswith(
+        f"counters: {most + 1:,} counters; the first {most:,} of"
+    )
+    record, outcomes = at_worst(accepted(regions, named(most, length)))
+
+    size, answer = stored(record), len(json.dumps(reply(outcomes, record.wish.counters)))
+    assert size <= MAX_RECORD
+    assert answer <= MAX_REPLY
+    assert size > 0.99 * MAX_RECORD or answer > 0.99 * MAX_REPLY, "no more are refused than must be"
+
+
+def test_floors_that_leave_no_room_are_named() -> None:
+    given = {"home": HOME, "regions": FEW, "floors": dict.fromkeys(named(10_000, 40), 1)}
+    with pytest.raises(SettingsError, match=r"floors: 10,000 floors leave no room for a counter .* can be removed"):
+        settings_of(given, "integers-test")
+
+
+def test_the_page_says_how_many_fit() -> None:
+    table = re.findall(
+        r"^\| (\d+) \| ([\d,]+) \| ([\d,]+) \|$", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE
+    )
+    regions = [HOME, *FEW], [HOME, *MANY][:20]
+    found = {
+        length: [f"{room(few_or_many, int(length)) // 100 * 100:,}" for few_or_many in regions] for length, *_ in table
+    }
+
+    assert len(regions[1]) == 20
+    assert {length: said for length, *said in table} == found
+
+
+def room(regions: Sequence[str], length: int) -> int:
+    settings = settings_of({"home": HOME, "regions": regions}, "integers-test")
+    return fitting(replace(settings, counters=tuple(named(8000, length))))
