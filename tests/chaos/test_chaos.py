@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.__main__ import EVENTS
 from chaos.stack import wait_until
 from chaos.tables import lose, tables_of
 from local.paths import ROOT
@@ -150,6 +151,12 @@ def test_another_dynamodb_with_such_tables_is_refused(
     assert tables_of(client, PREFIX) == ["global-integers-dev-layouts"]
     lose(client, "global-integers-dev-layouts")
     assert nothing_left(tmp_path)
+
+
+def test_the_page_for_contributors_lists_the_events() -> None:
+    rows = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+
+    assert sorted(name for row in rows for name in re.findall("[a-z_]+", row)) == sorted(EVENTS)
 
 
 def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:

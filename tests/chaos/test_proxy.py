@@ -211,7 +211,7 @@ def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: Callab
     item: dict[str, Any] = {"stride": {"N": "3"}, "counter": {"S": "orders"}}
     errors: set[str] = set()
 
-    for operation, write in [("UpdateItem", fence(hot)), ("PutItem", {"TableName": hot, "Item": item})] * 9:
+    for operation, write in [("UpdateItem", fence(hot)), ("PutItem", {"TableName": hot, "Item": item})] * 3:
         with pytest.raises(ServiceError) as refused:
             DynamoDB(REGION).call(operation, write)
         assert refused.value.throttled
