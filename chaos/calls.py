@@ -40,6 +40,11 @@ class Call(NamedTuple):
         return self.operation in ("UpdateItem", "PutItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem")
 
     @property
+    def of_layouts(self) -> bool:
+        """Whether it may be one of the coordinator's: whatever doesn't mint, and isn't about receipts."""
+        return not self.mints and not self.table.endswith("-receipts")
+
+    @property
     def coordinates(self) -> bool:
         """Whether it is one of the coordinator's writes to a counters table: every write that doesn't mint."""
         return self.to_dynamodb and self.writes and not self.mints and self.table.endswith(COUNTERS)

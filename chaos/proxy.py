@@ -25,6 +25,8 @@ class Proxy:
         """How often each fault met a call."""
         self.writes: list[Write] = []
         """Every write that minted, whoever got the answer."""
+        self.given_up = 0
+        """How many of what may be the coordinator's calls had no caller any more when the answer came."""
         self.endpoint = ""
         self.server = ""
         """The local server's URL, once it is known."""
@@ -94,6 +96,7 @@ class Proxy:
             self.injected["throttled"] += 1
             return refusal(fate.throttled)
         answer = await self._carry_out(call, request, upstream)
+        self.given_up += call.of_layouts and caller.at_eof()
         if fate.cut or call.region in self.faults.unreachable:  # cut off meanwhile
             self.injected["cut before the answer"] += 1
             return None

@@ -277,7 +277,10 @@ def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest
     assert f"/{REGION}/dynamodb/aws4_request" in heard[0]
 
 
-def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
+@pytest.mark.parametrize(("request_of", "minted", "given_up"), [(increment, [[4]], 0), (fence, [], 1)])
+def test_what_happens_after_its_caller_has_hung_up_is_recorded(
+    request_of: Callable[[str], dict[str, object]], minted: list[list[int]], given_up: int
+) -> None:
     item = {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}
     answer = json.dumps({"Attributes": item}).encode()
     arrived, hung_up = threading.Event(), threading.Event()
@@ -299,7 +302,7 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
         proxy.server = server
         with proxy.listening():
             caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
-            caller.request("POST", "/", json.dumps(increment("x-counters")), signed("UpdateItem"))
+            caller.request("POST", "/", json.dumps(request_of("x-counters")), signed("UpdateItem"))
             assert arrived.wait(HANGING)
             caller.close()
             other = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
@@ -308,6 +311,7 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
             other.close()
             gc.collect()
             hung_up.set()
-            assert wait_until(lambda: len(proxy.writes) == 1, HANGING)
+            assert wait_until(lambda: len(proxy.writes) + proxy.given_up == 1, HANGING)
 
-    assert list(proxy.writes[0].integers()) == [4]
+    assert [list(write.integers()) for write in proxy.writes] == minted
+    assert proxy.given_up == given_up
