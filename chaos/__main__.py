@@ -36,6 +36,9 @@ EVENTS = (
     "lost_layouts",
     "unreachable",
     "restored_layouts",
+    "error_pages",
+    "hot_item",
+    "large_blocks",
     "schedule",
 )
 FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
@@ -81,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults.off()
         if not problems:
             problems += _settled(operator)
-    lines, duplicates = report(book, proxy, operator, time.monotonic() - began)
+        problems += events.problems
+    lines, duplicates = report(events, time.monotonic() - began)
     if book.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
     if book.single < options.integers // SINGLE:
@@ -99,7 +103,7 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
 
     while True:
         for name in random.sample(names, len(names)):
-            getattr(events, name)()
+            events.happen(name)
             time.sleep(random.uniform(0, 1))
         if not names:
             wait_until(enough, LONGEST)

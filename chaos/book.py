@@ -7,6 +7,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
+from integers.layouts import Layout
+
 from .calls import Write
 
 
@@ -16,7 +18,8 @@ class Mint(NamedTuple):
     region: str
     door: str
     counter: str
-    integers: tuple[int, ...]
+    integers: Sequence[int]
+    """A range if it is one of the largest blocks."""
     block: bool
     began: float
     ended: float
@@ -68,6 +71,8 @@ class Book:
     contradictions: list[str] = field(default_factory=list[str])
     """Idempotency-Keys that got two different answers."""
     restorations: list[Restoration] = field(default_factory=list[Restoration])
+    largest: list[Mint] = field(default_factory=list[Mint])
+    """The largest blocks. They are of a counter of their own, and count for nothing else here."""
     single: int = 0
     in_blocks: int = 0
     _lock: Lock = field(default_factory=Lock)
@@ -81,6 +86,9 @@ class Book:
         """Record a request that got new integers."""
         with self._lock:
             self.requests += 1
+            if isinstance(mint.integers, range):
+                self.largest.append(mint)
+                return
             self.mints.append(mint)
             if mint.block:
                 self.in_blocks += len(mint.integers)
@@ -115,7 +123,13 @@ class Book:
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)
-        return [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
+        found = [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
+        blocks = sorted(self.largest, key=lambda mint: (mint.counter, mint.integers[0]))
+        for one, next_ in pairwise(blocks):
+            if one.counter == next_.counter and one.integers[-1] >= next_.integers[0]:
+                shared = [integer for integer in next_.integers if integer in one.integers]
+                found += [Duplicate(one.counter, integer, (one, next_)) for integer in shared]
+        return found
 
     def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
         """Return every integer that more requests got than writes to restored tables explain."""
@@ -132,3 +146,20 @@ class Book:
             for integer, following in pairwise(sorted({0, *integers}))
         ]
         return Gaps(max(sizes, default=0), sum(sizes))
+
+
+def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
+    """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.
+
+    If every region answers, that is at most the headroom for each epoch that began.
+
+    Args:
+        before: the layout of a counter.
+        after: a later one.
+        minted: the counter's integers, or the last one of each write that minted some.
+    """
+    largest = max((integer for integer in minted if integer < after.base), default=0)
+    skipped = after.base - 1 - max(largest, before.base - 1)
+    more = after.epoch - before.epoch - 1
+    stride = len(before.regions) + max(more, 0) * max(len(before.regions), len(after.regions))
+    return -(-skipped // stride)

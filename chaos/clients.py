@@ -25,6 +25,9 @@ LATE_CALLERS = 0.01
 """The share of requests to doors that only an earlier deployment had."""
 
 LARGEST_BLOCK = 300
+IN_SHORT = {"Accept": "application/vnd.global-integers.block+json"}
+"""Asks for a block's first and last integer and their stride, instead of all of them."""
+
 TRIES = 6
 """How often a request with a key is tried."""
 
@@ -56,6 +59,8 @@ class Client:
     """A region; empty for all of them."""
     pace: float = 0.0
     """Seconds between two requests."""
+    block: int = 0
+    """How many integers every request asks for, in short; 0 for the usual mixture."""
     _failed: dict[Door, float] = field(default_factory=dict[Door, float])
     """When a request to a door failed last."""
     _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
@@ -82,6 +87,9 @@ class Client:
 
     def _request(self, door: Door) -> None:
         counter = self.random.choice(self.counters)
+        if self.block:
+            self._try(door, counter, self.block, IN_SHORT)
+            return
         count, kind = None, self.random.random()
         if door[1] == "function" and kind < BLOCKS:
             count = self.random.randint(1, LARGEST_BLOCK)
@@ -90,7 +98,7 @@ class Client:
         else:
             self._try(door, counter, count, {})
 
-    def _try(self, door: Door, counter: str, count: int | None, headers: Mapping[str, str]) -> tuple[int, ...] | None:
+    def _try(self, door: Door, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | None:
         """Send one request and record what it got. Return its integers, None if it failed."""
         began = time.monotonic()
         try:
@@ -118,8 +126,8 @@ class Client:
                     self.book.failed(str(failed))
             return
 
-    def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> tuple[int, ...]:
-        """Return the integers of one request.
+    def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int]:
+        """Return the integers of one request, as a range if they came in short.
 
         Raises:
             Failed: it got none.
@@ -143,6 +151,8 @@ class Client:
         if response.status != 200:
             raise Failed(f"status {response.status}")
         document: dict[str, Any] = json.loads(body)
+        if "stride" in document:
+            return range(document["first"], document["last"] + 1, document["stride"])
         return tuple(document["integers"]) if count is not None else (document["integer"],)
 
 

@@ -1,14 +1,18 @@
 """What happens to the stack while clients mint: each event is one kind of change, loss or failure."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from random import Random
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
-from .book import Book, Restoration
-from .operator import COUNTERS, Operator
+from .book import Book, Restoration, beyond
+from .clients import Client, Door, minting
+from .operator import BULK, COUNTERS, HEADROOM, WINDOW, Operator
 from .stack import HOME, NAMES, REGIONS, RunFailed, Stack, wait_until
 from .tables import Backup, back_up, lose, restore
 
@@ -20,6 +24,19 @@ PATIENCE = 60.0
 
 LEASES = (1, 20)
 """Values of `lease`. A change restarts the functions, so it happens at every third change of regions only."""
+
+LARGEST_BLOCK = 100_000
+"""The most integers that one request may ask for."""
+
+LARGE_WINDOW = 10**10
+"""Integers that a region may mint in an epoch of large blocks: more than a caller can get while a deployment lasts."""
+
+ROUND_TRIP = 0.3
+"""Seconds of a coordinator's write to a region far away. A caller there gets several blocks meanwhile."""
+
+BUSY = 2.5
+"""Seconds of the coordinator's writes beside a hot item: time for its client to give up on that one (three attempts,
+at most three seconds), but not on these (five seconds)."""
 
 
 @dataclass
@@ -33,6 +50,16 @@ class Events:
     say: Callable[[str], None]
     backups: dict[str, Backup] = field(default_factory=dict[str, Backup])
     """The last backup of a region's counters table, by region."""
+    happened: Counter[str] = field(default_factory=Counter[str])
+    skipped: list[int] = field(default_factory=list[int])
+    """How many integers each region skipped of a counter, at each change during which every region answered."""
+    problems: list[str] = field(default_factory=list[str])
+    """What a failure elsewhere did to regions and counters that should not have noticed."""
+
+    def happen(self, name: str) -> None:
+        """Let the event of this name happen."""
+        getattr(self, name)()
+        self.happened[name] += 1
 
     def regions(self) -> None:
         """Regions come and go, and the lease changes."""
@@ -80,12 +107,12 @@ class Events:
         client = self._client(region)
         backup = self.backups.get(region) if self.random.random() < 0.5 else None
         backup = backup or back_up(client, NAMES.counters_table)
-        self._traffic_in(region, 1, 2)
+        self._traffic_in([region], 1, 2)
         self.backups[region] = back_up(client, NAMES.counters_table)
         lose(client, NAMES.counters_table)
         self.book.restorations.append(Restoration(region, time.monotonic()))
         restore(client, backup)
-        self._traffic_in(region, 0.3, 1)
+        self._traffic_in([region], 0.3, 1)
         self.operator.watch()
         self.say(f"counters table restored: {region}")
 
@@ -112,7 +139,7 @@ class Events:
     def cut_off(self) -> None:
         """A region is cut off while regions change, and comes back."""
         faults = self.stack.proxy.faults
-        region = self.random.choice([region for region in self.operator.wish["regions"] if region != HOME])
+        region = self._one_region(but=HOME)
         faults.silent = self.random.random() < 0.5
         faults.unreachable.add(region)
         try:
@@ -134,6 +161,54 @@ class Events:
         faults.unreachable.discard(region)
         self.say(f"{region} was away")
 
+    def error_pages(self) -> None:
+        """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
+        faults = self.stack.proxy.faults
+        region = self._one_region(but=HOME)
+        self.operator.watch()
+        faults.out.add(region)
+        try:
+            self._others_mint(region)
+            self.operator.deploy(regions=self._other_regions(keep=[region] if self.random.random() < 0.5 else []))
+            self.operator.watch()
+            self._others_mint(region)
+        finally:
+            faults.out.discard(region)
+        self.operator.watch()
+        self.say(f"{region} answered with error pages; regions: {', '.join(self.operator.wish['regions'])}")
+
+    def hot_item(self) -> None:
+        """The coordinator is throttled at one item while regions change. The other counters skip little."""
+        faults = self.stack.proxy.faults
+        region, counter = self._one_region(), self.random.choice(COUNTERS)
+        with self._skipping_little(but=counter):
+            faults.hot.add((region, counter))
+            faults.slow[region] = BUSY
+            try:
+                self.operator.deploy(regions=self._other_regions())
+            finally:
+                faults.hot.clear()
+                faults.slow.clear()
+        self.operator.watch()
+        self.say(f"{counter} was hot in {region}; regions: {', '.join(self.operator.wish['regions'])}")
+
+    def large_blocks(self) -> None:
+        """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
+        faults, stop = self.stack.proxy.faults, Event()
+        region = self._one_region()
+        self.operator.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
+        random = Random(self.random.random())
+        caller = Client(self.book, [BULK], self._functions, random, stop, region, block=LARGEST_BLOCK)
+        with self._skipping_little(), minting([caller], stop):
+            self._blocks_in(region)
+            faults.slow[region] = ROUND_TRIP
+            try:
+                self.operator.deploy(regions=self._other_regions(keep=[region]), window=WINDOW)
+            finally:
+                faults.slow.clear()
+        self.operator.watch()
+        self.say(f"{region} minted large blocks; regions: {', '.join(self.operator.wish['regions'])}")
+
     def schedule(self) -> None:
         """The coordinator runs as by its schedule, twice at the same time."""
         other = Thread(target=self._quietly, args=(self.stack.watch,))
@@ -147,6 +222,48 @@ class Events:
         except RunFailed:
             self.operator.failed["run of the coordinator"] += 1
 
+    @contextmanager
+    def _skipping_little(self, but: str = "") -> Generator[None]:
+        """Expect that no counter but this one skips more than the headroom in the block. Nothing happens by chance.
+
+        If the machine was so busy that the coordinator gave up a call, a region may have seemed unreachable.
+        """
+        proxy = self.stack.proxy
+        proxy.faults.calm = True
+        try:
+            self.operator.watch()
+            before, given_up = self.stack.layouts(), proxy.given_up
+            yield
+        finally:
+            proxy.faults.calm = False
+        if proxy.given_up > given_up:
+            self.say("a region answered too late, so what counters skipped says nothing")
+            return
+        after = self.stack.layouts()
+        for counter in sorted(before.keys() - {but}):
+            minted = (write.integers()[-1] for write in proxy.writes if write.counter == counter)
+            skipped = beyond(before[counter], after[counter], minted)
+            self.skipped.append(skipped)
+            if skipped > HEADROOM:
+                self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
+
+    def _others_mint(self, region: str) -> None:
+        others = [other for other in self.operator.wish["regions"] if other != region]
+        if not self._traffic_in(others, 0, 0):
+            self._wrong(f"not all of {', '.join(others)} minted while {region} answered with error pages")
+
+    def _blocks_in(self, region: str) -> None:
+        before = len(self.book.largest)
+        if not wait_until(lambda: len(self.book.largest) > before, PATIENCE):
+            self._wrong(f"{region} minted no large block")
+
+    def _functions(self) -> list[Door]:
+        return [door for door in self.stack.doors if door[1] == "function"]
+
+    def _wrong(self, problem: str) -> None:
+        self.problems.append(problem)
+        self.say(problem)
+
     def _other_regions(self, keep: Sequence[str] = ()) -> list[str]:
         """Return other regions than now, or the same ones in another order. `keep` stay."""
         while True:
@@ -158,18 +275,20 @@ class Events:
     def _traffic(self, shortest: float, longest: float) -> None:
         time.sleep(self.random.uniform(shortest, longest))
 
-    def _traffic_in(self, region: str, shortest: float, longest: float) -> None:
-        """Let clients mint, until each counter was minted in a region, if that can be."""
+    def _traffic_in(self, regions: Sequence[str], shortest: float, longest: float) -> bool:
+        """Let clients mint, until each counter was minted in these regions, if that can be. Return whether it was."""
+        began = time.monotonic()
         before = len(self.book.mints)
 
         def all_minted() -> bool:
-            return {mint.counter for mint in self.book.mints[before:] if mint.region == region} >= {*COUNTERS}
+            recent = {(mint.region, mint.counter) for mint in self.book.mints[before:] if mint.began >= began}
+            return recent >= {*product(regions, COUNTERS)}
 
         self._traffic(shortest, longest)
-        wait_until(all_minted, PATIENCE)
+        return wait_until(all_minted, PATIENCE)
 
     def _client(self, region: str) -> Any:
         return self.stack.aws.client("dynamodb", region)
 
-    def _one_region(self) -> str:
-        return self.random.choice(self.operator.wish["regions"])
+    def _one_region(self, but: str = "") -> str:
+        return self.random.choice([region for region in self.operator.wish["regions"] if region != but])

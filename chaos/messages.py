@@ -2,11 +2,15 @@
 
 import asyncio
 import re
+from http import HTTPStatus
 from typing import NamedTuple
 
 LENGTH = re.compile(rb"^content-length: *([0-9]+)\r?$", re.IGNORECASE | re.MULTILINE)
 CHUNKED = re.compile(rb"^transfer-encoding: *chunked\r?\n", re.IGNORECASE | re.MULTILINE)
 CLOSING = re.compile(rb"^connection: *close\r?$", re.IGNORECASE | re.MULTILINE)
+
+PAGE = b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>"
+"""The body of DynamoDB's 503 in an outage (aws-sdk-js, issue 1379; aws-sdk-ruby, issue 1713)."""
 
 
 class Message(NamedTuple):
@@ -47,7 +51,15 @@ async def read_message(reader: asyncio.StreamReader) -> Message:
 def refusal(error: str) -> Message:
     """Return DynamoDB's response that refuses a call with this error."""
     body = b'{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"injected by chaos"}' % error.encode()
-    head = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(
-        body
-    )
-    return Message(head, body)
+    return _response(400, "application/x-amz-json-1.0", body)
+
+
+def error_page(status: int) -> Message:
+    """Return the response of what stands before DynamoDB during an outage: HTML with 503, else an empty body."""
+    return _response(status, "text/html", PAGE if status == HTTPStatus.SERVICE_UNAVAILABLE else b"")
+
+
+def _response(status: int, media_type: str, body: bytes) -> Message:
+    reason = HTTPStatus(status).phrase
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return Message(head.encode(), body)

@@ -10,8 +10,18 @@ from .book import Book
 from .stack import RunFailed, Stack
 
 COUNTERS = ("integers", "orders")
-SETTINGS = {"counters": list(COUNTERS), "apiGateway": True, "window": 20_000, "headroom": 500, "watchMinutes": 60}
-"""The settings of every deployment.
+BULK = "bulk"
+"""The counter of which only the largest blocks are minted."""
+
+WINDOW, HEADROOM = 20_000, 500
+SETTINGS = {
+    "counters": [*COUNTERS, BULK],
+    "apiGateway": True,
+    "window": WINDOW,
+    "headroom": HEADROOM,
+    "watchMinutes": 60,
+}
+"""The settings of every deployment, unless an event has others.
 
 The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
 is slow, so that the runs that are made here are the only ones.
@@ -81,7 +91,7 @@ class Operator:
             seen_to = restoration.region not in pending and not unfinished
             if restoration.open and restoration.began <= began and seen_to:
                 restoration.ended = time.monotonic()
-        away = self.stack.proxy.faults.unreachable
+        away = self.stack.proxy.faults.unreachable | self.stack.proxy.faults.out
         return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
 
     def _until(self, what: str, run: Callable[[], str]) -> None:

@@ -10,12 +10,10 @@ from urllib.parse import urlsplit
 
 from .calls import SCOPE, Call, Write, call_of, write_of
 from .faults import Faults
-from .messages import Message, read_message, refusal
+from .messages import Message, error_page, read_message, refusal
 
 KEY = b"test"
 """The access key for another DynamoDB: DynamoDB Local has a set of tables for each key, and checks no signature."""
-
-THROTTLED = "ProvisionedThroughputExceededException"
 
 
 class Proxy:
@@ -27,6 +25,8 @@ class Proxy:
         """How often each fault met a call."""
         self.writes: list[Write] = []
         """Every write that minted, whoever got the answer."""
+        self.given_up = 0
+        """How many of what may be the coordinator's calls had no caller any more when the answer came."""
         self.endpoint = ""
         self.server = ""
         """The local server's URL, once it is known."""
@@ -86,13 +86,17 @@ class Proxy:
             self.injected["unreachable"] += 1
             await self.faults.unheard(call.region, caller)
             return None
+        if fate.status:
+            self.injected["answered with an error page"] += 1
+            return error_page(fate.status)
         if fate.delay:
             self.injected["delayed"] += 1
             await asyncio.sleep(fate.delay)
         if fate.throttled:
             self.injected["throttled"] += 1
-            return refusal(THROTTLED)
+            return refusal(fate.throttled)
         answer = await self._carry_out(call, request, upstream)
+        self.given_up += call.of_layouts and caller.at_eof()
         if fate.cut or call.region in self.faults.unreachable:  # cut off meanwhile
             self.injected["cut before the answer"] += 1
             return None

@@ -2,30 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 
-from .book import Book, Duplicate
-from .operator import Operator
-from .proxy import Proxy
+from .book import Duplicate
+from .events import LARGEST_BLOCK, Events
 
 SHOWN = 10
 """Duplicates that are shown one by one."""
 
 
-def report(book: Book, proxy: Proxy, operator: Operator, seconds: float) -> tuple[list[str], int]:
+def report(events: Events, seconds: float) -> tuple[list[str], int]:
     """Return the lines of the report but the last one, and how many integers were handed out twice."""
+    book, proxy, operator = events.book, events.stack.proxy, events.operator
     excepted = book.excepted(proxy.writes)
     duplicates = book.duplicates(excepted)
     gaps = book.gaps()
     lines = [
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; "
         f"failed: {_counts(operator.failed)}",
+        f"events: {_counts(events.happened)}",
         f"faults: {_counts(proxy.injected)}",
         f"requests: {book.requests:,}, of them {book.replays:,} that repeated an Idempotency-Key and got the same",
         f"failures: {book.failures.total():,}: {_counts(book.failures)}",
+        f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
+        f"skipped at most {max(events.skipped, default=0):,} integers",
         f"gaps: the largest {gaps.largest:,}, skipped in total {gaps.skipped:,}",
         f"excepted: {excepted.total():,} integers minted in {len(book.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "
         f"({len(book.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
-        f"integers: {book.integers:,}: {book.single:,} one by one, {book.in_blocks:,} in blocks",
+        f"integers: {book.integers:,}: {book.single:,} one by one, {book.in_blocks:,} in blocks; "
+        f"besides, {len(book.largest):,} blocks of {LARGEST_BLOCK:,}",
         *book.contradictions,
         *_shown(duplicates),
     ]

@@ -17,6 +17,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from components.resource_names import ResourceNames
+from integers.layouts import Layout
+from integers.records import counter_of, regions_of
 from local import server
 from local.apigateway.resources import running as running_gateway
 from local.paths import ROOT
@@ -24,7 +26,7 @@ from local.paths import ROOT
 from .deployment import StackAws
 from .guard import end_services
 from .proxy import Proxy
-from .tables import lose, tables_of
+from .tables import back_up, lose, tables_of
 
 STACK = "dev"
 HOME = "us-east-1"
@@ -105,6 +107,15 @@ class Stack:
         if "FunctionError" in response:
             raise RunFailed(str(reply.get("errorMessage", reply)))
         return reply
+
+    def layouts(self) -> dict[str, Layout]:
+        """Return every counter's present layout, as its register in the home region has it."""
+        registers = back_up(self.aws.client("dynamodb", HOME), NAMES.layouts_table).items
+        return {
+            item["counter"]["S"]: Layout(int(item["epoch"]["N"]), int(item["base"]["N"]), regions_of(item["regions"]))
+            for item in registers
+            if counter_of(item["counter"]["S"])
+        }
 
     def functions(self, name: str) -> list[int]:
         """Return the processes in which a function runs now, in all regions."""

@@ -1,7 +1,10 @@
-"""What counts as handed out twice, what is excepted, and what is a gap."""
+"""What counts as handed out twice, what is excepted, what is a gap, and how much a change of layout skips."""
 
-from chaos.book import Book, Mint, Restoration
+import pytest
+
+from chaos.book import Book, Mint, Restoration, beyond
 from chaos.calls import Write
+from integers.layouts import Layout
 
 
 def mint(*integers: int, counter: str = "orders", region: str = "eu-west-1") -> Mint:
@@ -97,3 +100,52 @@ def test_blocks_and_single_integers_are_counted_apart() -> None:
     book = book_of(mint(1), mint(4, 7, 10), mint(13))
 
     assert (book.single, book.in_blocks, book.integers) == (2, 3, 5)
+
+
+def large(first: int, last: int, counter: str = "bulk") -> Mint:
+    return Mint("eu-west-1", "function", counter, range(first, last + 1, 3), True, 10, 11)
+
+
+def test_the_largest_blocks_are_looked_at_but_not_counted() -> None:
+    book = book_of(large(300_001, 600_000), large(1, 300_000), mint(1, 4))
+
+    assert (len(book.mints), book.integers, book.requests) == (1, 2, 3)
+    assert book.gaps().largest == 2
+    assert book.repeated() == []
+
+
+def test_largest_blocks_that_share_integers_are_duplicates() -> None:
+    book = book_of(large(7, 300_006), large(1, 9), large(2, 20, "another"), large(300_005, 300_020))
+
+    found = book.duplicates(book.excepted([]))
+
+    assert [(duplicate.counter, duplicate.integer) for duplicate in found] == [("bulk", 7)]
+
+
+@pytest.mark.parametrize(
+    ("minted", "base", "skipped"),
+    [
+        ([101, 1598], 3099, 500),  # fenced 500 of 3 regions' integers above the last one
+        ([101, 1598], 3100, 501),
+        ([101, 1598, 3099, 3102], 3099, 500),  # what the next epoch mints says nothing of this one
+        ([], 1600, 500),
+        ([4], 1600, 500),  # of an earlier epoch
+        ([], 300_100, 100_000),
+    ],
+)
+def test_a_change_skips_what_lies_above_all_that_was_minted(minted: list[int], base: int, skipped: int) -> None:
+    before, after = Layout(4, 100, ("a", "b", "c")), Layout(5, base, ("c", "b", "a", "d", "e"))
+
+    assert beyond(before, after, minted) == skipped
+
+
+def test_each_epoch_between_two_layouts_may_skip_as_much() -> None:
+    before, after = Layout(4, 100, ("a", "b", "c")), Layout(6, 100 + 500 * (3 + 5), ("c", "b", "a", "d", "e"))
+
+    assert beyond(before, after, []) == 500
+
+
+def test_a_layout_that_stays_skips_nothing() -> None:
+    layout = Layout(4, 100, ("a", "b", "c"))
+
+    assert beyond(layout, layout, [97, 100, 103]) == 0

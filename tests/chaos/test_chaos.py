@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.__main__ import EVENTS
 from chaos.stack import wait_until
 from chaos.tables import lose, tables_of
 from local.paths import ROOT
@@ -77,6 +78,19 @@ def test_nothing_is_minted_twice_whatever_happens(tmp_path: Path, integers: int,
 
 
 @pytest.mark.long
+def test_failures_stay_in_their_region_and_counter(tmp_path: Path) -> None:
+    events = "error_pages,hot_item,large_blocks"
+
+    status, out, err = run(tmp_path, "--seed", "12", "--integers", "300", "--events", events, "--faults", FAULTS)
+
+    assert status == 0, out + err
+    assert re.search(r"^events: 1 error_pages, 1 hot_item, 1 large_blocks$", out, re.MULTILINE)
+    assert re.search(r"^faults: [1-9][0-9,]* answered with an error page, ", out, re.MULTILINE)
+    assert re.search(r"^bases: [0-7] of epochs .* skipped at most [0-9]+ integers$", out, re.MULTILINE)
+    assert re.search(r"; besides, [1-9][0-9,]* blocks of 100,000$", out, re.MULTILINE)
+
+
+@pytest.mark.long
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
     blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
@@ -125,6 +139,12 @@ def test_another_dynamodb_with_such_tables_is_refused(
     assert tables_of(client, PREFIX) == ["global-integers-dev-layouts"]
     lose(client, "global-integers-dev-layouts")
     assert nothing_left(tmp_path)
+
+
+def test_the_page_for_contributors_lists_the_events() -> None:
+    rows = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+
+    assert sorted(name for row in rows for name in re.findall("[a-z_]+", row)) == sorted(EVENTS)
 
 
 def test_a_misspelt_event_is_refused(tmp_path: Path) -> None:

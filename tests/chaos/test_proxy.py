@@ -87,6 +87,12 @@ def increment(table: str) -> dict[str, object]:
     }
 
 
+def signed(operation: str) -> dict[str, str]:
+    """The headers of a call to the region's DynamoDB."""
+    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    return {"Authorization": scope, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+
+
 def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Callable[[str], str]) -> None:
     counters = CounterTable(table(REGION), DynamoDB(REGION))
 
@@ -155,6 +161,90 @@ def test_only_the_region_that_is_cut_off_is_unreachable(
     assert issued(aws, REGION, away) == 4
 
 
+def fence(table: str, counter: str = "orders") -> dict[str, object]:
+    return {
+        "TableName": table,
+        "Key": {"counter": {"S": counter}},
+        "UpdateExpression": "SET ceiling = :ceiling",
+        "ExpressionAttributeValues": {":ceiling": {"N": "301"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>"), (502, b""), (500, b"")],
+)
+def test_an_outage_answers_with_pages(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes) -> None:
+    monkeypatch.setattr("chaos.faults.STATUSES", (status,))
+    proxy.faults.out.add(REGION)
+    caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"), timeout=HANGING)
+
+    for _ in range(2):  # the connection stays
+        caller.request("POST", "/", json.dumps(increment("x-counters")), signed("UpdateItem"))
+        response = caller.getresponse()
+        assert (response.status, response.read()) == (status, body)
+
+    caller.close()
+    assert proxy.injected == {"answered with an error page": 2}
+
+
+def test_only_the_region_with_the_outage_answers_with_pages(
+    proxy: Proxy, table: Callable[[str], str], aws: Aws
+) -> None:
+    out, well = table(REGION), table(OTHER)
+    proxy.faults.out.add(REGION)
+
+    with pytest.raises(ServiceError) as refused:
+        DynamoDB(REGION).call("UpdateItem", increment(out))
+    DynamoDB(OTHER).call("UpdateItem", increment(well))
+
+    assert refused.value.transient
+    assert (issued(aws, REGION, out), issued(aws, OTHER, well)) == (1, 4)
+    proxy.faults.off()
+    DynamoDB(REGION).call("UpdateItem", increment(out))
+    assert issued(aws, REGION, out) == 4
+
+
+def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: Callable[[str], str], aws: Aws) -> None:
+    hot, elsewhere = table(REGION), table(OTHER)
+    proxy.faults.hot.add((REGION, "orders"))
+    item: dict[str, Any] = {"stride": {"N": "3"}, "counter": {"S": "orders"}}
+    errors: set[str] = set()
+
+    for operation, write in [("UpdateItem", fence(hot)), ("PutItem", {"TableName": hot, "Item": item})] * 3:
+        with pytest.raises(ServiceError) as refused:
+            DynamoDB(REGION).call(operation, write)
+        assert refused.value.throttled
+        errors.add(refused.value.code)
+    DynamoDB(REGION).call("UpdateItem", fence(hot, "invoices"))
+    DynamoDB(OTHER).call("UpdateItem", fence(elsewhere))
+    assert list(CounterTable(hot, DynamoDB(REGION)).mint("orders").integers()) == [4]
+
+    assert errors == {"ProvisionedThroughputExceededException", "ThrottlingException"}
+
+
+def test_only_the_coordinators_writes_are_slow(proxy: Proxy, table: Callable[[str], str]) -> None:
+    far = table(REGION)
+    proxy.faults.slow[REGION] = 0.01
+    dynamodb = DynamoDB(REGION)
+
+    dynamodb.call("UpdateItem", increment(far))
+    dynamodb.call("GetItem", {"TableName": far, "Key": {"counter": {"S": "orders"}}})
+    assert proxy.injected["delayed"] == 0
+    dynamodb.call("UpdateItem", fence(far))
+
+    assert proxy.injected["delayed"] == 1
+
+
+def test_nothing_happens_by_chance_while_it_is_calm(proxy: Proxy, table: Callable[[str], str]) -> None:
+    proxy.faults.cuts = proxy.faults.throttles = proxy.faults.delays = 1
+    proxy.faults.calm = True
+
+    DynamoDB(REGION).call("UpdateItem", increment(table(REGION)))
+
+    assert proxy.injected == {}
+
+
 def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
 
@@ -187,7 +277,10 @@ def test_another_dynamodb_gets_the_calls_with_one_access_key(monkeypatch: pytest
     assert f"/{REGION}/dynamodb/aws4_request" in heard[0]
 
 
-def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
+@pytest.mark.parametrize(("request_of", "minted", "given_up"), [(increment, [[4]], 0), (fence, [], 1)])
+def test_what_happens_after_its_caller_has_hung_up_is_recorded(
+    request_of: Callable[[str], dict[str, object]], minted: list[list[int]], given_up: int
+) -> None:
     item = {"counter": {"S": "orders"}, "issued": {"N": "4"}, "stride": {"N": "3"}}
     answer = json.dumps({"Attributes": item}).encode()
     arrived, hung_up = threading.Event(), threading.Event()
@@ -204,14 +297,12 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
         def log_message(self, *_: Any, **__: Any) -> None:
             """Say nothing."""
 
-    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
-    headers = {"Authorization": scope, "X-Amz-Target": "DynamoDB_20120810.UpdateItem"}
     with serving(Slow) as server:
         proxy = Proxy(Faults(Random(0), 0, 0, 0))
         proxy.server = server
         with proxy.listening():
             caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
-            caller.request("POST", "/", json.dumps(increment("x-counters")), headers)
+            caller.request("POST", "/", json.dumps(request_of("x-counters")), signed("UpdateItem"))
             assert arrived.wait(HANGING)
             caller.close()
             other = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"))
@@ -220,6 +311,7 @@ def test_a_write_is_recorded_even_if_its_caller_has_hung_up() -> None:
             other.close()
             gc.collect()
             hung_up.set()
-            assert wait_until(lambda: len(proxy.writes) == 1, HANGING)
+            assert wait_until(lambda: len(proxy.writes) + proxy.given_up == 1, HANGING)
 
-    assert list(proxy.writes[0].integers()) == [4]
+    assert [list(write.integers()) for write in proxy.writes] == minted
+    assert proxy.given_up == given_up

@@ -1,0 +1,96 @@
+"""What an event expects of counters while regions change, with a stack that only has registers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+from chaos.book import Book
+from chaos.calls import Write
+from chaos.events import Events
+from chaos.faults import Faults
+from chaos.operator import BULK, COUNTERS, HEADROOM, SETTINGS, Operator
+from chaos.proxy import Proxy
+from chaos.stack import REGIONS, Stack
+from integers.layouts import Layout
+
+LAST = 1600
+"""The last integer that was minted of every counter."""
+
+
+@dataclass
+class Registers(Stack):
+    """A stack of which each deployment begins an epoch, `skipping` that many integers of each region."""
+
+    skipping: Mapping[str, int] = field(default_factory=dict[str, int])
+    answers: bool = True
+    met: list[tuple[set[tuple[str, str]], dict[str, float], bool]] = field(default_factory=list[Any])
+    """Hot items, slow regions and whether it was calm, at each deployment."""
+    epoch: int = 1
+
+    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> dict[str, Any]:
+        faults = self.proxy.faults
+        self.met.append((set(faults.hot), dict(faults.slow), faults.calm))
+        self.epoch += 1
+        self.proxy.given_up += not self.answers
+        return {}
+
+    def watch(self) -> dict[str, Any]:
+        return {}
+
+    def layouts(self) -> dict[str, Layout]:
+        bases = {counter: LAST + 3 * skipped + 1 for counter, skipped in self.skipping.items()}
+        return {counter: Layout(self.epoch, bases[counter] if self.epoch > 1 else 1, REGIONS[:3]) for counter in bases}
+
+
+def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
+    proxy = Proxy(Faults(Random(0)))
+    proxy.writes = [Write(REGIONS[0], counter, LAST, 3, 1, 0, 1) for counter in skipping]
+    stack = Registers(Path(), cast("Any", None), proxy, cast("Any", None), skipping=skipping, answers=answers)
+    operator = Operator(stack, Book(), print, {**SETTINGS, "regions": list(REGIONS[:3])})
+    return Events(stack, operator, operator.book, Random(1), print)
+
+
+def test_a_hot_item_may_cost_its_own_counter_only() -> None:
+    events = events_with(dict.fromkeys([*COUNTERS, BULK], 20_000))
+
+    events.happen("hot_item")
+
+    (((region, hot),), slow, calm), *_ = cast("Registers", events.stack).met
+    others = sorted({*COUNTERS, BULK} - {hot})
+    assert hot in COUNTERS
+    assert (list(slow), calm) == ([region], True)
+    assert events.problems == [
+        f"{counter}: each region skipped 20,000 integers, though all answered" for counter in others
+    ]
+    assert events.happened == {"hot_item": 1}
+
+
+def test_each_region_may_skip_the_headroom() -> None:
+    events = events_with({"integers": HEADROOM, "orders": HEADROOM, BULK: HEADROOM})
+
+    events.happen("hot_item")
+
+    assert events.problems == []
+    assert events.skipped == [HEADROOM, HEADROOM]
+
+
+def test_where_a_region_answers_too_late_nothing_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
+    events = events_with(dict.fromkeys([*COUNTERS, BULK], 20_000), answers=False)
+
+    events.happen("hot_item")
+
+    assert (events.problems, events.skipped) == ([], [])
+    assert "a region answered too late" in capsys.readouterr().out
+
+
+def test_the_faults_end_with_the_event() -> None:
+    events = events_with({BULK: 0})
+
+    events.happen("hot_item")
+
+    faults = events.stack.proxy.faults
+    assert (faults.hot, faults.slow, faults.calm) == (set(), {}, False)
