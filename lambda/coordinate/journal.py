@@ -1,4 +1,4 @@
-"""Logs each phase of each counter as one JSON line: created, put back, begun, joined, granted; and what is unknown."""
+"""Logs as one JSON line each: phases of counters (created, put back, begun, joined, granted), and what is away."""
 
 import json
 import sys
@@ -33,7 +33,12 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
 def warn_of_unknown(counters: Mapping[str, Sequence[str]]) -> None:
     """Log the counters that regions have and that have no register. They go on minting, and are never created again."""
     for counter, regions in counters.items():
-        _write("WARN", phase="unknown", counter=counter, regions=list(regions))
+        warn("unknown", counter=counter, regions=list(regions))
+
+
+def warn(phase: str, **fields: Any) -> None:
+    """Log what the run goes on without, and why."""
+    _write("WARN", phase=phase, **fields)
 
 
 def phase_of(old: Register | None, new: Register) -> str:

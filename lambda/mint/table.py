@@ -236,9 +236,9 @@ def call_table(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except ServiceError as error:
-        if error.code == "ConditionalCheckFailedException":
+        if error.meaning == "condition":
             raise ConditionFailed(error.item) from None
-        if error.transient or error.code == "ResourceNotFoundException":
+        if error.transient or error.meaning == "gone":
             raise Unavailable(str(error)) from error
         raise
     except NoResponse as error:
