@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -78,28 +79,53 @@ THROTTLES = {
 TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
 
 
+Answer = Callable[[str, str, dict[str, Any]], bytes | None]
+"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
+
+
 class Front(FaultyServer):
-    """Stands before a region's DynamoDB. It passes on what `answer` answers with None."""
+    """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__(self._turn)
         self._endpoint = endpoint
-        self.answer: Callable[[str, dict[str, Any]], bytes | None] = lambda _operation, _request: None
+        self.answer: Answer = as_ever
 
     def _turn(self, _: FaultyServer, connection: socket.socket) -> None:
         request = self.whole(connection)
-        head, _, body = request.partition(b"\r\n\r\n")
-        operation = head.lower().partition(b"x-amz-target: dynamodb_20120810.")[2].split(b"\r\n")[0].decode()
-        answer = self.answer(operation, json.loads(body))
-        connection.sendall(passed_on(self._endpoint, request) if answer is None else answer)
+        head, body = request.split(b"\r\n\r\n", 1)
+        (called,) = CALLED.findall(head.decode().lower())
+        (region,) = SIGNED.findall(head.decode())
+        answer = self.answer(region, called, json.loads(body))
+        if answer is None:
+            answer = passed_on(self._endpoint, request)
+        connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
         connection.close()
 
 
-def leads_to(patch: pytest.MonkeyPatch, region: str, endpoint: str) -> None:
-    """Let the coordinator reach this region at another endpoint."""
+CALLED = re.compile(r"x-amz-target: dynamodb_20120810\.(\w+)")
+SIGNED = re.compile(r"Credential=\w+/\d+/([^/]+)/")
+
+
+def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:
+    """Let DynamoDB answer."""
+
+
+def always(answer: bytes) -> Answer:
+    return lambda _region, _operation, _request: answer
+
+
+def in_turn(answers: list[bytes]) -> Answer:
+    """Answer with these in turn, and then let DynamoDB answer."""
+    left = iter(answers)
+    return lambda _region, _operation, _request: next(left, None)
+
+
+def leads_to(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:
+    """Let the coordinator reach these regions at another endpoint, by default all."""
 
     def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
-        return client(service, region_name, config, endpoint if region_name == region else None)
+        return client(service, region_name, config, endpoint if region_name in regions or not regions else None)
 
     patch.setattr("coordinate.tables.boto3", SimpleNamespace(client=reached))
 

@@ -1,12 +1,17 @@
 """Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
 
 import re
+import socket
 from collections.abc import Generator
+from itertools import chain
 from typing import Any
 
 import pytest
 import trustme
 from coordinate.handler import CoordinatorError
+from coordinate.model import Absent
+from coordinate.operations import ReadItem
+from coordinate.store import Store
 
 from local.resources import Aws
 from tests.lambda_.aws.faulty_server import FaultyServer, certified
@@ -15,113 +20,115 @@ from tests.lambda_.coordinate.shapes import (
     THROTTLES,
     TRANSIENT,
     Front,
+    always,
+    as_ever,
     error,
+    in_turn,
     leads_to,
     stopped_clock,
 )
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME, REGIONS, deploy, deployment, items, laid_out, register, send, watch
+from tests.lambda_.laying_out import HOME, REGIONS, deployment, items, laid_out, register, send, watch
 from tests.lambda_.losing import everything
 
 EU, US = "eu-west-1", "us-west-2"
 COUNTERS = ["integers", "busy", "invoices"]
+FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)}
+"""Regions, and how each of them fails."""
 
 
 @pytest.fixture(scope="module")
 def server(aws: Aws) -> Generator[Front]:
-    with Front(aws.endpoint) as server:
+    server = Front(aws.endpoint)
+    with server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped_clock(monkeypatch)
-    monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 4)  # enough for five attempts, and few in a test's time
-    monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 4)
 
 
 @pytest.fixture
 def front(server: Front, stack: Stack) -> Front:
-    server.answer = lambda _operation, _request: None
+    stopped_clock(stack.monkeypatch)
+    server.answer = as_ever
     return server
 
 
-def always(answer: bytes, front: Front) -> None:
-    front.answer = lambda _operation, _request: answer
-
-
-def for_a_moment(answer: bytes, front: Front, times: int = 4) -> None:
-    left = iter([answer] * times)
-    front.answer = lambda _operation, _request: next(left, None)
-
-
-@pytest.mark.parametrize("shape", TRANSIENT)
-def test_a_region_that_fails_is_pending_and_others_go_on(
-    shape: str, stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    leads_to(monkeypatch, EU, front.url)
-    always(TRANSIENT[shape], front)
+def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, front: Front) -> None:
+    laid_out(HOME, US)
+    before = register(stack)
+    event = deployment(US, *FAILING, HOME)
+    leads_to(stack.monkeypatch, front.url)
+    front.answer = lambda region, _operation, _request: TRANSIENT[FAILING[region]] if region in FAILING else None
 
     reply = send(event)
 
-    assert reply["pending"] == [EU]
+    assert {FAILING.get(region, region) for region in reply["pending"]} == {*TRANSIENT}
+    assert before is not None
+    assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
+    assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
+    assert {FAILING.get(region, region) for region in watch()["pending"]} == {*TRANSIENT}
+
+
+def test_a_region_that_fails_comes_back(stack: Stack, front: Front) -> None:
+    laid_out()
+    event = deployment(HOME, EU, US)
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES["503 with HTML"])
+
+    assert send(event)["pending"] == [EU]
     assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 1, 2]
-    front.answer = lambda _operation, _request: None
+    front.answer = as_ever
     assert watch()["pending"] == []
     assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 2, 2]
 
 
-@pytest.mark.parametrize("shape", TRANSIENT)
-def test_a_home_region_that_fails_for_a_moment_is_waited_for(
-    shape: str, stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_region_that_fails_for_a_moment_is_not_away(stack: Stack, front: Front) -> None:
+    leads_to(stack.monkeypatch, front.url, EU)
+    found: dict[str, Any] = {}
+    for shape, answer in {**OUTAGES, **THROTTLES}.items():
+        front.answer = in_turn([answer, answer])
+        found[shape] = Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
+
+    assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
+
+
+def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, front: Front) -> None:
     laid_out()
-    leads_to(monkeypatch, HOME, front.url)
-    for_a_moment(TRANSIENT[shape], front)
+    leads_to(stack.monkeypatch, front.url, HOME)
+    stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 10_000)
+    answers = list(chain.from_iterable((answer, answer, answer, answer, None) for answer in TRANSIENT.values()))
 
-    assert watch()["pending"] == []
+    def at_home(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        given_back = operation == "deleteitem"  # the lease, which otherwise expires
+        return answers.pop(0) if answers and request["TableName"] != stack.counters and not given_back else None
+
+    front.answer = at_home
+
+    while answers:
+        assert watch()["pending"] == []
 
 
-@pytest.mark.parametrize("shape", TRANSIENT)
-def test_a_home_region_that_fails_is_one_clear_refusal(
-    shape: str, stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, front: Front) -> None:
     laid_out()
     before = everything(stack, *REGIONS)
-    leads_to(monkeypatch, HOME, front.url)
-    always(TRANSIENT[shape], front)
+    leads_to(stack.monkeypatch, front.url, HOME)
+    stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0.2)
+    for answer in TRANSIENT.values():
+        front.answer = always(answer)
+        with pytest.raises(CoordinatorError) as refused:
+            watch()
+        clear = r"us-east-1: the home region's tables can't be used: .*Deploy again when.*"
+        assert re.fullmatch(clear, str(refused.value))
 
-    with pytest.raises(CoordinatorError) as refused:
-        watch()
-
-    assert re.fullmatch(r"us-east-1: the home region's tables can't be used: .*Deploy again when.*", str(refused.value))
     assert everything(stack, *REGIONS) == before
 
 
-@pytest.mark.parametrize("shape", [*OUTAGES, *THROTTLES])
-def test_a_region_that_fails_for_a_moment_is_not_away(
-    shape: str, stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    laid_out()
-    event = deployment(HOME, EU, US)
-    leads_to(monkeypatch, EU, front.url)
-    for_a_moment(TRANSIENT[shape], front, times=2)
-
-    assert send(event)["pending"] == []
-
-
-def test_a_region_with_another_certificate_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_with_another_certificate_is_pending(stack: Stack, front: Front) -> None:
     laid_out()
     with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
-        leads_to(monkeypatch, EU, stranger.url)
+        leads_to(stack.monkeypatch, stranger.url, EU)
         assert watch()["pending"] == [EU]
 
 
-def test_a_region_without_an_address_is_pending(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
+def test_a_region_without_an_address_is_pending(stack: Stack, front: Front) -> None:
     real = socket.getaddrinfo
 
     def unknown(host: Any, *more: Any, **options: Any) -> Any:
@@ -130,71 +137,59 @@ def test_a_region_without_an_address_is_pending(stack: Stack, monkeypatch: pytes
         return real(host, *more, **options)
 
     laid_out()
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    leads_to(monkeypatch, EU, "http://dynamodb.invalid")
+    stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    leads_to(stack.monkeypatch, "http://dynamodb.invalid", EU)
     assert watch()["pending"] == [EU]
 
 
-def throttles(counter: str, answer: bytes, front: Front, *operations: str) -> None:
-    """Throttle these operations on one counter's item."""
+def rejects(counter: str, answer: bytes, front: Front, *operations: str) -> None:
+    """Answer these operations on one counter's item."""
 
-    def throttle(operation: str, request: dict[str, Any]) -> bytes | None:
-        key = request.get("Key") or request.get("Item") or {}
-        return answer if operation in operations and key.get("counter") == {"S": counter} else None
+    def reject(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        return answer if operation in operations and f"'counter': {{'S': '{counter}'}}" in str(request) else None
 
-    front.answer = throttle
+    front.answer = reject
 
 
 @pytest.mark.parametrize("operations", [["updateitem"], ["updateitem", "putitem", "getitem"]])
-@pytest.mark.parametrize("shape", THROTTLES)
 def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
-    shape: str, operations: list[str], stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
+    operations: list[str], stack: Stack, front: Front
 ) -> None:
     laid_out(counters=COUNTERS)
     event = deployment(HOME, EU, US, counters=COUNTERS)
-    leads_to(monkeypatch, EU, front.url)
-    throttles("busy", THROTTLES[shape], front, *operations)
+    leads_to(stack.monkeypatch, front.url, EU)
+    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], front, *operations)
 
-    reply = send(event)
+    found = send(event)["counters"]
 
-    assert {name: found["pending"] for name, found in reply["counters"].items()} == {
-        "integers": [],
-        "busy": [EU],
-        "invoices": [],
-    }
-    bases = {name: found["base"] for name, found in reply["counters"].items()}
-    assert (bases["integers"], bases["invoices"]) < (100_000, 100_000), "they were fenced"
-    assert bases["busy"] > 100_000_000, "it couldn't be"
-    front.answer = lambda _operation, _request: None
+    assert {name: found[name]["pending"] for name in COUNTERS} == {"integers": [], "busy": [EU], "invoices": []}
+    assert max(found["integers"]["base"], found["invoices"]["base"]) < 100_000, "they were fenced"
+    assert found["busy"]["base"] > 100_000_000, "it couldn't be"
+    front.answer = as_ever
     assert watch()["pending"] == []
 
 
-@pytest.mark.parametrize("operation", ["scan", "describetable"])
-def test_a_throttled_table_keeps_no_other_region(
-    operation: str, stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("operation", "pending"), [("scan", []), ("describetable", [EU])])
+def test_a_throttled_table_stops_no_other_region(
+    operation: str, pending: list[str], stack: Stack, front: Front
 ) -> None:
-    laid_out(counters=COUNTERS)
-    event = deployment(HOME, EU, US, counters=COUNTERS)
-    leads_to(monkeypatch, EU, front.url)
-    answer = THROTTLES["ThrottlingException"]
-    front.answer = lambda asked, _: answer if asked == operation else None
+    laid_out()
+    event = deployment(HOME, EU, US)
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
 
     reply = send(event)
 
-    assert reply["pending"] == ([] if operation == "scan" else [EU])
-    assert {found["epoch"] for found in reply["counters"].values()} == {2}
+    assert reply["pending"] == pending
     assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
-    if operation == "scan":
-        assert max(found["base"] for found in reply["counters"].values()) < 100_000, "the items were fenced"
+    assert (reply["counters"]["integers"]["base"] < 100_000) == (not pending)
 
 
-def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(
-    stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, front: Front) -> None:
     laid_out(counters=COUNTERS)
     event = deployment(HOME, EU, US, counters=COUNTERS)
-    leads_to(monkeypatch, EU, front.url)
-    throttles("busy", error("ValidationException", message="not valid"), front, "updateitem")
+    leads_to(stack.monkeypatch, front.url, EU)
+    rejects("busy", error("ValidationException", message="not valid"), front, "updateitem")
 
     with pytest.raises(CoordinatorError) as refused:
         send(event)
@@ -204,29 +199,34 @@ def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(
     assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
 
 
-def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, front: Front) -> None:
     laid_out()
-    leads_to(monkeypatch, EU, front.url)
-    always(error("ValidationException", message="not valid"), front)
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(error("ValidationException", message="not valid"))
 
     with pytest.raises(CoordinatorError, match=r"^eu-west-1: DynamoDB refused a call: .*ValidationException.*Scan"):
         watch()
 
 
-def test_an_answer_of_nothing_is_not_taken_for_no_item(
-    stack: Stack, front: Front, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """botocore takes any 200 for an answer: a write that wasn't made would seem to be, and an item to be missing."""
+def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, front: Front) -> None:
+    """Botocore takes any 200 for an answer: a write that wasn't made would seem to be."""
     laid_out()
-    event = deployment(HOME, EU, US)
-    standing = register(stack)
-    assert standing is not None
-    leads_to(monkeypatch, EU, front.url)
-    garbled = OUTAGES["200 without a body"]
-    front.answer = lambda operation, _: garbled if operation in ("updateitem", "getitem") else None
+    event, standing = deployment(HOME, EU, US), register(stack)
+    leads_to(stack.monkeypatch, front.url, EU)
+    nothing = OUTAGES["200 without a body"]
+    front.answer = lambda _region, operation, _request: nothing if operation == "updateitem" else None
 
     reply = send(event)["counters"]["integers"]
 
-    assert reply["base"] > standing.limit, "the region wasn't fenced, and mints up to the limit"
+    assert standing is not None
+    assert reply["base"] > standing.limit, "the region goes on up to its limit"
     assert reply["pending"] == [EU]
-    assert deploy(HOME, EU, US) == {**reply, **deploy(HOME, EU, US)}
+
+
+def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, front: Front) -> None:
+    """Botocore takes any 200 for an answer: an item would seem to be missing."""
+    laid_out()
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES["200 without a body"])
+
+    assert Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers")) is Absent.AWAY

@@ -28,9 +28,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return stopped_clock(monkeypatch)
 
 
-def error(code: str, status: int = 400, message: str = "said so", reasons: tuple[str, ...] = ()) -> ClientError:
-    """Return an error of DynamoDB after one attempt, of a transaction if there are reasons."""
-    response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
+def error(
+    code: str, status: int = 400, message: str = "said so", reasons: tuple[str, ...] = (), retries: int = 0
+) -> ClientError:
+    """Return an error of DynamoDB after botocore's retries, of a transaction if there are reasons."""
+    metadata = {"HTTPStatusCode": status, "RetryAttempts": retries}
+    response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
     if reasons:
         response["CancellationReasons"] = [{"Code": reason} for reason in reasons]
     return ClientError(response, "PutItem")
@@ -78,7 +81,7 @@ UNREACHABLE = [
     ConnectTimeoutError(endpoint_url="http://x"),
     EndpointConnectionError(endpoint_url="http://x"),
     ReadTimeoutError(endpoint_url="http://x"),
-    SSLError(endpoint_url="http://x", error="certificate has expired"),
+    SSLError(endpoint_url="http://x", error=OSError("certificate has expired")),
 ]
 BUGS = [error("ValidationException"), error("SerializationException"), ParamValidationError(report="no such parameter")]
 
@@ -147,9 +150,7 @@ def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
 
 
 def test_attempts_of_botocore_count() -> None:
-    failure = error("503", 503)
-    failure.response["ResponseMetadata"]["RetryAttempts"] = 2
-    call = Call(failure)
+    call = Call(error("503", 503, retries=ATTEMPTS - 1))
 
     assert Regions().retried(EU, call, "a") is Absent.AWAY
     assert call.made == 1
