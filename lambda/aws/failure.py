@@ -1,9 +1,10 @@
 """The ways in which a call to a service fails."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .meaning import Meaning, meaning
+if TYPE_CHECKING:
+    from .meaning import Meaning
 
 
 class NoResponse(Exception):
@@ -25,8 +26,10 @@ class ServiceError(Exception):
         self.item = item
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> "Meaning":
         """What it means."""
+        from .meaning import meaning  # rarely needed
+
         return meaning(self.status, self.code, self.message)
 
     @property

@@ -31,6 +31,9 @@ ATTEMPTS = 3
 TOGETHER = 3
 """How many calls of a region are given up, with none that succeeds in between, before all of it counts as throttled."""
 
+COUNT = "attempts_made"
+"""What `count` calls the number in the error."""
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds. The pause doubles with each attempt, and the actual one is a random part of it (full jitter)."""
 
@@ -173,9 +176,17 @@ class _Patience:
         return True
 
 
+def count(exception: Exception, context: Any, **_: Any) -> None:
+    """Keep in an error without a response how often botocore made the call: less often after many other errors.
+
+    Its errors with a response say so themselves (botocore, retries/standard.py: `RetryQuotaChecker`).
+    """
+    if isinstance(exception, BotoCoreError):
+        exception.kwargs = {**exception.kwargs, COUNT: context["retries"]["attempt"]}
+
+
 def _made(error: ClientError | BotoCoreError) -> int:
-    """Return how often botocore has made the call: it makes one without a response as often as it may."""
-    if isinstance(error, ClientError):
-        response: Any = error.response
-        return 1 + response.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-    return 1 if isinstance(error, Garbled) else ATTEMPTS
+    if isinstance(error, BotoCoreError):
+        return error.kwargs.get(COUNT, 1)
+    response: Any = error.response
+    return 1 + response.get("ResponseMetadata", {}).get("RetryAttempts", 0)

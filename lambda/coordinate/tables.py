@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import boto3
 from botocore.config import Config
 
-from .retries import Garbled, held
+from .retries import Garbled, count, held
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -32,6 +32,7 @@ class Clients:
             if region not in self._clients:
                 client = self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
                 client.meta.events.register("before-parse.dynamodb", understood, unique_id="understood")
+                client.meta.events.register("after-call-error.dynamodb", count, unique_id="count")
             return self._clients[region]
 
 

@@ -11,6 +11,7 @@ import trustme
 from coordinate.handler import CoordinatorError
 from coordinate.model import Absent
 from coordinate.operations import ReadItem
+from coordinate.retries import ATTEMPTS
 from coordinate.store import Store
 
 from local.resources import Aws
@@ -90,6 +91,18 @@ def test_a_region_that_fails_for_a_moment_is_not_away(stack: Stack, front: Front
         found[shape] = Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
 
     assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
+
+
+@pytest.mark.parametrize("shape", ["503 with HTML", "507, which botocore doesn't retry", "200 with HTML", "no HTTP"])
+def test_a_region_is_asked_three_times(shape: str, stack: Stack, front: Front) -> None:
+    """Whoever tries again: botocore, or the coordinator."""
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES[shape])
+    before = len(front.requests)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+
+    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.AWAY] * 3
+    assert len(front.requests) - before == ATTEMPTS
 
 
 def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, front: Front) -> None:

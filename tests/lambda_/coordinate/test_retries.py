@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import (
-    BotoCoreError,
     ClientError,
     ConnectTimeoutError,
     EndpointConnectionError,
@@ -16,7 +15,17 @@ from botocore.exceptions import (
     SSLError,
 )
 from coordinate.model import Absent, Refused
-from coordinate.retries import ATTEMPTS, LONGEST_PAUSE, REGION_SECONDS, RETRY_SECONDS, TOGETHER, Regions, held, retried
+from coordinate.retries import (
+    ATTEMPTS,
+    LONGEST_PAUSE,
+    REGION_SECONDS,
+    RETRY_SECONDS,
+    TOGETHER,
+    Regions,
+    count,
+    held,
+    retried,
+)
 
 from tests.lambda_.coordinate.shapes import Clock, stopped_clock
 
@@ -145,15 +154,18 @@ def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
     regions, call = Regions(), Call(failure)
 
     assert [regions.retried(EU, call, counter) for counter in ("a", "b", None)] == [Absent.AWAY] * 3
-    assert call.made == (1 if isinstance(failure, BotoCoreError) else ATTEMPTS), "botocore tries a lost call again"
+    assert call.made == ATTEMPTS
     assert regions.retried(US, answers, "a") == "answer"
 
 
 def test_attempts_of_botocore_count() -> None:
-    call = Call(error("503", 503, retries=ATTEMPTS - 1))
+    lost = ConnectTimeoutError(endpoint_url="http://x")
+    count(lost, {"retries": {"attempt": ATTEMPTS}})
+    for failure in (error("503", 503, retries=ATTEMPTS - 1), lost):
+        call = Call(failure)
 
-    assert Regions().retried(EU, call, "a") is Absent.AWAY
-    assert call.made == 1
+        assert Regions().retried(EU, call, "a") is Absent.AWAY
+        assert call.made == 1
 
 
 @pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED], ids=str)
