@@ -1,8 +1,8 @@
 """Where a coordinator stands between two operations, as a value that can be compared.
 
 A coordinator is a suspended generator, which Python can neither copy nor compare. But `settle` looks and takes a step
-in turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step began
-with, and what it has been answered since then.
+in turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step
+began with, and what it has been answered since then.
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from .failure import NoResponse
 from .service import Service
 
 TIMEOUT = 1.0
@@ -36,7 +37,10 @@ class DynamoDB:
             "X-Amz-Target": f"DynamoDB_20120810.{operation}",
         }
         body = request if isinstance(request, bytes) else json.dumps(request).encode()
-        return self._service.post("/", headers, body, timeout=TIMEOUT).document or {}
+        reply: Any = self._service.post("/", headers, body, timeout=TIMEOUT).document
+        if not isinstance(reply, dict):  # otherwise an item would seem to be missing
+            raise NoResponse("invalid response: no JSON object")
+        return cast("dict[str, Any]", reply)
 
     def close(self) -> None:
         """Close the connections."""

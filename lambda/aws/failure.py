@@ -1,36 +1,10 @@
 """The ways in which a call to a service fails."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-THROTTLED = frozenset(
-    {
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-"""Codes of throttled calls, which were not carried out (DynamoDB guide, "Error handling"; Lambda API, "Invoke")."""
-
-
-UNACCEPTED = frozenset(
-    {
-        "AccessDeniedException",
-        "ExpiredTokenException",
-        "IncompleteSignatureException",
-        "InvalidSignatureException",
-        "MissingAuthenticationTokenException",
-        "RequestExpired",
-        "UnrecognizedClientException",
-    }
-)
-"""Codes of calls whose signer wasn't accepted, and which were not carried out (DynamoDB guide, "Error handling";
-DynamoDB and Lambda API references, "Common errors"). A role is accepted some seconds after it was created (IAM guide,
-"Troubleshoot IAM: changes that I make are not always immediately visible"), and a signature is accepted for some
-minutes only: a function may be frozen between signing and sending.
-"""
+if TYPE_CHECKING:
+    from .meaning import Meaning
 
 
 class NoResponse(Exception):
@@ -52,16 +26,23 @@ class ServiceError(Exception):
         self.item = item
 
     @property
+    def meaning(self) -> "Meaning":
+        """What it means."""
+        from .meaning import meaning  # rarely needed
+
+        return meaning(self.status, self.code, self.message)
+
+    @property
     def throttled(self) -> bool:
         """Whether the call was throttled, and so not carried out."""
-        return self.status == 429 or self.code in THROTTLED
+        return self.meaning == "throttled"
 
     @property
     def unaccepted(self) -> bool:
         """Whether the role or the signature was not accepted. Signed anew, the call may be."""
-        return self.code in UNACCEPTED
+        return self.meaning == "unaccepted"
 
     @property
     def transient(self) -> bool:
         """Whether the error is transient. The call may have been carried out unless it was throttled."""
-        return self.throttled or self.status >= 500
+        return self.meaning in ("conflict", "throttled", "unreachable")

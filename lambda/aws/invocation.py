@@ -8,9 +8,6 @@ from .failure import NoResponse, ServiceError
 from .service import Service
 from .signature import encoded
 
-NOT_READY = "ResourceConflictException"
-"""The error code if the function is being created or brought back. It wasn't invoked (Lambda API, "Invoke")."""
-
 
 class InvocationFailed(Exception):
     """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType."""
@@ -60,7 +57,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
             idempotent=idempotent,
         )
     except ServiceError as error:
-        if error.transient or error.code == NOT_READY:
+        if error.transient:
             raise NotReached(str(error)) from error
         raise NotAllowed(str(error), unaccepted=error.unaccepted) from error
     except NoResponse as error:

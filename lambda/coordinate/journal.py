@@ -1,4 +1,4 @@
-"""Logs each phase of each counter as one JSON line: created, put back, begun, joined, granted; and what is stray."""
+"""Logs as one JSON line each: phases of counters (created, put back, begun, joined, granted), and what is odd."""
 
 import json
 import sys
@@ -37,9 +37,14 @@ def warn_of(result: Result) -> None:
     Unknown counters go on minting, and are never created again.
     """
     for counter, regions in result.unknown.items():
-        _write("WARN", phase="unknown", counter=counter, regions=list(regions))
+        warn("unknown", counter=counter, regions=list(regions))
     for key, tables in result.stray.items():
-        _write("WARN", phase="stray", counter=key, tables=list(tables))
+        warn("stray", counter=key, tables=list(tables))
+
+
+def warn(phase: str, **fields: Any) -> None:
+    """Log what the run goes on without, and why."""
+    _write("WARN", phase=phase, **fields)
 
 
 def phase_of(old: Register | None, new: Register) -> str:

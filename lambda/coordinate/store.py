@@ -86,7 +86,8 @@ class Store:
         if region is None:
             client = self._clients.of(self.home)
             return retried(self.home, lambda: self._at_home(operation, client))
-        return self._regions.retried(region, lambda: self._in_region(operation, region))
+        counter: str | None = getattr(operation, "counter", None)
+        return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
 
     def lease(self, holder: str) -> Lease:
         """Return the lease that keeps two runs of the schedule apart."""

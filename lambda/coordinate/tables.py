@@ -1,8 +1,10 @@
 """The three kinds of tables: clients for every region, ids, and how their items are read and written."""
 
+import json
 import threading
+import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import boto3
 from botocore.config import Config
@@ -10,7 +12,7 @@ from botocore.config import Config
 from integers.records import counter_of
 
 from .model import Refused
-from .retries import held
+from .retries import Garbled, count, held
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -36,8 +38,36 @@ class Clients:
         """Return the region's client."""
         with self._creating:  # threads may share boto3's clients, but must not create them at the same time
             if region not in self._clients:
-                self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
+                client = self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
+                client.meta.events.register("before-parse.dynamodb", understood, unique_id="understood")
+                client.meta.events.register("after-call-error.dynamodb", count, unique_id="count")
             return self._clients[region]
+
+
+def understood(response_dict: dict[str, Any], **_: Any) -> None:
+    """Look at a response before botocore does: it takes any 200 for an answer, which then says that there is no item.
+
+    An error that isn't DynamoDB's own document loses its body, on which botocore's parser fails.
+
+    Raises:
+        Garbled: it is an answer, but not JSON, or its checksum differs.
+    """
+    body: bytes = response_dict["body"]
+    checksum: str | None = response_dict["headers"].get("x-amz-crc32")
+    if response_dict["status_code"] < 300:
+        whole = body[:1] == b"{" and checksum == str(zlib.crc32(body)) if checksum else _is_object(body)
+        if not whole:
+            raise Garbled(what=f"{len(body)} bytes that begin with {body[:40]!r}")
+    elif not _is_object(body):
+        response_dict["body"] = b""
+
+
+def _is_object(body: bytes) -> bool:
+    try:
+        document: Any = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and isinstance(cast("dict[str, Any]", document).get("__type", ""), str)
 
 
 class Shared:

@@ -36,7 +36,7 @@ from .http.request import (
 )
 from .minting import mint
 from .seen import WentBackwards
-from .table import Unavailable
+from .table import Unavailable, Unusable
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -92,6 +92,11 @@ def _respond(event: Mapping[str, Any]) -> Response:
         _log().error("AWS doesn't accept this function's role or signature: %s", refused)
         detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER) from None
+    except Unusable as stray:
+        _log().error("the counter's item can't be used: %s", stray)
+        from .refusals import unusable
+
+        raise unusable() from None
     except WentBackwards:  # it is logged once, by the function that has seen it
         from .refusals import restored
 

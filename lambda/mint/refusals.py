@@ -66,6 +66,13 @@ def beyond_knowledge(counter: str, integer: int, item: Item) -> Problem:
     )
 
 
+def unusable() -> Problem:
+    """Return the problem of an item that the coordinator hasn't written, which only an operator can repair."""
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region can't be used; the function's log shows it"
+    )
+
+
 def restored() -> Problem:
     """Return the problem of a table that went backwards."""
     return Problem(

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from .http.reply import Problem, Response, json_response
-from .refusals import ceiling_reached, missing, restored
+from .refusals import ceiling_reached, missing, restored, unusable
 from .seen import WentBackwards
-from .table import CounterTable, Item, UnknownCounter
+from .table import CounterTable, Item, UnknownCounter, Unusable
 
 VERSION = Path(__file__).parents[1] / "version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/archive.py)."""
@@ -61,4 +61,6 @@ def _look(table: CounterTable, counter: str) -> tuple[Item | None, Problem | Non
         return None, missing(counter)
     except WentBackwards:
         return table.find(counter), restored()
+    except Unusable:
+        return None, unusable()
     return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None

@@ -64,6 +64,10 @@ class Unavailable(Exception):
     """The table did not respond, is throttled or doesn't exist."""
 
 
+class Unusable(Exception):
+    """The counter's item isn't one that the coordinator has written: a number is missing, or isn't one."""
+
+
 class CounterTable:
     """One region's table."""
 
@@ -182,6 +186,10 @@ class CounterTable:
             item = _item_of(failed.item)
             self._see(counter, last, item, 0)
             raise CeilingReached(item) from None
+        except ServiceError as error:
+            if error.code == "ValidationException":  # one that the write adds to is missing, or isn't a number
+                self.find(counter)
+            raise
         item = _item_of(attributes)
         self._see(counter, last, item, count * item.stride)
         return item
@@ -220,14 +228,17 @@ def _update_request(table: str, counter: str, update: str, condition: str, value
 
 
 def _item_of(attributes: Mapping[str, Any]) -> Item:
-    return Item(
-        int(attributes["issued"]["N"]),
-        int(attributes["stride"]["N"]),
-        int(attributes["ceiling"]["N"]),
-        int(attributes["epoch"]["N"]),
-        bool(attributes.get("fenced", {}).get("BOOL", False)),
-        attributes,
-    )
+    try:
+        return Item(
+            int(attributes["issued"]["N"]),
+            int(attributes["stride"]["N"]),
+            int(attributes["ceiling"]["N"]),
+            int(attributes["epoch"]["N"]),
+            bool(attributes.get("fenced", {}).get("BOOL", False)),
+            attributes,
+        )
+    except (LookupError, ValueError):
+        raise Unusable(f"not an item of the coordinator: {attributes}") from None
 
 
 def call_table(call: Callable[[], Any]) -> Any:
@@ -241,9 +252,9 @@ def call_table(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except ServiceError as error:
-        if error.code == "ConditionalCheckFailedException":
+        if error.meaning == "condition":
             raise ConditionFailed(error.item) from None
-        if error.transient or error.code == "ResourceNotFoundException":
+        if error.transient or error.meaning == "gone":
             raise Unavailable(str(error)) from error
         raise
     except NoResponse as error:

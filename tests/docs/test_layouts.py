@@ -4,7 +4,7 @@ import pytest
 from coordinate.accept import LATEST
 from coordinate.lease import SECONDS
 from coordinate.model import MAX_PAST
-from coordinate.retries import REGION_SECONDS
+from coordinate.retries import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
 
 from bench import windows
 from local.paths import ROOT
@@ -16,7 +16,7 @@ from tests.simulation.test_conditions_by_hand import BY_HAND
 from tests.simulation.test_schedule import LOSSES
 
 PAGE = (ROOT / "docs" / "layouts.md").read_text()
-WORDS = {2: "two", 3: "three", 4: "four", 40: "forty"}
+WORDS = {2: "two", 3: "three", 4: "four", 40: "forty", 60: "a minute"}
 
 
 def test_the_windows_are_those_that_the_command_prints() -> None:
@@ -36,7 +36,10 @@ def test_the_windows_are_those_that_the_command_prints() -> None:
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"late by at most {LATENESS} steps",
         f"expires {WORDS[SECONDS // 60]} minutes after",
-        f"for up to {REGION_SECONDS} seconds",
+        f"| for up to {REGION_SECONDS} seconds | the region |",
+        f"can't be used | {WORDS[ATTEMPTS]} times | the region |",
+        f"if {WORDS[TOGETHER]} calls in a row",
+        f"tried again for {WORDS[RETRY_SECONDS]},",
         f"the last {WORDS[MAX_PAST]} past layouts",
     ],
 )
@@ -44,10 +47,11 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
     assert said in PAGE
 
 
-@pytest.mark.parametrize("phase", ["created", "begun", "joined", "granted", "put back", "unknown"])
+@pytest.mark.parametrize("phase", ["created", "begun", "joined", "granted", "put back", "unknown", "away", "throttled"])
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE
-    assert f'"{phase}"' in (ROOT / "lambda" / "coordinate" / "journal.py").read_text()
+    logging = [(ROOT / "lambda" / "coordinate" / file).read_text() for file in ("journal.py", "retries.py")]
+    assert any(f'"{phase}"' in text for text in logging)
 
 
 def test_the_defaults_are_those_of_the_project_file() -> None:

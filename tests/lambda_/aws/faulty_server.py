@@ -105,6 +105,10 @@ class FaultyServer:
 
     def read(self, connection: socket.socket) -> bytes:
         """Read and record a whole request; return its body."""
+        return self.whole(connection).partition(b"\r\n\r\n")[2]
+
+    def whole(self, connection: socket.socket) -> bytes:
+        """Read and record a whole request, and return it."""
         request = b""
         while b"\r\n\r\n" not in request:
             request += _some(connection)
@@ -112,8 +116,9 @@ class FaultyServer:
         length = next(line for line in head.split(b"\r\n") if line.startswith(b"Content-Length: "))
         while len(body) < int(length[16:]):
             body += _some(connection)
-        self.requests.append(head + b"\r\n\r\n" + body)
-        return body
+        request = head + b"\r\n\r\n" + body
+        self.requests.append(request)
+        return request
 
 
 def _some(connection: socket.socket) -> bytes:
@@ -203,18 +208,23 @@ def says_nothing(server: FaultyServer, connection: socket.socket) -> None:
 
 def passes_on(endpoint: str, *, reply: bool) -> Turn:
     """Pass the request on to the real server, and its response back to the client, or lose the response."""
-    real = urlsplit(endpoint)
 
     def turn(server: FaultyServer, connection: socket.socket) -> None:
-        server.read(connection)
-        # The same bytes, since the signature covers their Host header.
-        with socket.create_connection((real.hostname, real.port)) as upstream:
-            upstream.sendall(server.requests[-1].replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
-            received = b""
-            while arrived := upstream.recv(65536):
-                received += arrived
+        received = passed_on(endpoint, server.whole(connection))
         if reply:
             connection.sendall(received)
         connection.close()
 
     return turn
+
+
+def passed_on(endpoint: str, request: bytes) -> bytes:
+    """Send a request to the real server, and return its response. The connection is to be closed after it."""
+    real = urlsplit(endpoint)
+    # The same bytes, since the signature covers their Host header.
+    with socket.create_connection((real.hostname, real.port)) as upstream:
+        upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+        received = b""
+        while arrived := upstream.recv(65536):
+            received += arrived
+    return received

@@ -1,71 +1,98 @@
-"""Which errors mean that a condition failed, which are retried, and which that a region is away."""
+"""Which errors mean that a condition failed, which are retried, and which that a region or an item is away."""
 
-from collections.abc import Callable, Iterator
-from itertools import repeat
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ParamValidationError,
+    ReadTimeoutError,
+    SSLError,
+)
 from coordinate.model import Absent, Refused
-from coordinate.retries import AWAY, GONE, REGION_SECONDS, RETRY_SECONDS, Regions, held, retried
+from coordinate.retries import (
+    ATTEMPTS,
+    LONGEST_PAUSE,
+    REGION_SECONDS,
+    RETRY_SECONDS,
+    TOGETHER,
+    Regions,
+    count,
+    held,
+    retried,
+)
 
+from tests.lambda_.coordinate.shapes import Clock, stopped_clock
 
-class Clock:
-    """Time that passes only by waiting."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+HOME, EU, US = "us-east-1", "eu-west-1", "us-west-2"
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("coordinate.retries.time.sleep", clock.sleep)
-    monkeypatch.setattr("coordinate.retries.time.monotonic", lambda: clock.now)
-    return clock
+    return stopped_clock(monkeypatch)
 
 
-def error(code: str, *reasons: str) -> ClientError:
-    """Return an error of DynamoDB, of a transaction if there are reasons."""
-    response: Any = {"Error": {"Code": code, "Message": "said so"}}
+def error(
+    code: str, status: int = 400, message: str = "said so", reasons: tuple[str, ...] = (), retries: int = 0
+) -> ClientError:
+    """Return an error of DynamoDB after botocore's retries, of a transaction if there are reasons."""
+    metadata = {"HTTPStatusCode": status, "RetryAttempts": retries}
+    response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
     if reasons:
         response["CancellationReasons"] = [{"Code": reason} for reason in reasons]
     return ClientError(response, "PutItem")
 
 
-def failing(*errors: Exception) -> Callable[[], str]:
-    """Return a call that raises these errors one after the other, and then answers."""
-    left = iter(errors)
+class Call:
+    """A call that fails so many times, or for ever, and then answers."""
 
-    def call() -> str:
-        for failure in left:
-            raise failure
+    def __init__(self, failure: Exception, times: int = 10**6) -> None:
+        self._failure = failure
+        self._times = times
+        self.made = 0
+
+    def __call__(self) -> str:
+        self.made += 1
+        if self.made <= self._times:
+            raise self._failure
         return "answer"
 
-    return call
+
+def answers() -> str:
+    return "answer"
 
 
-def always(failure: Exception) -> tuple[Callable[[], str], list[None]]:
-    """Return a call that always fails, and a list of its calls."""
-    calls: list[None] = []
-    failures: Iterator[Exception] = repeat(failure)
-
-    def call() -> str:
-        calls.append(None)
-        raise next(failures)
-
-    return call, calls
-
-
-TRANSIENT = [
+THROTTLED = [
+    error("ProvisionedThroughputExceededException"),
+    error("ThrottlingException"),
+    error("RequestLimitExceeded"),
+    error("429", 429),
+    error("TransactionCanceledException", reasons=("ThrottlingError", "None")),
+    error("TransactionCanceledException", reasons=("None", "ProvisionedThroughputExceeded")),
     error("TransactionConflictException"),
-    error("TransactionCanceledException", "ThrottlingError", "None"),
-    error("TransactionCanceledException", "None", "ProvisionedThroughputExceeded"),
-    error("AccessDeniedException"),
 ]
+UNACCEPTED = [
+    error("AccessDeniedException"),
+    error("ExpiredTokenException", 403),
+    error("InvalidSignatureException"),
+    error("UnrecognizedClientException"),
+    NoCredentialsError(),
+]
+UNREACHABLE = [
+    error("503", 503),
+    error("InternalServerError", 500),
+    error("ValidationException", message="KMS key disabled error: com.amazonaws.services.kms.model.DisabledException"),
+    ConnectTimeoutError(endpoint_url="http://x"),
+    EndpointConnectionError(endpoint_url="http://x"),
+    ReadTimeoutError(endpoint_url="http://x"),
+    SSLError(endpoint_url="http://x", error=OSError("certificate has expired")),
+]
+BUGS = [error("ValidationException"), error("SerializationException"), ParamValidationError(report="no such parameter")]
 
 
 @pytest.mark.parametrize(
@@ -73,85 +100,155 @@ TRANSIENT = [
     [
         error("ConditionalCheckFailedException"),
         error("TransactionConflictException"),
-        error("TransactionCanceledException", "ConditionalCheckFailed", "None"),
-        error("TransactionCanceledException", "None", "TransactionConflict"),
+        error("TransactionCanceledException", reasons=("ConditionalCheckFailed", "ThrottlingError")),
+        error("TransactionCanceledException", reasons=("None", "TransactionConflict")),
     ],
     ids=str,
 )
 def test_a_write_that_lost_a_race_is_one_whose_condition_failed(failure: ClientError) -> None:
-    assert held(failing(failure)) is False
-    assert held(failing()) is True
+    assert held(Call(failure)) is False
+    assert held(answers) is True
 
 
 def test_any_other_error_of_a_write_is_no_answer() -> None:
-    for failure in (error("ValidationException"), error("TransactionCanceledException", "ThrottlingError")):
+    for failure in (error("ValidationException"), error("TransactionCanceledException", reasons=("ThrottlingError",))):
         with pytest.raises(ClientError):
-            held(failing(failure))
+            held(Call(failure))
 
 
-@pytest.mark.parametrize("failure", TRANSIENT, ids=str)
-def test_transient_errors_are_retried(failure: ClientError, clock: Clock) -> None:
+@pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED, *UNREACHABLE], ids=str)
+def test_the_home_region_is_waited_for(failure: Exception, clock: Clock) -> None:
+    assert retried(HOME, Call(failure, times=8)) == "answer"
+
+    before, call = clock.now, Call(failure)
+    with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
+        retried(HOME, call)
+    assert RETRY_SECONDS - LONGEST_PAUSE <= clock.now - before <= RETRY_SECONDS
+    assert call.made < 200, "the pauses grow"
+
+
+@pytest.mark.parametrize("failure", BUGS, ids=str)
+def test_what_no_retry_can_help_is_refused_with_the_region(failure: Exception, clock: Clock) -> None:
+    with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: "):
+        retried(HOME, Call(failure))
     regions = Regions()
-
-    assert retried("us-east-1", failing(*[failure] * 4)) == "answer"
-    assert regions.retried("eu-west-1", failing(*[failure] * 4)) == "answer"
-    assert not regions.away
-    assert clock.now > 0
-
-
-def test_the_home_region_must_answer(clock: Clock) -> None:
-    for failure in (error("AccessDeniedException"), EndpointConnectionError(endpoint_url="http://x")):
-        call, _ = always(failure)
-        with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: .* Deploy again when"):
-            retried("us-east-1", call)
-    assert RETRY_SECONDS <= clock.now <= RETRY_SECONDS + 3, "only the denial was retried"
-
-
-def test_a_missing_table_at_home_needs_a_refresh() -> None:
-    call, _ = always(error(GONE))
-    with pytest.raises(Refused, match=r"^us-east-1: the layouts table or its mirror does not exist: .*--refresh"):
-        retried("us-east-1", call)
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [
-        *(error(code) for code in sorted(AWAY)),
-        ConnectTimeoutError(endpoint_url="http://x"),
-        EndpointConnectionError(endpoint_url="http://x"),
-    ],
-    ids=str,
-)
-def test_a_region_that_is_away_is_not_asked_again(failure: Exception, clock: Clock) -> None:
-    regions = Regions()
-    call, calls = always(failure)
-
-    assert [regions.retried("eu-west-1", call) for _ in range(3)] == [Absent.AWAY] * 3
-    assert len(calls) == 1, "botocore has retried it"
-    assert regions.retried("us-west-2", failing()) == "answer"
+    with pytest.raises(Refused, match=r"^eu-west-1: DynamoDB refused a call: "):
+        regions.retried(EU, Call(failure), "a")
+    assert regions.retried(EU, answers, "b") == "answer", "other counters go on"
     assert clock.now == 0
 
 
-@pytest.mark.parametrize("failure", TRANSIENT, ids=str)
-def test_a_region_whose_transient_errors_stay_is_away(failure: ClientError, clock: Clock) -> None:
-    regions = Regions()
-    call, calls = always(failure)
-
-    assert regions.retried("eu-west-1", call) is Absent.AWAY
-    assert len(calls) > 5
-    before = len(calls)
-    assert regions.retried("eu-west-1", call) is Absent.AWAY
-    assert len(calls) == before
-    assert REGION_SECONDS <= clock.now <= REGION_SECONDS + 3
+def test_a_missing_table_at_home_needs_a_refresh() -> None:
+    with pytest.raises(Refused, match=r"^us-east-1: the layouts table or its mirror does not exist: .*--refresh"):
+        retried(HOME, Call(error("ResourceNotFoundException")))
 
 
 def test_a_table_that_is_gone_may_be_there_again_the_next_time() -> None:
+    regions, call = Regions(), Call(error("ResourceNotFoundException"), times=1)
+
+    assert [regions.retried(EU, call, "a") for _ in range(2)] == [Absent.GONE, "answer"]
+
+
+@pytest.mark.parametrize("failure", UNREACHABLE, ids=str)
+def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
+    regions, call = Regions(), Call(failure)
+
+    assert [regions.retried(EU, call, counter) for counter in ("a", "b", None)] == [Absent.AWAY] * 3
+    assert call.made == ATTEMPTS
+    assert regions.retried(US, answers, "a") == "answer"
+
+
+def test_attempts_of_botocore_count() -> None:
+    lost = ConnectTimeoutError(endpoint_url="http://x")
+    count(lost, {"retries": {"attempt": ATTEMPTS}})
+    for failure in (error("503", 503, retries=ATTEMPTS - 1), lost):
+        call = Call(failure)
+
+        assert Regions().retried(EU, call, "a") is Absent.AWAY
+        assert call.made == 1
+
+
+@pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED], ids=str)
+def test_a_region_is_waited_for_some_seconds(failure: Exception, clock: Clock) -> None:
     regions = Regions()
-    call = failing(error(GONE))
+    assert regions.retried(EU, Call(failure, times=6), "a") == "answer"
 
-    assert [regions.retried("eu-west-1", call) for _ in range(2)] == [Absent.GONE, "answer"]
+    before = clock.now
+    assert regions.retried(EU, Call(failure), "a") is Absent.AWAY
+    assert REGION_SECONDS - LONGEST_PAUSE <= clock.now - before <= REGION_SECONDS
 
 
-def test_what_no_retry_can_help_is_refused_with_the_region() -> None:
-    with pytest.raises(Refused, match=r"^eu-west-1: DynamoDB refused a call: .*ValidationException.*said so"):
-        Regions().retried("eu-west-1", failing(error("ValidationException")))
+@pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
+def test_a_region_that_never_accepts_the_role_is_away(failure: Exception) -> None:
+    regions = Regions()
+
+    assert regions.retried(EU, Call(failure), "a") is Absent.AWAY
+    assert regions.retried(EU, answers, "b") is Absent.AWAY
+
+
+@pytest.mark.parametrize("failure", THROTTLED, ids=str)
+def test_throttling_belongs_to_an_item(failure: Exception, clock: Clock) -> None:
+    regions, call = Regions(), Call(failure)
+    for _ in range(3 * TOGETHER):
+        assert regions.retried(EU, call, "busy") is Absent.AWAY
+        assert regions.retried(EU, answers, "quiet") == "answer"
+
+    made, before = call.made, clock.now
+    assert regions.retried(EU, call, "busy") is Absent.AWAY
+    assert (call.made, clock.now) == (made, before), "it isn't waited for again in this run"
+    assert regions.retried(US, answers, "busy") == "answer"
+
+
+def test_a_throttled_scan_leaves_the_items(clock: Clock) -> None:
+    regions = Regions()
+    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.AWAY
+
+    before = clock.now
+    assert regions.retried(EU, answers, "a") == "answer"
+    assert regions.retried(EU, answers, None) == "answer", "the table may be asked again"
+    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.AWAY
+    assert clock.now == before, "but it isn't waited for"
+
+
+def test_a_region_that_throttles_everything_is_away() -> None:
+    regions = Regions()
+    for counter in "abc"[:TOGETHER]:
+        assert regions.retried(EU, Call(THROTTLED[0]), counter) is Absent.AWAY
+    assert regions.retried(EU, answers, "d") is Absent.AWAY
+
+
+def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
+    regions = Regions()
+    made: list[None] = []
+
+    def throttled() -> str:
+        made.append(None)
+        if len(made) == 2:
+            regions.retried(EU, Call(error("503", 503)), "b")  # another thread
+        raise THROTTLED[0]
+
+    assert regions.retried(EU, throttled, "a") is Absent.AWAY
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "counter", "line"),
+    [
+        (UNREACHABLE[0], "a", {"phase": "away", "region": EU}),
+        (UNACCEPTED[0], None, {"phase": "away", "region": EU}),
+        (THROTTLED[0], "a", {"phase": "throttled", "region": EU, "counter": "a"}),
+        (THROTTLED[0], None, {"phase": "throttled", "region": EU}),
+    ],
+)
+def test_the_log_says_once_what_is_away_and_why(
+    failure: Exception, counter: str | None, line: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions = Regions()
+    call: Callable[[], str] = Call(failure)
+    for _ in range(1 if line["phase"] == "throttled" and counter is None else 3):
+        regions.retried(EU, call, counter)
+
+    (logged,) = [json.loads(text) for text in capsys.readouterr().err.splitlines()]
+    assert logged | line == logged
+    assert (logged["level"], logged["error"]) == ("WARN", str(failure))
+    assert ("counter" in logged) == ("counter" in line)

@@ -21,6 +21,7 @@ LATER = {
     "mint.callers",
     "mint.counters",
     "aws.invocation",
+    "aws.meaning",
     "aws.trust",
     "integers.layouts",
     "integers.lattice",

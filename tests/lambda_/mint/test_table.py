@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from aws.dynamodb import DynamoDB
+from coordinate.encoding import item_values
 from coordinate.model import Item
 from mint.table import CeilingReached, CounterTable
 
@@ -48,6 +49,28 @@ def test_an_unreachable_table_is_unavailable(ask: Ask, stack: Stack, monkeypatch
     response = ask()
 
     assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
+
+
+@pytest.mark.parametrize("stray", [{"issued": None}, {"issued": {"S": "7"}}, {"stride": None}, {"epoch": {"N": "1.5"}}])
+@pytest.mark.parametrize("path", ["/", "/?count=2", "/-/health", "/integers/1"])
+def test_a_stray_item_is_unavailable_and_logged(
+    ask: Ask, stack: Stack, path: str, stray: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    written = {**item_values(Item(issued=1, stride=3, ceiling=10, epoch=1)), "counter": {"S": "integers"}, **stray}
+    stack.aws.client("dynamodb", HOME).put_item(
+        TableName=stack.counters, Item={name: value for name, value in written.items() if value}
+    )
+
+    response = ask("GET" if "/-/" in path or "integers" in path else "POST", path)
+
+    assert (response["statusCode"], "Retry-After" in response["headers"]) == (503, False)
+    assert "item in this region can't be used" in response["document"]["detail"]
+    assert [(record.levelname, "'S': 'integers'" in record.getMessage()) for record in caplog.records] == [
+        ("ERROR", True)
+    ]
+    status = ask("GET", "/-/status")
+    assert (status["statusCode"], status["document"]["ok"]) == (200, False)
+    assert status["document"]["reason"] == response["document"]["detail"]
 
 
 def test_a_block_never_passes_a_ceiling(ask: Ask, stack: Stack) -> None:

@@ -1,0 +1,247 @@
+"""Whatever one region answers, the others and all counters go on; and the home region's moments are waited for."""
+
+import re
+import socket
+from collections.abc import Generator
+from itertools import chain
+from typing import Any
+
+import pytest
+import trustme
+from coordinate.handler import CoordinatorError
+from coordinate.model import Absent
+from coordinate.operations import ReadItem
+from coordinate.retries import ATTEMPTS
+from coordinate.store import Store
+
+from local.resources import Aws
+from tests.lambda_.aws.faulty_server import FaultyServer, certified
+from tests.lambda_.coordinate.shapes import (
+    OUTAGES,
+    THROTTLES,
+    TRANSIENT,
+    Front,
+    always,
+    as_ever,
+    error,
+    in_turn,
+    leads_to,
+    stopped_clock,
+)
+from tests.lambda_.fixtures import Stack
+from tests.lambda_.laying_out import HOME, REGIONS, deployment, items, laid_out, register, send, watch
+from tests.lambda_.losing import everything
+
+EU, US = "eu-west-1", "us-west-2"
+COUNTERS = ["integers", "busy", "invoices"]
+FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)}
+"""Regions, and how each of them fails."""
+
+
+@pytest.fixture(scope="module")
+def server(aws: Aws) -> Generator[Front]:
+    server = Front(aws.endpoint)
+    with server:
+        yield server
+
+
+@pytest.fixture
+def front(server: Front, stack: Stack) -> Front:
+    stopped_clock(stack.monkeypatch)
+    stack.monkeypatch.setattr("coordinate.retries.REGION_SECONDS", 3)  # of no real time, but of fewer attempts
+    server.answer = as_ever
+    return server
+
+
+def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, front: Front) -> None:
+    laid_out(HOME, US)
+    before = register(stack)
+    event = deployment(US, HOME)
+    event["wish"]["regions"] = [US, *FAILING, HOME]
+    leads_to(stack.monkeypatch, front.url)
+    front.answer = lambda region, _operation, _request: TRANSIENT[FAILING[region]] if region in FAILING else None
+
+    reply = send(event)
+
+    assert {FAILING.get(region, region) for region in reply["pending"]} == {*TRANSIENT}
+    assert before is not None
+    assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
+    assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
+    assert {FAILING.get(region, region) for region in watch()["pending"]} == {*TRANSIENT}
+
+
+def test_a_region_that_fails_comes_back(stack: Stack, front: Front) -> None:
+    laid_out()
+    event = deployment(HOME, EU, US)
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES["503 with HTML"])
+
+    assert send(event)["pending"] == [EU]
+    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 1, 2]
+    front.answer = as_ever
+    assert watch()["pending"] == []
+    assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 2, 2]
+
+
+def test_a_region_that_fails_for_a_moment_is_not_away(stack: Stack, front: Front) -> None:
+    leads_to(stack.monkeypatch, front.url, EU)
+    found: dict[str, Any] = {}
+    for shape, answer in {**OUTAGES, **THROTTLES}.items():
+        front.answer = in_turn([answer, answer])
+        found[shape] = Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
+
+    assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
+
+
+@pytest.mark.parametrize("shape", ["503 with HTML", "507, which botocore doesn't retry", "200 with HTML", "no HTTP"])
+def test_a_region_is_asked_three_times(shape: str, stack: Stack, front: Front) -> None:
+    """Whoever tries again: botocore, or the coordinator."""
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES[shape])
+    before = len(front.requests)
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+
+    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.AWAY] * 3
+    assert len(front.requests) - before == ATTEMPTS
+
+
+def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, front: Front) -> None:
+    laid_out()
+    leads_to(stack.monkeypatch, front.url, HOME)
+    stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 10_000)
+    answers = list(chain.from_iterable((answer, answer, answer, answer, None) for answer in TRANSIENT.values()))
+
+    def at_home(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        given_back = operation == "deleteitem"  # the lease, which otherwise expires
+        return answers.pop(0) if answers and request["TableName"] != stack.counters and not given_back else None
+
+    front.answer = at_home
+
+    while answers:
+        assert watch()["pending"] == []
+
+
+def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, front: Front) -> None:
+    laid_out()
+    before = everything(stack, *REGIONS)
+    leads_to(stack.monkeypatch, front.url, HOME)
+    stack.monkeypatch.setattr("coordinate.retries.RETRY_SECONDS", 0.2)
+    for answer in TRANSIENT.values():
+        front.answer = always(answer)
+        with pytest.raises(CoordinatorError) as refused:
+            watch()
+        clear = r"us-east-1: the home region's tables can't be used: .*Deploy again when.*"
+        assert re.fullmatch(clear, str(refused.value))
+
+    assert everything(stack, *REGIONS) == before
+
+
+def test_a_region_with_another_certificate_is_pending(stack: Stack, front: Front) -> None:
+    laid_out()
+    with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
+        leads_to(stack.monkeypatch, stranger.url, EU)
+        assert watch()["pending"] == [EU]
+
+
+def test_a_region_without_an_address_is_pending(stack: Stack, front: Front) -> None:
+    real = socket.getaddrinfo
+
+    def unknown(host: Any, *more: Any, **options: Any) -> Any:
+        if host == "dynamodb.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(host, *more, **options)
+
+    laid_out()
+    stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    leads_to(stack.monkeypatch, "http://dynamodb.invalid", EU)
+    assert watch()["pending"] == [EU]
+
+
+def rejects(counter: str, answer: bytes, front: Front, *operations: str) -> None:
+    """Answer these operations on one counter's item."""
+
+    def reject(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
+        return answer if operation in operations and f"'counter': {{'S': '{counter}'}}" in str(request) else None
+
+    front.answer = reject
+
+
+@pytest.mark.parametrize("operations", [["updateitem"], ["updateitem", "putitem", "getitem"]])
+def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
+    operations: list[str], stack: Stack, front: Front
+) -> None:
+    laid_out(counters=COUNTERS)
+    event = deployment(HOME, EU, US, counters=COUNTERS)
+    leads_to(stack.monkeypatch, front.url, EU)
+    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], front, *operations)
+
+    found = send(event)["counters"]
+
+    assert {name: found[name]["pending"] for name in COUNTERS} == {"integers": [], "busy": [EU], "invoices": []}
+    assert max(found["integers"]["base"], found["invoices"]["base"]) < 100_000, "they were fenced"
+    assert found["busy"]["base"] > 100_000_000, "it couldn't be"
+    front.answer = as_ever
+    assert watch()["pending"] == []
+
+
+@pytest.mark.parametrize(("operation", "pending"), [("scan", []), ("describetable", [EU])])
+def test_a_throttled_table_stops_no_other_region(
+    operation: str, pending: list[str], stack: Stack, front: Front
+) -> None:
+    laid_out()
+    event = deployment(HOME, EU, US)
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
+
+    reply = send(event)
+
+    assert reply["pending"] == pending
+    assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
+    assert (reply["counters"]["integers"]["base"] < 100_000) == (not pending)
+
+
+def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, front: Front) -> None:
+    laid_out(counters=COUNTERS)
+    event = deployment(HOME, EU, US, counters=COUNTERS)
+    leads_to(stack.monkeypatch, front.url, EU)
+    rejects("busy", error("ValidationException", message="not valid"), front, "updateitem")
+
+    with pytest.raises(CoordinatorError) as refused:
+        send(event)
+
+    assert re.fullmatch("eu-west-1: DynamoDB refused a call: .*ValidationException.*not valid.*", str(refused.value))
+    standing = {name: register(stack, name) for name in COUNTERS}
+    assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
+
+
+def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, front: Front) -> None:
+    laid_out()
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(error("ValidationException", message="not valid"))
+
+    with pytest.raises(CoordinatorError, match=r"^eu-west-1: DynamoDB refused a call: .*ValidationException.*Scan"):
+        watch()
+
+
+def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, front: Front) -> None:
+    """Botocore takes any 200 for an answer: a write that wasn't made would seem to be."""
+    laid_out()
+    event, standing = deployment(HOME, EU, US), register(stack)
+    leads_to(stack.monkeypatch, front.url, EU)
+    nothing = OUTAGES["200 without a body"]
+    front.answer = lambda _region, operation, _request: nothing if operation == "updateitem" else None
+
+    reply = send(event)["counters"]["integers"]
+
+    assert standing is not None
+    assert reply["base"] > standing.limit, "the region goes on up to its limit"
+    assert reply["pending"] == [EU]
+
+
+def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, front: Front) -> None:
+    """Botocore takes any 200 for an answer: an item would seem to be missing."""
+    laid_out()
+    leads_to(stack.monkeypatch, front.url, EU)
+    front.answer = always(OUTAGES["200 without a body"])
+
+    assert Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers")) is Absent.AWAY
