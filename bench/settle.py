@@ -10,17 +10,17 @@ import time
 from threading import Lock
 from typing import Any
 
-from simulation.pulumi import wish_of
+from simulation.pulumi import decoded, wish
 from simulation.world import World  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.accept import Deployment, accept, finish
-from coordinate.operations import DescribeLayouts, DescribeMirror, DescribeTable, Operation
-from coordinate.protocol import settle
-from coordinate.report import note
-from coordinate.run import drive, settle_all
-from coordinate.survey import survey
+from coordinate.accept import Deployment
+from coordinate.operations import Clock, DescribeLayouts, DescribeMirror, DescribeTable, MayBegin, Operation, TakeLease
+from coordinate.report import Result
+from coordinate.request import Watch
+from coordinate.run import run as run_of
 from coordinate.tables import Shared
+from coordinate.threads import drive
 
 ABROAD = 0.150
 AT_HOME = 0.005
@@ -44,6 +44,8 @@ class Tables:
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation, after the time that the call takes."""
+        if isinstance(operation, Clock | MayBegin | TakeLease):
+            return self.world.carry_out(operation)
         if isinstance(operation, DescribeLayouts | DescribeMirror | DescribeTable):  # as the store shares them
             with self.lock:
                 shared = self.described.setdefault(operation, Shared(lambda: self._call(operation)))
@@ -63,24 +65,18 @@ class Tables:
 def run(tables: Tables, regions: tuple[str, ...] | None) -> tuple[float, int]:
     """Bring every counter to `regions`, or run as the schedule does. Return the seconds and calls that it took."""
     deployment = None
-    now = int(time.time())
     if regions is not None:
         for region in regions:
             tables.world.make_table(region)
         record = tables.world.layouts.record
-        deployment = Deployment(wish_of(regions, counters=tables.counters), record.number if record else 0, now)
+        asked = decoded(wish(regions, counters=tables.counters))
+        deployment = Deployment(asked, record.number if record else 0, tables.world.now)
     tables.calls = 0
     began = time.perf_counter()
-    record = drive(accept(deployment, now), tables.carry_out)
-    assert record is not None
-    looked = drive(survey(record, now), tables.carry_out)
-    settlings = (settle(counter, "run", now) for counter in looked.unsettled)
-    outcomes, refused, _ = settle_all(settlings, tables.carry_out, lambda: True)
-    assert not refused
-    stand = {**looked.settled, **{outcome.register.counter: outcome for outcome in outcomes}}
-    drive(finish(record, note(stand, record), looked.mirror), tables.carry_out)
-    assert len(stand) == len(tables.counters)
-    assert all(outcome.register.regions == record.wish.regions for outcome in stand.values())
+    result = drive(run_of(deployment or Watch(), "run", Result()), tables.carry_out)
+    assert result.record is not None
+    assert len(result.outcomes) == len(tables.counters)
+    assert all(outcome.register.regions == result.record.wish.regions for outcome in result.outcomes.values())
     return time.perf_counter() - began, tables.calls
 
 
@@ -90,8 +86,8 @@ def main() -> None:
     for count, size in ((100, 30), (5000, 3)):
         regions = tuple(f"region-{n}" for n in range(1, size + 1))
         tables = Tables(regions[0], tuple(f"tenant-{n}" for n in range(count)))
-        for what, wish in (("first layout", regions[:-1]), ("a region comes", regions), ("the schedule", None)):
-            seconds, calls = run(tables, wish)
+        for what, wanted in (("first layout", regions[:-1]), ("a region comes", regions), ("the schedule", None)):
+            seconds, calls = run(tables, wanted)
             signed = max(seconds, calls * CPU_PER_CALL)
             print(f"{count:>8}  {size:>8}  {what:<14}  {calls:>7}  {seconds:>8.1f}  {signed:>12.1f}", flush=True)
     print(f"the function may take {LIMIT} s")

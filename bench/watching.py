@@ -5,7 +5,7 @@ DynamoDB's units, by the size of the very items that would be stored, and priced
 """
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -16,6 +16,7 @@ from simulation.world import Layouts, Mirror, Table, World  # puts `lambda` on t
 # isort: split
 from coordinate.accept import Deployment
 from coordinate.encoding import (
+    accepted_attributes,
     copy_attributes,
     item_values,
     record_attributes,
@@ -25,20 +26,26 @@ from coordinate.encoding import (
 )
 from coordinate.model import Wish
 from coordinate.operations import (
+    Clock,
     DescribeLayouts,
     DescribeMirror,
     DescribeTable,
     Operation,
+    ReadAccepted,
     ReadRecord,
     ReadRecordCopy,
     ScanCopies,
     ScanItems,
     ScanRegisters,
+    TakeLease,
 )
-from simulation.run import run
+from coordinate.reading import Each, Steps
+from coordinate.report import Result
+from coordinate.request import Watch
+from coordinate.run import run
 
 from components.partitions import partitions
-from integers.records import layouts_attribute
+from integers.records import history_text
 
 CASES = ((1, 3), (100, 3), (1_000, 3), (5_000, 3), (1, 30), (100, 30), (1_000, 30))
 """Counters and regions."""
@@ -94,6 +101,8 @@ class Meter:
         return answers
 
     def _wait(self, operation: Operation, size: int) -> float:
+        if isinstance(operation, Clock):
+            return 0.0
         region = getattr(operation, "region", self.home)
         trips = max(1, -(-size // PAGE)) + (0 if region in self.connected else CONNECT)
         self.connected.add(region)
@@ -102,8 +111,10 @@ class Meter:
     def _bytes(self, operation: Operation, answer: Any) -> int:
         """Return the size of what is read; a describe is free, and a read of nothing costs one unit."""
         match operation:
-            case DescribeLayouts() | DescribeMirror() | DescribeTable():
+            case Clock() | TakeLease() | DescribeLayouts() | DescribeMirror() | DescribeTable():
                 return 0
+            case ReadAccepted():
+                return size_of(accepted_attributes(answer))
             case ReadRecord():
                 return size_of(record_attributes(answer))
             case ReadRecordCopy():
@@ -116,7 +127,7 @@ class Meter:
                 kept = self.world.tables[region].counters
                 return sum(
                     size_of({"counter": {"S": name}, **item_values(item)})
-                    + size_of({"counter": {"S": f"{name}/layouts"}, "l": layouts_attribute(kept[name].layouts)})
+                    + size_of({"counter": {"S": f"{name}/layouts"}, "history": {"S": history_text(kept[name].layouts)}})
                     for name, item in answer.items()
                 )
             case _:
@@ -168,7 +179,7 @@ def month(counters: int, regions: int) -> Month:
     deploy(world, _wish(names, created), follows=0)
     deploy(world, _wish(names, created[:1]), follows=1)  # the settings seldom name all counters
     meter = Meter(world, names[0])
-    drive(run(None, "watch", lambda: NOW), meter.batch)
+    drive(run(Watch(), "watch", Result()), meter.batch)
     runs = DAYS * 24 * 60 // MINUTES
     return Month(
         meter.seconds,
@@ -181,19 +192,20 @@ def month(counters: int, regions: int) -> Month:
 def deploy(world: World, wish: Wish, follows: int) -> None:
     """Carry out a deployment."""
     deployment = Deployment(wish, follows, NOW)
-    drive(run(deployment, "deployment", lambda: NOW), lambda batch: [world.carry_out(each) for each in batch])
+    drive(run(deployment, "deployment", Result()), lambda batch: [world.carry_out(each) for each in batch])
 
 
-def drive(
-    steps: Generator[Sequence[Operation], Any, object], carry_out: Callable[[Sequence[Operation]], list[Any]]
-) -> None:
-    """Carry out the steps to their end."""
+def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any]]) -> Any:
+    """Carry out the steps to their end, one counter after the other. Return what they return."""
     try:
         batch = next(steps)
         while True:
-            batch = steps.send(carry_out(batch))
-    except StopIteration:
-        return
+            if isinstance(batch, Each):
+                batch = steps.send([drive(part, carry_out) for part in batch.steps])
+            else:
+                batch = steps.send(carry_out(batch))
+    except StopIteration as stop:
+        return stop.value
 
 
 def _wish(regions: list[str], counters: list[str]) -> Wish:

@@ -6,7 +6,7 @@ regions mint at the same rate all the time, and the schedule runs every five min
 
 from dataclasses import dataclass, replace
 
-from simulation.pulumi import wish_of  # puts `lambda` on the import path, for the imports below
+from simulation.pulumi import decoded, wish  # puts `lambda` on the import path, for the imports below
 
 # isort: split
 from coordinate.limits import granted
@@ -71,8 +71,8 @@ def figures(window: int, rate: int) -> Figures:
 
 
 def _record(window: int) -> Record:
-    wish = replace(wish_of(REGIONS), window=window, watch_minutes=MINUTES)
-    return Record("home", 1, 0, BEGIN, wish, settled=True)
+    asked = replace(decoded(wish(REGIONS, window=window)), watch_minutes=MINUTES)
+    return Record("home", 1, 0, BEGIN, asked, settled=True)
 
 
 def _run(register: Register, record: Record, issued: int, now: int) -> Register | None:

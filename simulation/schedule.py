@@ -18,6 +18,8 @@ from coordinate.report import Result
 from coordinate.request import Watch
 from coordinate.run import run
 
+from integers.lattice import MAX_FLOOR
+
 from .checked import CheckedWorld
 from .coordinator import Coordinator
 from .dice import Dice
@@ -378,7 +380,7 @@ class Schedule:
         if self.for_ever:
             self.pulumi.tables.pop(self.for_ever, None)
         if regions:
-            self._deploy(self.pulumi.change(regions, {"*": max([0, *tops]) + 1}))
+            self._deploy(self.pulumi.change(regions, {"*": min(max([0, *tops]) + 1, MAX_FLOOR)}))
             self._finish()
         return bool(regions)
 

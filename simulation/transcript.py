@@ -26,7 +26,7 @@ from typing import Any
 from coordinate import operations
 from coordinate.accept import Deployment
 from coordinate.model import Refused
-from coordinate.operations import Operation
+from coordinate.operations import Clock, MayBegin, Operation, TakeLease
 from coordinate.report import Result
 from coordinate.request import Watch
 from coordinate.run import run
@@ -139,8 +139,10 @@ class Stage:
         ending: list[str] = []
 
         def carry_out(operation: Operation) -> Any:
-            steps.append((operation, self.world.carry_out(operation)))
-            return steps[-1][1]
+            answer = self.world.carry_out(operation)
+            if not isinstance(operation, Clock | TakeLease | MayBegin):
+                steps.append((operation, answer))
+            return answer
 
         while not coordinator.ended and len(steps) != most and not isinstance(coordinator.todo[0][2], before):
             try:

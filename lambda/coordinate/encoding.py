@@ -74,9 +74,9 @@ def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
     return RecordCopy(record_of(attributes), attributes["mirror"]["S"])
 
 
-def accepted_attributes(record: Record) -> Attributes:
+def accepted_attributes(accepted: Accepted) -> Attributes:
     """Return what identifies the record, as it is stored beside it."""
-    return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": record.home}, "number": {"N": str(record.number)}}
+    return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": accepted.home}, "number": {"N": str(accepted.number)}}
 
 
 def accepted_of(attributes: Mapping[str, Any]) -> Accepted:

@@ -46,9 +46,9 @@ def ahead(register: Register, region: str, item: Item) -> Refused:
 def stray(counter: str, table: str) -> Refused:
     """Return the refusal of a counter of which a table at home has something that can't be read."""
     return Refused(
-        f"{counter}: what {table} has of this counter can't be read: an attribute is missing or wrong. Put back what "
-        "was there, or delete this item (docs/runbook.md says how) if the other of the two tables has it; the "
-        "coordinator then writes it again. Nothing was changed for this counter."
+        f"{counter}: what {table} has of this counter can't be read: an attribute is missing or wrong. If the other "
+        "of these two tables can be read, delete this item, and deploy again: the coordinator puts it back. "
+        "docs/runbook.md says how. Nothing was changed for this counter."
     )
 
 

@@ -110,7 +110,7 @@ class Store:
             case WriteRecord(old, new):
                 before = record_attributes(old) if old else None
                 put = replacement(self._layouts, before, record_attributes(new), NOT_COMPARED)
-                beside = {"TableName": self._layouts, "Item": accepted_attributes(new)}
+                beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
                 return _together(client, {"Put": put}, {"Put": beside})
             case ReadRecordCopy():
                 found = get(client, self._mirror, RECORD_KEY)

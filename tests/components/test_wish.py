@@ -9,7 +9,7 @@ import pytest
 from coordinate.encoding import record_copy_attributes, wish_of
 from coordinate.model import Record, RecordCopy, Register
 from coordinate.protocol import Outcome
-from coordinate.report import note, reply
+from coordinate.report import Result, note, reply
 
 from components.partitions import WITHOUT_FUNCTION_URLS, partitions
 from components.record import canonical
@@ -82,7 +82,7 @@ def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int
     )
     record, outcomes = at_worst(accepted(regions, named(most, length)))
 
-    size, answer = stored(record), len(json.dumps(reply(outcomes, record.wish.counters)))
+    size, answer = stored(record), len(json.dumps(reply(Result(outcomes=outcomes, asked=record.wish.counters))))
     assert size <= MAX_RECORD
     assert answer <= MAX_REPLY
     assert size > 0.99 * MAX_RECORD or answer > 0.99 * MAX_REPLY, "no more are refused than must be"

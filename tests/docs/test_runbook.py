@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from coordinate.refusals import lost_home, used_up
+from coordinate.refusals import lost_home, stray
 
 from components.changes import changes
 from components.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
@@ -28,8 +28,8 @@ def record(asked_for: Mapping[str, Any]) -> Record:
 
 @pytest.mark.parametrize(
     "refusal",
-    [lost_home("<id>"), used_up("integers", ["eu-west-1"])],
-    ids=["two losses", "version 1"],
+    [lost_home("<id>"), stray("integers", "the layouts table")],
+    ids=["two losses", "a stray item"],
 )
 def test_the_coordinators_refusals_are_quoted(refusal: Exception) -> None:
     assert f"```text\n{refusal}\n```" in PAGE

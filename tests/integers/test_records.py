@@ -11,13 +11,15 @@ from integers.lattice import MAX_INTEGER
 from integers.layouts import Layout
 from integers.names import COUNTER_NAME
 from integers.records import (
+    ACCEPTED_KEY,
     LEASE_KEY,
     RECORD_KEY,
     counter_of,
+    history_of,
+    history_text,
     issued_in,
-    layouts_attribute,
+    layouts_in,
     layouts_key,
-    layouts_of,
     regions_attribute,
     regions_of,
 )
@@ -30,9 +32,21 @@ layouts = st.lists(st.builds(Layout, st.integers(1, 10**6), st.integers(1, MAX_I
 
 @given(layouts)
 def test_layouts_are_read_as_they_were_written(written: tuple[Layout, ...]) -> None:
-    attribute = json.loads(json.dumps(layouts_attribute(written)))
+    assert history_of(history_text(written)) == written
+    assert layouts_in({"history": {"S": history_text(written)}}, "layouts") == written
 
-    assert layouts_of(attribute) == written
+
+def test_layouts_that_were_written_as_a_list_are_read() -> None:
+    entry = {"epoch": {"N": "2"}, "base": {"N": "501"}, "regions": regions_attribute(["us-east-1", "eu-west-1"])}
+
+    assert layouts_in({"layouts": {"L": [{"M": entry}]}}, "layouts") == (Layout(2, 501, ("us-east-1", "eu-west-1")),)
+    assert layouts_in({}, "past") == ()
+
+
+def test_names_of_regions_are_written_once() -> None:
+    same = [Layout(epoch, epoch * 10**15, tuple(f"region-{n}" for n in range(30))) for epoch in range(1, 42)]
+
+    assert len(history_text(same)) < 2_000
 
 
 @given(regions)
@@ -44,7 +58,7 @@ def test_regions_are_read_as_they_were_written(written: tuple[str, ...]) -> None
 def test_only_an_items_key_is_a_counters(name: str) -> None:
     assert counter_of(name) == name
     assert counter_of(layouts_key(name)) is None
-    assert counter_of(RECORD_KEY) is counter_of(LEASE_KEY) is None
+    assert counter_of(RECORD_KEY) is counter_of(LEASE_KEY) is counter_of(ACCEPTED_KEY) is None
 
 
 def test_the_attribute_of_a_past_epoch() -> None:

@@ -11,11 +11,14 @@ from typing import Any, get_args
 from coordinate.encoding import wish_of
 from coordinate.model import Copy, Item, Record, RecordCopy, Register
 from coordinate.operations import (
+    Clock,
     CloseItem,
     DescribeStream,
+    MayBegin,
     Operation,
     PlaceItem,
     RenewItem,
+    TakeLease,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -69,9 +72,6 @@ REGISTERS = [
     replace(_REGISTER, granted=1_001),
     replace(_REGISTER, past=(Layout(1, 1, REGIONS),)),
 ]
-VERSION_1 = Register(COUNTER, "", 2, REGIONS, (None, None), base=10, limit=0, window=0, granted=0)
-"""A register of version 1, which has no home and no limit. It is read, and replaced by a new one."""
-
 COPIES = [Copy(_REGISTER, "mirror 1"), *(Copy(register, "mirror 1") for register in REGISTERS[1:])]
 COPIES.append(Copy(_REGISTER, "mirror 2"))
 RECORD_COPIES = [*(RecordCopy(record, "mirror 1") for record in RECORDS), RecordCopy(_RECORD, "mirror 2")]
@@ -104,6 +104,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "instead_of": st.none() | _TOKENS,
     "token": _TOKENS,
     "ceiling": _ITEM["ceiling"],
+    "by": st.none() | st.sampled_from([0, 3, 6]),
+    "most": _ITEM["issued"],
     "epoch": _EPOCHS,
 }
 
@@ -123,7 +125,7 @@ OWN_FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     PlaceItem: {"item": _OPENING | _CLOSED},
     WriteRecord: _replaced(RECORDS, RECORDS),
     WriteRecordCopy: _replaced(RECORD_COPIES, RECORD_COPIES),
-    WriteRegister: _replaced(REGISTERS, [VERSION_1]),
+    WriteRegister: _replaced(REGISTERS, REGISTERS),
     WriteCopy: _replaced(COPIES, COPIES),
 }
 """The fields whose values depend on the operation."""
@@ -145,12 +147,16 @@ def _possible(operation: Operation) -> bool:
             return True
 
 
+READING = ("Read", "Describe", "Scan")
+OWN = (Clock, TakeLease, MayBegin)
+"""What a run does at no table."""
+
 _READS = [
     kind
     for kind in get_args(Operation)
-    if kind.__name__.startswith(("Read", "Describe", "Scan")) and kind is not DescribeStream  # these have none
+    if kind.__name__.startswith(READING) and kind is not DescribeStream  # these have none
 ]
-WRITES = [kind for kind in get_args(Operation) if not kind.__name__.startswith(("Read", "Describe", "Scan"))]
+WRITES = [kind for kind in get_args(Operation) if kind not in OWN and not kind.__name__.startswith(READING)]
 
 OPERATIONS: st.SearchStrategy[Operation] = st.sampled_from([*WRITES * 3, *_READS]).flatmap(_drawn).filter(_possible)
 
@@ -185,7 +191,8 @@ WORLDS = st.builds(
         Layouts,
         id=st.just("layouts 1"),
         record=st.none() | _mostly_first(RECORDS),
-        registers=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _REGISTERS | st.just(VERSION_1)}),
+        registers=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _REGISTERS}),
+        bare=st.sampled_from([False, False, False, True]),
     ),
     mirror=st.builds(
         Mirror,

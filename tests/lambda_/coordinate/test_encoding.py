@@ -1,14 +1,18 @@
 """The record, registers, copies and items survive being stored."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
 from coordinate.encoding import (
+    accepted_attributes,
+    accepted_of,
     copy_attributes,
     copy_of,
     item_of,
     item_values,
+    read,
     record_attributes,
     record_copy_attributes,
     record_copy_of,
@@ -17,7 +21,7 @@ from coordinate.encoding import (
     register_of,
     wish_of,
 )
-from coordinate.model import Copy, Item, Record, RecordCopy, Register
+from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Register
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +56,7 @@ RECORDS = st.builds(
     report=st.text(),
     restored=st.booleans(),
 )
-ITEMS = st.builds(Item, INTEGERS, INTEGERS, INTEGERS, INTEGERS, st.booleans(), st.none() | IDS)
+ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, INTEGERS, st.booleans(), st.none() | IDS)
 
 
 @given(registers())
@@ -95,33 +99,39 @@ def test_a_wish_is_known_by_its_text() -> None:
     assert wish("a", floors={"c": 9}) != wish("a")
 
 
-VERSION_1 = {
-    "counter": {"S": "orders"},
-    "epoch": {"N": "2"},
-    "regions": {"L": [{"S": "us-east-1"}, {"S": "eu-west-1"}]},
-    "base": {"N": "20002"},
-    "born": {"S": "6a1f"},
-    "opened": {"BOOL": True},
-    "past": {"L": [{"M": {"epoch": {"N": "1"}, "base": {"N": "1"}, "regions": {"L": [{"S": "us-east-1"}]}}}]},
-}
-"""A register as version 1 stored it."""
+FINE = {"issued": {"N": "7"}, "stride": {"N": "3"}, "ceiling": {"N": "9"}, "epoch": {"N": "1"}}
+STRAYS = [
+    {"counter": {"S": "orders"}, **wrong}
+    for wrong in (
+        {"note": {"S": "written by hand"}},
+        {**FINE, "issued": {"S": "7"}},
+        {**FINE, "stride": {"N": "0"}},
+        {**FINE, "epoch": {"N": "0.5"}},
+    )
+]
 
 
-@pytest.mark.parametrize(
-    ("more", "limit"), [({}, 2**53 - 1), ({"next": {"M": {"floor": {"N": "0"}}}, "opened": {"BOOL": False}}, 0)]
-)
-def test_a_register_of_version_1_has_no_home_and_no_ids(more: dict[str, Any], limit: int) -> None:
-    found = register_of({**VERSION_1, **more})
-
-    assert found == Register("orders", "", 2, ("us-east-1", "eu-west-1"), (None, None), 20_002, limit, 0, 0)
-    assert found.past == (Layout(1, 1, ("us-east-1",)),)
+@pytest.mark.parametrize("found", STRAYS)
+@pytest.mark.parametrize("decode", [item_of, register_of, copy_of, accepted_of])
+def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], object], found: dict[str, Any]) -> None:
+    assert read(decode, found) is Absent.STRAY
 
 
-def test_a_register_of_version_1_is_compared_only_by_what_it_has() -> None:
-    assert register_attributes(register_of(VERSION_1)).keys() == VERSION_1.keys() - {"born", "opened"}
+def test_what_is_not_there_is_none() -> None:
+    assert read(item_of, None) is None
+
+
+def test_what_identifies_the_record_is_read_as_it_was_written() -> None:
+    assert accepted_of(accepted_attributes(record("a").accepted)) == record("a").accepted
+
+
+def test_a_register_with_a_list_of_past_layouts_is_read() -> None:
+    past = {"L": [{"M": {"epoch": {"N": "1"}, "base": {"N": "1"}, "regions": {"L": [{"S": "us-east-1"}]}}}]}
+
+    assert register_of({**register_attributes(register("a")), "past": past}).past == (Layout(1, 1, ("us-east-1",)),)
 
 
 def test_the_past_is_no_part_of_what_a_register_is() -> None:
     assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
-    assert "past" not in register_attributes(register("a"))
+    assert "history" not in register_attributes(register("a"))
     assert record("a").wish == wish("a")

@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from coordinate.journal import journal, warn_of_unknown
+from coordinate.journal import journal, warn_of
 from coordinate.operations import DescribeLayouts, WriteRegister
+from coordinate.report import Result
 
 from simulation.world import World
 from tests.lambda_.coordinate.made_up import NOW, record, register
@@ -61,12 +62,14 @@ def test_a_write_whose_condition_failed_is_not_logged(capsys: pytest.CaptureFixt
     assert lines(capsys) == []
 
 
-def test_unknown_counters_are_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
-    warn_of_unknown({"orders": ("eu-west-1", "us-west-2"), "invoices": ("eu-west-1",)})
+def test_what_is_odd_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    unknown = {"orders": ("eu-west-1", "us-west-2"), "invoices": ("eu-west-1",)}
+    warn_of(Result(unknown=unknown, stray={"ordrs": ("mirror",)}))
 
     found = lines(capsys)
     assert [(line["level"], line["phase"], line["counter"]) for line in found] == [
         ("WARN", "unknown", "orders"),
         ("WARN", "unknown", "invoices"),
+        ("WARN", "stray", "ordrs"),
     ]
-    assert found[0]["regions"] == ["eu-west-1", "us-west-2"]
+    assert (found[0]["regions"], found[2]["tables"]) == (["eu-west-1", "us-west-2"], ["mirror"])

@@ -50,10 +50,6 @@ def test_a_floor_above_the_base_ends_the_epoch_once() -> None:
     assert step(record=record("a", "b", floors={"*": 502, "c": 1})) == Settled(()), "its own floor counts"
 
 
-def test_a_register_of_version_1_has_no_limit_and_ends() -> None:
-    assert step(replace(STANDS, granted=0)) == End()
-
-
 @pytest.mark.parametrize("wrong", [{"ids": {"b": "b 2"}}, {"items": {"b": None}}, {"items": changed("b", fenced=True)}])
 def test_a_lost_table_or_a_stray_fence_ends_the_epoch(wrong: dict[str, Any]) -> None:
     assert step(**wrong) == End()

@@ -421,20 +421,6 @@ def test_a_change_waits_if_no_region_of_the_next_layout_answers() -> None:
     assert scene.world.mint("a") == 1
 
 
-def test_a_register_of_version_1_needs_every_region_once() -> None:
-    scene = Scene("a", "b")
-    old = Register("c", "", 1, ("a", "b"), (None, None), 1, 0, 0, 0)
-    scene.world.layouts.registers["c"] = old
-    scene.world.away = {"b"}
-
-    with pytest.raises(Refused, match="c: b must answer once, since version 1 set no limit"):
-        scene.settle()
-    assert scene.register() == old
-    scene.world.away = set()
-    outcome = scene.settle()
-    assert (outcome.register.epoch, outcome.register.granted, outcome.created) == (2, NOW, False)
-
-
 def test_no_run_goes_on_for_ever() -> None:
     scene = Scene("a")
 

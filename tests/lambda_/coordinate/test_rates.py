@@ -110,9 +110,3 @@ def test_a_region_that_is_away_or_not_opened_has_no_pace() -> None:
     items = {"a": Absent.AWAY, "b": {"c": placed}}
 
     assert paces({"c": REGISTER}, items, SETTLED, Positions(NOW, {}), NOW + 60) == {}
-
-
-def test_a_register_of_version_1_has_no_grant_to_measure_from() -> None:
-    old = replace(REGISTER, granted=0)
-
-    assert paces({"c": old}, minted(a=600), {}, None, NOW) == {}

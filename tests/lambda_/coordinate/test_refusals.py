@@ -12,9 +12,9 @@ from coordinate.refusals import (
     no_region,
     nothing_deployed,
     outdated,
+    stray,
     superseded,
     unknown_floors,
-    used_up,
 )
 
 from tests.lambda_.coordinate.made_up import NOW, register
@@ -24,7 +24,7 @@ ALL = [
     lost_register("orders", ["eu-west-1"]),
     lost_register("orders", []),
     ahead(register("us-east-1"), "eu-west-1", Item(10, 3, 99, 4)),
-    used_up("orders", ["eu-west-1"]),
+    stray("orders", "the layouts table"),
     superseded(["eu-west-1"]),
     superseded([]),
     outdated(NOW, NOW + 86_400),

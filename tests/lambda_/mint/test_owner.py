@@ -12,7 +12,7 @@ from mint.owner import minted
 from mint.table import Item as StoredItem
 
 from integers.layouts import Layout, Owner
-from integers.records import layouts_attribute
+from integers.records import history_text
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.laying_out import delete_item, deploy, item, laid_out, put_item
 
@@ -177,7 +177,7 @@ def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> 
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
     layouts = [Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))]
-    told = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "layouts": layouts_attribute(layouts)}
+    told = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
     for region in TWO:
         stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=told)
     put_item(stack, HOME, Item(issued=base + 2, stride=2, ceiling=401, epoch=2))
