@@ -292,7 +292,7 @@ def test_what_a_scan_has_found_needs_no_second_look() -> None:
     scene.settle()
     asked = scene.ask_for("b", "a")
     items = {region: scene.item(region) for region in "ab"}
-    known = Known(scene.register(), items, dict(zip("ab", scene.register().ids, strict=True)))
+    known = Known(scene.register(), items, {region: scene.world.tables[region].id for region in "ab"})
     reads: list[Operation] = []
 
     def listen(operation: Operation) -> Any:
