@@ -133,6 +133,8 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
+    batch.cache_clear()
+    after.cache_clear()
     return len(seen), ends
 
 

@@ -257,7 +257,7 @@ class Schedule:
             self.lost[region] = self.world.clock
 
     def _lose_home(self, name: str) -> None:
-        began = self.world.mirror.record is not None  # before that, nothing shows that nothing was lost
+        began = self.world.mirror.record or self.world.layouts.record  # before that, nothing shows what was lost
         if began and self.world.backups.get(name) and len(self.lost) < self.losses:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.clock
