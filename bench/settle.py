@@ -101,6 +101,7 @@ def coordinator(connection: Connection, port: int, home: str, processor: int | N
         **{"AWS_REGION": home, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench-stack"},
         **{"AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}", "MINT_FUNCTION": "mint", **NAMES},
     }
+    os.environ["BOTO_DISABLE_CRT"] = "true"  # Lambda's own boto3 signs without it
     from coordinate.handler import CoordinatorError, handler  # noqa: PLC0415 (only this process has boto3)
 
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (the log of a process that ends)
