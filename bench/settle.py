@@ -1,11 +1,11 @@
 """Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.settle`.
 
-The function's own handler runs in a process that has one processor, as a Lambda function of 1,769 MB has, with boto3 and
-its signatures. A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms
-elsewhere. Plain HTTP: TLS isn't in the figures. Every counter has had forty layouts before.
+The function's own handler, with boto3, runs in a process that has one processor, as a Lambda function of 1,769 MB has.
+A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
+speaks plain HTTP, so TLS is not in the figures. Every counter has had forty layouts before.
 
-The change of all layouts is measured in a part of it, of two minutes, and the rest is computed from its pace;
-`--all` carries it out, as a deployment and runs of the schedule.
+A part of the change of all layouts is measured, for two minutes, and the rest is computed from its pace. `--all`
+carries it out, as a deployment and runs of the schedule: half an hour.
 """
 
 import json
@@ -17,9 +17,10 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import simulation  # noqa: F401 (puts `lambda` on the import path, for the imports below)
@@ -34,19 +35,23 @@ from coordinate.encoding import (
     register_attributes,
     wish_of,
 )
-from coordinate.model import MAX_PAST, Copy, Record, RecordCopy, Register
+from coordinate.model import MAX_PAST, Copy, Item, Record, RecordCopy, Register
 from coordinate.plan import wanted_items
 
 from bench.stand_in import Counts, Stored, Table, Tables, serve, size_of
 from integers.layouts import Layout
-from integers.records import history_text, issued_in, layouts_key
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 COUNTERS, REGIONS = 10_000, 30
+HOME = "us-east-1"
 ABROAD, AT_HOME = 0.150, 0.005
 """Seconds after which the stand-in answers."""
 
 LIMIT, EVERY = 900, 300
 """Seconds that a run may take, and from one scheduled run to the next."""
+
+RESERVE = 60_000
+"""As in `coordinate/handler.py`, which imports boto3."""
 
 PART = 120
 """Seconds of the change that are measured."""
@@ -70,6 +75,8 @@ class Run:
     """Seconds until the first counter was begun, or until the end."""
     processor: float
     """Seconds of processor time."""
+    scanning: float
+    """Seconds of processor time in `scanned`."""
     memory: float
     """MB: the largest resident size of the process so far."""
     done: int
@@ -85,26 +92,29 @@ class Context:
 
     def __init__(self, limit: float) -> None:
         self._ends = time.monotonic() + limit
-        self.asked: float | None = None
-        """When it was asked first, which is before the first counter is begun."""
+        self.asked: tuple[float, float] | None = None
+        """The time and the processor time when it was asked first: before the first counter is begun."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds that are left."""
-        self.asked = self.asked or time.monotonic()
+        self.asked = self.asked or (time.monotonic(), time.process_time())
         return int((self._ends - time.monotonic()) * 1000)
 
 
 def coordinator(connection: Connection, port: int, home: str, processor: int | None) -> None:
     """Run the handler for each (event, seconds that it may take) that comes, until the other end is closed."""
     _pin(processor)
-    os.environ |= {
-        **{"AWS_REGION": home, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench-stack"},
-        **{"AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}", "MINT_FUNCTION": "mint", **NAMES},
+    os.environ |= NAMES | {
+        "AWS_REGION": home,
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}",
+        "BOTO_DISABLE_CRT": "true",  # a signature in Python: the function can't rely on a library for it
+        "STACK": "bench-stack",
     }
-    os.environ["BOTO_DISABLE_CRT"] = "true"  # Lambda's own boto3 signs without it
-    from coordinate.handler import CoordinatorError, handler  # noqa: PLC0415 (only this process has boto3)
+    from coordinate.handler import CoordinatorError, handler
 
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (the log of a process that ends)
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
     while True:
         try:
             event, limit = connection.recv()
@@ -117,13 +127,15 @@ def coordinator(connection: Connection, port: int, home: str, processor: int | N
             reply = handler(event, context)
         except CoordinatorError as refused:
             error = str(refused)
-        ended = time.monotonic()
+        ended, processor_after = time.monotonic(), time.process_time()
+        asked_at, processor_then = context.asked or (ended, processor_after)
         found = re.match(r"(\d+) of", error)
         connection.send(
             Run(
                 ended - began,
-                (context.asked or ended) - began,
-                time.process_time() - processor_before,
+                asked_at - began,
+                processor_after - processor_before,
+                processor_then - processor_before,
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 int(found[1]) if found else reply.get("registered", 0),
                 error,
@@ -148,35 +160,59 @@ class Delay:
         return AT_HOME if region == self._home else ABROAD
 
 
-def world(names: Sequence[str], counters: int) -> Tables:
-    """Return the tables after `MAX_PAST` changes of layout. The last of the names is of a region that has yet to join.
+@dataclass(frozen=True)
+class Stood:
+    """A counter after changes of layout. All counters stand alike."""
 
-    Each change has replaced a region, which is what makes the longest history.
+    register: Register
+    items: Mapping[str, Item]
+    """Region → its item."""
+    past: Mapping[int, int]
+    """Epoch → the last integer issued in it, which every item remembers."""
+
+
+def stood(names: Sequence[str], ids: Sequence[str], changes: int, home: str, now: int) -> Stood:
+    """Return how a counter stands after changes of which each has replaced a region: that makes the longest history.
+
+    Args:
+        names: regions; the last one has yet to join.
+        ids: of the tables of all but the last one.
+        changes: how many layouts there were before, up to `MAX_PAST`.
+        home: the id of the layouts table.
+        now: when the limit was set, in seconds since 1970.
     """
+    present = tuple(names[:-1])
+    each = ISSUED * len(present)
+    past = tuple(Layout(epoch, 1 + (epoch - 1) * each, _without(names, epoch)) for epoch in range(1, changes + 1))
+    base = 1 + changes * each
+    limit = base - 1 + WINDOW * len(present)
+    register = Register("", home, changes + 1, present, tuple(ids), base, limit, WINDOW, now, past)
+    items = {
+        region: replace(item, issued=item.issued + ISSUED * item.stride)
+        for region, item in wanted_items(register).items()
+    }
+    return Stood(register, items, {layout.epoch: layout.base + each for layout in past})
+
+
+def world(names: Sequence[str], counters: int) -> Tables:
+    """Return the tables after `MAX_PAST` changes of layout. The last of the regions has yet to join."""
     tables = Tables()
     layouts, mirror = (tables.make(names[0], NAMES[name]) for name in ("LAYOUTS_TABLE", "MIRROR_TABLE"))
     regions = {name: tables.make(name, NAMES["COUNTERS_TABLE"]) for name in names}
-    now, present = int(time.time()), tuple(names[:-1])
-    past = tuple(
-        Layout(epoch, 1 + (epoch - 1) * ISSUED * len(present), _without(names, epoch)) for epoch in range(1, MAX_PAST + 1)
-    )
-    base = 1 + MAX_PAST * ISSUED * len(present)
-    ids = tuple(regions[region].id for region in present)
-    limit = base - 1 + WINDOW * len(present)
-    register = Register("", layouts.id, MAX_PAST + 1, present, ids, base, limit, WINDOW, now, past)
-    record = Record(layouts.id, 1, 0, now, wish_of(asked(present, (), names[0], layouts.id)), settled=True)
-    keys = [f"tenant-{number}" for number in range(counters)]
-    keys[:1] = record.wish.counters
-    _write(layouts, ["/deployment"], record_attributes(record))
-    _write(layouts, ["/accepted"], accepted_attributes(record.accepted))
-    _write(mirror, ["/deployment"], record_copy_attributes(RecordCopy(record, mirror.id)))
-    for table, attributes in ((layouts, register_attributes(register)), (mirror, copy_attributes(Copy(register, mirror.id)))):
-        _write(table, keys, attributes)
+    now = int(time.time())
+    each = stood(names, [regions[name].id for name in names[:-1]], MAX_PAST, layouts.id, now)
+    register = each.register
+    record = Record(layouts.id, 1, 0, now, wish_of(asked(names[:-1], (), names[0], layouts.id)), settled=True)
+    keys = [*record.wish.counters, *(f"tenant-{number}" for number in range(1, counters))]
+    _write(layouts, [RECORD_KEY], record_attributes(record))
+    _write(layouts, [ACCEPTED_KEY], accepted_attributes(record.accepted))
+    _write(mirror, [RECORD_KEY], record_copy_attributes(RecordCopy(record, mirror.id)))
+    _write(layouts, keys, register_attributes(register))
+    _write(mirror, keys, copy_attributes(Copy(register, mirror.id)))
     history = {"epoch": {"N": str(register.epoch)}, "history": {"S": history_text(register.layouts)}}
-    for region, item in wanted_items(register).items():
-        remembered = {issued_in(layout.epoch): {"N": str(layout.base + ISSUED * len(present))} for layout in past}
-        values = item_values(item) | {"issued": {"N": str(item.issued + ISSUED * item.stride)}} | remembered
-        _write(regions[region], keys, values)
+    remembered = {issued_in(epoch): {"N": str(issued)} for epoch, issued in each.past.items()}
+    for region, item in each.items.items():
+        _write(regions[region], keys, item_values(item) | remembered)
         _write(regions[region], [layouts_key(key) for key in keys], history)
     return tables
 
@@ -195,9 +231,16 @@ def _write(table: Table, keys: Sequence[str], attributes: Mapping[str, Any]) -> 
 def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:
     """Return what a deployment asks for, as JSON. The settings seldom name all counters."""
     wish = {
-        **{"regions": list(regions), "leaving": list(leaving), "counters": ["integers"], "floors": {}},
-        **{"window": WINDOW, "headroom": 10_000, "watchMinutes": EVERY // 60},
-        **{"home": f"{home} {label}", "first": f"{home} {label}", "tables": {}},
+        "regions": list(regions),
+        "leaving": list(leaving),
+        "counters": ["integers"],
+        "floors": {},
+        "window": WINDOW,
+        "headroom": 10_000,
+        "watchMinutes": EVERY // 60,
+        "home": f"{home} {label}",
+        "first": f"{home} {label}",
+        "tables": dict.fromkeys(regions, label),
     }
     return json.dumps(wish, sort_keys=True, separators=(",", ":"))
 
@@ -278,26 +321,96 @@ def _process(target: Any, *arguments: Any) -> Generator[Connection]:
         process.join()
 
 
-def main() -> None:
+class Report:
+    """Prints what was measured."""
+
+    def __init__(self, counters: int) -> None:
+        self._counters = counters
+        self._largest: dict[str, tuple[int, str]] = {}
+
+    def quiet(self, name: str, run: Run, counts: Counts) -> None:
+        """Print a scheduled run with nothing to do."""
+        if run.error or run.done != self._counters:
+            raise SystemExit(f"{run.done} of {self._counters} counters: {run.error}")
+        print(
+            f"{name:<12}  {run.seconds:>7.0f}  {run.processor:>17.1f}  {run.memory:>9.0f}  {counts.calls.total():>5,}  "
+            f"{counts.reads:>10,}",
+            flush=True,
+        )
+
+    def change(self, begins: float, run: Run, counts: Counts) -> None:
+        """Print a run of the change."""
+        self._largest = {
+            table: max(counts.largest.get(table, (0, "")), self._largest.get(table, (0, "")))
+            for table in counts.largest | self._largest
+        }
+        working = run.seconds - run.scanned
+        each = counts.calls.total() - counts.calls["Scan"]
+        print(
+            f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  "
+            f"{60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {1000 * (run.processor - run.scanning) / each:>9.2f}  "
+            f"{counts.seconds / run.seconds:>8.0%}",
+            flush=True,
+        )
+
+    def rest(self, run: Run) -> None:
+        """Print how long all of it takes, computed from a part."""
+        pace = run.done / (run.seconds - run.scanned)
+        in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
+        runs = -(-self._counters // in_a_run)
+        left = self._counters - (runs - 1) * in_a_run
+        minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left / pace) / 60
+        print(
+            f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
+            f"all {self._counters:,} after {runs} runs and {minutes:.0f} minutes."
+        )
+
+    def largest(self) -> None:
+        """Print the largest items that were written."""
+        print("\ntable     bytes  largest item that was written")
+        for table, (size, key) in sorted(self._largest.items()):
+            print(f"{table:<8}  {size:>5,}  {key}")
+
+
+def change(measured: Bench, report: Report, counters: int, part: float | None) -> None:
+    """Replace a region for all counters, or for as many as a run does in `part` seconds."""
+    with measured.function() as function:
+        begins, event = 0.0, measured.change()
+        while True:
+            limit = LIMIT if part is None else RESERVE / 1000 + part
+            run, counts = measured.run(function, event, limit)
+            report.change(begins, run, counts)
+            if not run.error and run.done == counters:
+                return
+            if part is not None:
+                report.rest(run)
+                return
+            begins, event = -(-(begins + run.seconds) // EVERY) * EVERY, WATCH
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print how long the runs take, and what they write."""
-    from components.partitions import partitions
+    from components.partitions import partitions  # the measured processes don't need it
 
     parser = ArgumentParser("bench.settle")
     parser.add_argument("--all", action="store_true", help="carry out the whole change")
     parser.add_argument("--counters", type=int, default=COUNTERS)
     parser.add_argument("--regions", type=int, default=REGIONS)
-    parser.add_argument("--part", type=float, default=PART)
-    options = parser.parse_args()
-    names = sorted(region for region, partition in partitions().items() if partition == "aws")[: options.regions + 1]
-    with bench(names, options.counters) as measured:
+    parser.add_argument("--part", type=float, default=PART, help="seconds of the change that are measured")
+    options = parser.parse_args(arguments)
+    others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
+    report = Report(options.counters)
+    with bench([HOME, *others[: options.regions]], options.counters) as measured:
+        print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+        print("a quiet run   seconds  processor seconds  memory MB  calls  read units")
         with measured.function() as function:
-            for what in ("cold", "warm"):
-                run, counts = measured.run(function, WATCH)
-                print(what, run, counts, flush=True)
-        with measured.function() as function:
-            limit = LIMIT if options.all else 60 + options.part
-            run, counts = measured.run(function, measured.change(), limit)
-            print(run, counts, flush=True)
+            for name in ("cold", "warm"):
+                report.quiet(name, *measured.run(function, WATCH))
+        print(
+            "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  stand-in"
+        )
+        change(measured, report, options.counters, None if options.all else options.part)
+        report.largest()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ READ_UNIT, WRITE_UNIT = 4096, 1024
 
 KEY = "counter"
 
-HEAD = re.compile(rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I)
+HEAD = re.compile(
+    rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
+)
 
 TEST = re.compile(r"attribute_not_exists\((#?\w+)\)()()|(#?\w+) (=|<|<=) (:\w+)")
 
