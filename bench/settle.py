@@ -346,9 +346,10 @@ class Report:
         }
         working = run.seconds - run.scanned
         each = counts.calls.total() - counts.calls["Scan"]
+        milliseconds = 1000 * (run.processor - run.scanning) / each
         print(
-            f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  "
-            f"{60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {1000 * (run.processor - run.scanning) / each:>9.2f}  "
+            f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  "
+            f"{run.done:>8,}  {60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {milliseconds:>9.2f}  "
             f"{counts.seconds / run.seconds:>8.0%}",
             flush=True,
         )
@@ -407,7 +408,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name in ("cold", "warm"):
                 report.quiet(name, *measured.run(function, WATCH))
         print(
-            "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  stand-in"
+            "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  "
+            "stand-in"
         )
         change(measured, report, options.counters, None if options.all else options.part)
         report.largest()

@@ -166,12 +166,8 @@ class Tables:
     def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         key, after = self._prepared(region, operation, request)
         self._store(region, request["TableName"], key, after)
-        if operation == "UpdateItem" and after is not None:
-            _only(request, *_EXPRESSIONS, "Key", "UpdateExpression", "ReturnValues")
-            if request.get("ReturnValues") != "ALL_NEW":
-                raise Rejected("ValidationException", f"ReturnValues: {request.get('ReturnValues')}")
-            return {"Attributes": {KEY: {"S": key}, **after.attributes}}
-        return {}
+        returned = operation == "UpdateItem" and after is not None
+        return {"Attributes": {KEY: {"S": key}, **after.attributes}} if returned else {}
 
     def _transact(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
         _only(request, "TransactItems", "ClientRequestToken")
@@ -200,6 +196,9 @@ class Tables:
 
     def _prepared(self, region: str, operation: str, request: Mapping[str, Any]) -> tuple[str, Stored | None]:
         """Test the condition, and return the key and the item as it will be; None if it is deleted or only checked."""
+        _only(request, *_KNOWN[operation])
+        if operation == "UpdateItem" and request.get("ReturnValues") != "ALL_NEW":
+            raise Rejected("ValidationException", f"ReturnValues: {request.get('ReturnValues')}")
         values, names = request.get("ExpressionAttributeValues", {}), request.get("ExpressionAttributeNames", {})
         key = (request["Item"] if operation == "PutItem" else request["Key"])[KEY]["S"]
         stored = self._table(region, request).items.get(key)
@@ -210,14 +209,12 @@ class Tables:
             raise Rejected("ConditionalCheckFailedException", "The conditional request failed")
         match operation:
             case "PutItem":
-                _only(request, *_EXPRESSIONS, "Item")
                 new = {name: value for name, value in request["Item"].items() if name != KEY}
             case "UpdateItem":
                 if stored is None:
                     raise Rejected("ValidationException", "an update without a condition on the item")
                 new = updated(request["UpdateExpression"], values, stored.attributes)
             case _:
-                _only(request, *_EXPRESSIONS, "Key")
                 return key, None
         return key, Stored(new, size_of(new))
 
@@ -233,7 +230,14 @@ class Tables:
         self.counts.largest[name] = max(self.counts.largest.get(name, (0, "")), (size, key))
 
 
-_EXPRESSIONS = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
+_CONDITION = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
+_KNOWN = {
+    "PutItem": (*_CONDITION, "Item"),
+    "UpdateItem": (*_CONDITION, "Key", "UpdateExpression", "ReturnValues"),
+    "DeleteItem": (*_CONDITION, "Key"),
+    "ConditionCheck": (*_CONDITION, "Key"),
+}
+"""Operation → the parameters that it may have."""
 
 
 def holds(condition: str, names: Mapping[str, str], values: Mapping[str, Any], item: Attributes) -> bool:

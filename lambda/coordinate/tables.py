@@ -59,8 +59,8 @@ class Clients:
 def understood(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
     """Look at a response before botocore does: it takes any 200 for an answer, which then says that there is no item.
 
-    Items are in the response as botocore gives them, so they don't go through its parser, which takes ten times as long.
-    An error that isn't DynamoDB's own document loses its body, on which that parser fails.
+    Items are in it as botocore gives them, so they don't go through its parser, which takes ten times as long. An error
+    that isn't DynamoDB's own document loses its body, on which that parser fails.
 
     Raises:
         Garbled: it is an answer, but not JSON, or its checksum differs.
