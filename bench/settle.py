@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import simulation  # noqa: F401 (puts `lambda` on the import path, for the imports below)
+import simulation  # noqa: F401  # pyright: ignore[reportUnusedImport]  (puts `lambda` on the import path)
 
 # isort: split
 from coordinate.encoding import (
@@ -308,7 +308,7 @@ def bench(names: Sequence[str], counters: int) -> Generator[Bench]:
 
 
 @contextmanager
-def _process(target: Any, *arguments: Any) -> Generator[Connection]:
+def _process(target: Any, *arguments: Any) -> Generator[Any]:
     spawn = get_context("spawn")  # a process of its own memory
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)

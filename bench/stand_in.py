@@ -166,8 +166,9 @@ class Tables:
     def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         key, after = self._prepared(region, operation, request)
         self._store(region, request["TableName"], key, after)
-        returned = operation == "UpdateItem" and after is not None
-        return {"Attributes": {KEY: {"S": key}, **after.attributes}} if returned else {}
+        if operation != "UpdateItem" or after is None:
+            return {}
+        return {"Attributes": {KEY: {"S": key}, **after.attributes}}
 
     def _transact(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
         _only(request, "TransactItems", "ClientRequestToken")

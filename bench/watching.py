@@ -1,4 +1,4 @@
-"""Print what the coordinator's schedule costs a month, by counters, regions and past layouts: `python -m bench.watching`.
+"""Print what the coordinator's schedule costs a month, by counters and regions: `python -m bench.watching`.
 
 A run with nothing to do is carried out on tables in memory, by the coordinator's own code. Every read is counted in
 DynamoDB's units, by the size of the very items that would be stored, and priced as in docs/performance.md. All counters
@@ -69,8 +69,8 @@ CONNECT = 2
 """Additional round trips of the first call to a region: TCP and TLS."""
 
 PARSE = 0.00002
-"""Seconds of processor time for each item that a scan returns, a counter's or its layouts': to parse and compare it, and
-for the metrics. `python -m bench.settle` measures it."""
+"""Seconds of processor time for each item that a scan returns, a counter's or its layouts'. It is parsed and compared,
+and metrics are computed. `python -m bench.settle` measures it."""
 
 LEASE_WRITES = 2
 """A run takes the lease, and gives it back."""

@@ -48,12 +48,17 @@ HOME, EU, NEW = NAMES
 COUNTERS = 3
 
 
+def at_once(_: str) -> float:
+    return 0.0
+
+
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     """Serve three counters in two regions, of three, and let boto3 find them."""
     tables = settle.world(NAMES, COUNTERS)
-    ours, theirs = Pipe()
-    server = Thread(target=serve, args=(theirs, tables, lambda _: 0.0))
+    ends: Any = Pipe()
+    ours, theirs = ends
+    server = Thread(target=serve, args=(theirs, tables, at_once))
     server.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{ours.recv()}")
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
