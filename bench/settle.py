@@ -339,7 +339,10 @@ class Report:
         )
 
     def change(self, begins: float, run: Run, counts: Counts) -> None:
-        """Print a run of the change."""
+        """Print a run of the change. The last two columns are shares of a processor.
+
+        Where the coordinator's is far from all of it, other programs had it, or the calls were too few to fill it.
+        """
         self._largest = {
             table: max(counts.largest.get(table, (0, "")), self._largest.get(table, (0, "")))
             for table in counts.largest | self._largest
@@ -350,7 +353,7 @@ class Report:
         print(
             f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  "
             f"{run.done:>8,}  {60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {milliseconds:>9.2f}  "
-            f"{counts.seconds / run.seconds:>8.0%}",
+            f"{(run.processor - run.scanning) / working:>9.0%}  {counts.seconds / run.seconds:>8.0%}",
             flush=True,
         )
 
@@ -409,7 +412,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 report.quiet(name, *measured.run(function, WATCH))
         print(
             "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  "
-            "stand-in"
+            "processor  stand-in"
         )
         change(measured, report, options.counters, None if options.all else options.part)
         report.largest()
