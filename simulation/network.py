@@ -103,7 +103,7 @@ class Network:
                 raise Refused(f"{region}: DynamoDB refused a call")
             case ScanRegisters() | ScanCopies() | ScanItems() if without == "stray: stops nobody" and world.stray:
                 raise Refused("'issued'")
-            case WriteRecordCopy(None) if without == "mirror: has the first record":
+            case WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
                 return True
             case ReadItem(region, counter) | PlaceItem(region, counter):
                 self._issued[region, counter] = world.issued(region, counter)

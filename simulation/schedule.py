@@ -360,8 +360,9 @@ class Schedule:
             self._up_succeeds(sent)
         for counter, register in before.items():
             after, stride = world.layouts.registers[counter], len(register.regions)
-            issued = [integer for name, integer in {*world.minted, *world.excepted} if name == counter]
-            if counter != hot and after.base > max([register.base, *issued]) + (HEADROOM + 1) * stride:
+            minted = (integer for name, integer in {*world.minted, *world.excepted} if name == counter)
+            before_that = [integer for integer in minted if integer < after.base]
+            if counter != hot and after.base > max([register.base, *before_that]) + (HEADROOM + 1) * stride:
                 raise Stuck(f"{counter} jumped from {register} to {after}")
 
     def _begin_again(self) -> bool:

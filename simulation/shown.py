@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, cast
 
-from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
+from coordinate.model import Absent, Accepted, Copy, Item, Record, RecordCopy, Register, Wish
 from coordinate.operations import Operation, RecordLayouts, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
 
 READ, DESCRIBE = "Read", "Describe"
@@ -59,6 +59,8 @@ def _found(operation: Operation, answer: Any) -> str:
     match answer:
         case Record() | RecordCopy():
             return f"{where} {(answer.record if isinstance(answer, RecordCopy) else answer).number}"
+        case Accepted():
+            return f"{where} {answer.number}"
         case Register() | Copy():
             return f"{where} epoch {(answer.register if isinstance(answer, Copy) else answer).epoch}"
         case Item():

@@ -96,7 +96,7 @@ def _run(request: Deployment | Watch | Create, result: Result, observed: Observe
     def carry_out_or_look(operation: Operation) -> Any:
         match operation:
             case Clock():
-                return int(time.time())
+                return _now()
             case TakeLease(over):
                 return lease.take_over() if over else lease.take()
             case MayBegin():
@@ -108,3 +108,7 @@ def _run(request: Deployment | Watch | Create, result: Result, observed: Observe
         drive(run(request, token, result), observed.observing(carry_out_or_look))
     finally:
         lease.give_back()
+
+
+def _now() -> int:
+    return int(time.time())

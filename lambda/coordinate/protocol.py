@@ -139,9 +139,13 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
         yield [WriteCopy(copy, Copy(register, mirror))]
         return again._replace(known=known)  # nothing is done by a register before its copy is written
     if known is None or known.register != register:
-        items, ids = yield from look((*register.regions, *record.wish.regions, *record.wish.leaving), counter)
-        known = Known(register, items, ids)
-    return Looked(record, mirror, now, known._replace(register=register), created)
+        known = Known(register, {}, {})
+    # A region may have been away for another call than this one: a scan that was throttled, say.
+    sure = {region for region, item in known.items.items() if item is not Absent.AWAY}
+    sure -= {region for region, id_ in known.ids.items() if id_ is Absent.AWAY}
+    regions = (*register.regions, *record.wish.regions, *record.wish.leaving)
+    items, ids = yield from look([region for region in regions if region not in sure], counter)
+    return Looked(record, mirror, now, Known(register, {**known.items, **items}, {**known.ids, **ids}), created)
 
 
 def step(looked: Looked, token: str) -> Steps[Outcome | Again]:

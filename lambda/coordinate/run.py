@@ -69,8 +69,7 @@ def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> St
             total = len(looked.settled) + len(looked.unsettled)
             raise Refused(
                 f"{len(result.outcomes)} of {total} counters are done; time ran out, or another run has taken over. "
-                "The schedule continues. Deploy again, now or when it has finished: regions that have left are deleted "
-                "only then."
+                "The schedule continues. Deploy again, now or when it has finished: what has left is deleted only then."
             )
         return
     unmintable = nowhere(result.outcomes.values())

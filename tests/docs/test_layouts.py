@@ -10,7 +10,7 @@ from bench import windows
 from local.paths import ROOT
 from simulation.network import LATENESS
 from simulation.schedule import COORDINATORS
-from simulation.world import CONDITIONS, RULES
+from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
 from tests.simulation.test_conditions_by_hand import BY_HAND
 from tests.simulation.test_schedule import LOSSES
@@ -31,7 +31,7 @@ def test_the_windows_are_those_that_the_command_prints() -> None:
         f"In {LOSSES[1]:,} of them, one table is lost at a time",
         f"In the other {LOSSES[2]:,}, a second one",
         f"Up to {WORDS[COORDINATORS]} coordinators",
-        f"**Each of the {len(CONDITIONS)} conditions and {len(RULES)} rules is taken out in turn**",
+        f"**Each of the {len(CONDITIONS)} conditions and {len(RULES) + len(ALIVE)} rules is taken out in turn**",
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
         f"late by at most {LATENESS} steps",

@@ -8,7 +8,7 @@ import pytest
 from simulation.checked import Duplicate, Unasked
 from simulation.schedule import Schedule
 from simulation.settled import Stuck
-from simulation.world import CONDITIONS, RULES
+from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions_by_hand import BY_HAND
 
 MOST = 20_000
@@ -24,7 +24,6 @@ FOUND = {
     "raise: not fenced": 2_488,
     "fence: this epoch": 2_276,
     "fence: not fenced": 152,
-    "fence: issued within": 4,
     "close: that epoch": 51,
     "limit: no ceiling above it": 3,
     "identity: of a counters table": 118,
@@ -45,19 +44,19 @@ BY_SEARCH = {
     "raise: not fenced": Duplicate,
     "fence: this epoch": Duplicate,
     "fence: not fenced": Duplicate,
-    "fence: issued within": Duplicate,
     "close: that epoch": Duplicate,
     "limit: no ceiling above it": Duplicate,
     "identity: of a counters table": Duplicate,
     "identity: of the layouts table": Duplicate,
     "identity: of the mirror": Duplicate,
     "mirror: written before anything is done": Duplicate,
+    **dict.fromkeys(ALIVE, Stuck),
 }
 """What is found without each."""
 
 
 def test_every_condition_and_every_rule_is_taken_out_in_turn() -> None:
-    assert {*BY_SEARCH, *BY_HAND} == {*CONDITIONS, *RULES}
+    assert {*BY_SEARCH, *BY_HAND} == {*CONDITIONS, *RULES, *ALIVE}
 
 
 @pytest.mark.parametrize("condition", BY_SEARCH)

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from coordinate.accept import Deployment, accept
 from coordinate.operations import (
+    FenceItem,
     Operation,
     PlaceItem,
     RaiseItem,
@@ -170,11 +171,26 @@ def late_lower_raise(without: str | None) -> None:
     assert world.mint("a") is not None, "the region has stopped"
 
 
+def lost_fence(without: str | None) -> None:
+    """A fence near the ceiling would raise it above the limit, with which a region counts that is away."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    mint_all(world, "a", most=WINDOW // 2)
+    changing = deployment(world, "ba", 1, "changing")
+    changing.run_to(FenceItem, world.carry_out)
+    mint_all(world, "a", most=WINDOW)
+    changing.step_all(world.carry_out)  # and then it crashes: nobody learns where the fence is
+    world.away.add("a")
+    deployed(world, "b")
+    mint_all(world, "a", "b")
+
+
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
     "record: unchanged": (late_deployment, AssertionError),
     "copy: unchanged": (late_copy, Duplicate),
     "record copy: unchanged": (late_record_copy, AssertionError),
     "renew: not being opened": (late_renewal, Duplicate),
+    "fence: issued within": (lost_fence, Duplicate),
     "raise: this epoch": (late_raise, Duplicate),
     "raise: upwards": (late_lower_raise, AssertionError),
 }

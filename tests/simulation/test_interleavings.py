@@ -66,7 +66,6 @@ def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld],
     ("condition", "coordinators"),
     [
         ("mint: below the ceiling", ALONE),
-        ("fence: issued within", ALONE),
         pytest.param("fence: not fenced", ("one", "two"), marks=pytest.mark.long),
     ],
 )

@@ -48,12 +48,13 @@ def test_a_step_is_one_operation() -> None:
 def test_a_describe_is_printed_with_the_reads_that_it_proves() -> None:
     steps = "deploy A us\nstep A 4\n----\n"
 
-    assert play(steps).endswith("\nA reads Record none (layouts#1)\nA reads RecordCopy none (mirror#1)\n")
+    assert play(steps).endswith("\nA reads Record none, Accepted none (layouts#1)\nA reads RecordCopy none\n")
 
 
 def test_the_writes_are_printed_without_the_reads() -> None:
     writes = (
-        "deploy A us\nwrites A until WriteRegister\n----\nasked for: regions us\nA: WriteRecord 1: regions us -> done\n"
+        "deploy A us\nwrites A until WriteRegister\n----\nasked for: regions us\n"
+        "A: WriteRecordCopy 1: regions us -> done\nA: WriteRecord 1: regions us -> done\n"
     )
 
     assert play(writes) == writes
@@ -61,7 +62,7 @@ def test_the_writes_are_printed_without_the_reads() -> None:
 
 def test_a_run_stops_before_the_operation() -> None:
     stopped = (
-        "deploy A us\nwrites A until WriteRecord\nshow\n----\nasked for: regions us\nrecord: none\nregister: none\n"
+        "deploy A us\nwrites A until WriteRecordCopy\nshow\n----\nasked for: regions us\nrecord: none\nregister: none\n"
     )
 
     assert play(stopped) == stopped + "us (us#2): none\n"

@@ -87,6 +87,48 @@ def test_one_that_is_late_is_refused_and_one_in_time_is_not(stands: World) -> No
     assert accepted(stands, late, NOW + LATEST) is not None
 
 
+def test_one_that_asks_for_the_same_is_accepted_at_any_age(stands: World) -> None:
+    assert accepted(stands, deployment("a", "b", follows=2), NOW + 100 * LATEST) is stands.layouts.record
+    assert accepted(stands, deployment("a", "b", follows=0), NOW - 100 * LATEST) is stands.layouts.record
+
+
+def test_the_first_record_is_in_the_mirror_before_it_is_accepted() -> None:
+    world = World()
+    run = Coordinator(accept(deployment("a")))
+    run.run_to(WriteRecord, world.carry_out)
+
+    assert (world.layouts.record, world.mirror.record) == (None, RecordCopy(record("a"), "mirror 1"))
+
+
+def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> None:
+    world = World()
+    begun = accepted(world, deployment("a", "b"))
+    assert begun is not None
+    register_of_c = register("a", "b", epoch=1, base=1)
+    world.layouts.registers["c"] = register_of_c
+    world.mirror.copies["c"] = Copy(register_of_c, "mirror 1")
+    world.layouts = Layouts("layouts 2")
+
+    assert accepted(world, None) == replace(begun, home="layouts 2", restored=True)
+
+
+def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
+    world = World()
+    interrupted = Coordinator(accept(deployment("a")))
+    interrupted.run_to(WriteRecord, world.carry_out)
+
+    assert accepted(world, None) == record("a"), "it isn't restored: no register can be missing"
+
+
+def test_a_record_with_nothing_beside_it_is_written_again(stands: World) -> None:
+    """As an earlier version of the program has left it."""
+    stood = stands.layouts.record
+    stands.layouts.bare = True
+
+    assert accepted(stands, None) == stood
+    assert stands.layouts.accepted == (stood and stood.accepted)
+
+
 def test_floors_name_counters_of_the_settings_or_of_registers(stands: World) -> None:
     assert "there is no counter x, y;" in refusal(stands, deployment("a", follows=3, floors={"x": 5, "y": 5}))
     stands.layouts.registers["x"] = replace(register("a"), counter="x")

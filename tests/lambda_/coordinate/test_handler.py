@@ -134,14 +134,6 @@ def test_a_wrong_event_is_refused_and_nothing_is_made(stack: Stack, event: dict[
     assert everything(stack) == {"layouts": [], "mirror": []}
 
 
-def test_a_deletion_by_terraform_does_nothing(stack: Stack) -> None:
-    laid_out()
-    before = everything(stack, *REGIONS)
-
-    assert send({"regions": ["x"], "tf": {"action": "delete"}}) == {}
-    assert everything(stack, *REGIONS) == before
-
-
 def test_a_floor_opens_a_new_epoch_above_it_once(stack: Stack, ask: Ask) -> None:
     laid_out()
 

@@ -11,6 +11,7 @@ from coordinate.operations import (
     Operation,
     PlaceItem,
     RaiseItem,
+    ReadCopy,
     ReadItem,
     ReadRegister,
     RecordLayouts,
@@ -19,6 +20,7 @@ from coordinate.operations import (
     WriteRegister,
 )
 from coordinate.protocol import Outcome, settle
+from coordinate.reading import Known
 
 from simulation.coordinator import Coordinator
 from simulation.world import Counter, Mirror, World
@@ -215,33 +217,47 @@ def test_a_region_that_was_given_nothing_skips_nothing() -> None:
     assert scene.settle().pending == ()
 
 
-def test_a_fence_is_tried_again_while_the_region_mints_past_it() -> None:
+@pytest.mark.parametrize("at_once", [1, 5, 50])
+def test_a_fence_lands_at_once_however_fast_the_region_mints(at_once: int) -> None:
     scene = Scene("a", "b")
     scene.settle()
-    scene.ask_for("a", headroom=2)
-    run = scene.begin()
-    run.run_to(FenceItem, scene.carry_out)
-    scene.world.mint_block("a", 10)
-    run.finish(scene.carry_out)
-
-    assert scene.written().count("FenceItem a") == 2
-    assert scene.register().base > 19
-
-
-def test_a_region_past_every_fence_counts_with_the_limit() -> None:
-    scene = Scene("a", "b")
-    scene.settle()
-    limit = scene.register().limit
-    scene.ask_for("b", headroom=1)
+    scene.ask_for("b", headroom=2)
 
     def minting(operation: Operation) -> Any:
         if isinstance(operation, FenceItem) and operation.region == "a":
-            scene.world.mint_block("a", 5)
+            scene.world.mint_block("a", at_once)
         return scene.carry_out(operation)
 
     scene.begin().finish(minting)
-    assert scene.written().count("FenceItem a") == 5
-    assert scene.register().base == limit + 1
+    assert scene.written().count("FenceItem a") == 1
+    assert scene.register().base == 2 * at_once - 1 + 2 * 2 + 1, "two more integers of a, which mints every second one"
+
+
+def test_a_fence_near_the_ceiling_leaves_it() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    limit, ceiling = scene.register().limit, scene.item("a").ceiling
+    scene.world.mint_block("a", WINDOW - 1)
+    scene.ask_for("b", headroom=2)
+    run = scene.begin()
+    run.run_to(WriteRegister, scene.carry_out)
+
+    assert (scene.item("a").fenced, scene.item("a").ceiling) == (True, ceiling)
+    run.finish(scene.carry_out)
+    assert scene.register().base <= limit + 1
+
+
+def test_a_region_that_mints_past_what_was_read_is_fenced_the_second_time() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    scene.ask_for("b", headroom=2)
+    run = scene.begin()
+    run.run_to(FenceItem, scene.carry_out)
+    scene.world.mint_block("a", WINDOW - 1)
+    run.finish(scene.carry_out)
+
+    assert scene.written().count("FenceItem a") == 2
+    assert scene.item("a").fenced
 
 
 def test_the_limit_is_raised_in_register_and_copy_first() -> None:
@@ -254,6 +270,71 @@ def test_the_limit_is_raised_in_register_and_copy_first() -> None:
 
     assert scene.written() == ["WriteRegister", "WriteCopy", "RaiseItem a", "RaiseItem b"]
     assert scene.item("a").ceiling == scene.register().limit == 1799 + 2 * WINDOW
+
+
+def test_the_clock_is_looked_at_when_the_register_was_read() -> None:
+    """Another run may have raised the limit since this one began. A rate since then is no rate of one second."""
+    scene = Scene("a", "b")
+    scene.settle()
+    late = scene.begin()
+    scene.world.now = NOW + 86_400
+    scene.world.mint_block("a", 900)
+    scene.settle(NOW + 86_400)
+    scene.world.now = NOW + 2 * 86_400
+    scene.world.mint_block("a", 900)
+    late.finish(scene.carry_out)
+
+    assert (scene.register().granted, scene.register().window) == (NOW + 2 * 86_400, WINDOW)
+
+
+def test_what_a_scan_has_found_needs_no_second_look() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    asked = scene.ask_for("b", "a")
+    items = {region: scene.item(region) for region in "ab"}
+    known = Known(scene.register(), items, {region: scene.world.tables[region].id for region in "ab"})
+    reads: list[Operation] = []
+
+    def listen(operation: Operation) -> Any:
+        if isinstance(operation, ReadItem):
+            reads.append(operation)
+        return scene.carry_out(operation)
+
+    outcome = Coordinator(settle("c", "run", asked, known)).finish(listen)
+    assert (outcome.register.regions, outcome.pending, reads) == (("b", "a"), (), [])
+
+
+def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+    stale = Known(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
+    stands = scene.world.layouts.record
+    assert stands is not None
+
+    assert Coordinator(settle("c", "run", stands, stale)).finish(scene.carry_out) == Outcome(scene.register(), ())
+
+
+@pytest.mark.parametrize("table", ["the layouts table", "its mirror"])
+def test_a_register_that_cannot_be_read_is_refused(table: str) -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+
+    def unreadable(operation: Operation) -> Any:
+        kind = ReadRegister if table == "the layouts table" else ReadCopy
+        return Absent.STRAY if isinstance(operation, kind) else scene.carry_out(operation)
+
+    with pytest.raises(Refused, match=f"c: what {table} has of this counter can't be read"):
+        scene.begin().finish(unreadable)
+
+
+def test_an_item_that_cannot_be_read_is_pending() -> None:
+    scene = Scene("a", "b")
+    scene.settle()
+
+    def unreadable(operation: Operation) -> Any:
+        return Absent.STRAY if operation == ReadItem("b", "c") else scene.carry_out(operation)
+
+    assert scene.begin().finish(unreadable).pending == ("b",)
 
 
 def test_a_run_of_a_past_record_writes_no_register() -> None:
@@ -338,9 +419,10 @@ def test_a_register_is_put_back_from_the_mirror() -> None:
 
 def test_nothing_is_begun_without_a_record() -> None:
     scene = Scene("a")
+    run = scene.begin()
     scene.world.layouts.record = None
     with pytest.raises(Refused, match="c: nothing is deployed yet"):
-        scene.settle()
+        run.finish(scene.carry_out)
     scene.world.layouts.record = record("a", home="layouts 0")
     with pytest.raises(Refused, match="is not the one in which the layouts were written"):
         scene.settle()

@@ -21,6 +21,8 @@ from tests.lambda_.laying_out import (
     items,
     laid_out,
     put_item,
+    put_record,
+    record,
     register,
     send,
     watch,
@@ -68,7 +70,10 @@ def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
 def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> None:
     laid_out(HOME, counters=NAMES)
     event = deployment("eu-west-1", HOME, counters=NAMES)
-    with pytest.raises(CoordinatorError, match=r"3 of 8 counters are done; time ran out. The schedule continues"):
+    with pytest.raises(
+        CoordinatorError,
+        match=r"3 of 8 counters are done; time ran out, or another run has taken",
+    ):
         send(event, short_of_time(3))
 
     left = [watch(short_of_time(3)).get("unfinished") for _ in range(2)]
@@ -128,12 +133,37 @@ def test_an_unknown_counter_is_reported_and_not_begun_again(stack: Stack, capsys
 
     reply = watch()
 
-    assert (reply["unknown"], reply["registered"]) == ({"ghost": ("eu-west-1",)}, 1)
+    assert (reply["unknown"], reply["registered"]) == ({"ghost": ["eu-west-1"]}, 1)
     assert (register(stack, "ghost"), item(stack, "eu-west-1", "ghost")) == (None, unknown)
     assert '"phase": "unknown", "counter": "ghost", "regions": ["eu-west-1"]' in capsys.readouterr().err
     with pytest.raises(CoordinatorError, match="ghost: eu-west-1 already has an item"):
         create("ghost")
     assert item(stack, "eu-west-1", "ghost") == unknown
+
+
+def test_what_an_operator_writes_by_mistake_stops_nobody(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    laid_out()
+    mistyped = {"counter": {"S": "ordrs"}, "floor": {"N": "5"}}
+    for region, table in ((HOME, stack.layouts), (HOME, stack.mirror), ("eu-west-1", stack.counters)):
+        stack.aws.client("dynamodb", region).put_item(TableName=table, Item=mistyped)
+
+    reply = watch()
+    assert (reply["stray"], reply["pending"]) == ({"ordrs": ["layouts", "mirror", "eu-west-1"]}, [])
+    assert '"phase": "stray", "counter": "ordrs"' in capsys.readouterr().err
+    changed = deploy(*REGIONS[::-1])
+    assert (changed["pending"], changed["counters"]["integers"]["epoch"]) == ([], 2)
+
+
+def test_an_interrupted_deployment_is_repeated_days_later(stack: Stack) -> None:
+    event = deployment("us-east-1", "eu-west-1")
+    send(event)  # and whoever deployed was killed before the answer came
+    watch()
+    put_record(stack, replace(record(stack), asked=record(stack).asked - 4 * 3600))
+
+    again = deployment("us-east-1", "eu-west-1")
+    assert again["asked"] == event["asked"] - 4 * 3600
+    assert send(again)["pending"] == []
+    assert deployment("us-east-1", "eu-west-1") == again, "there is nothing to do"
 
 
 def test_records_and_leases_are_no_counters(stack: Stack) -> None:
@@ -145,5 +175,6 @@ def test_records_and_leases_are_no_counters(stack: Stack) -> None:
 
     keys = [[*store.carry_out(scan)] for scan in (ScanRegisters(), ScanCopies(), *map(ScanItems, REGIONS))]
 
-    assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == ["/deployment", "/lease", "integers"]
+    there = [found["counter"]["S"] for found in everything(stack)["layouts"]]
+    assert there == ["/accepted", "/deployment", "/lease", "integers"]
     assert keys == [["integers"]] * 5

@@ -14,15 +14,19 @@ from coordinate.operations import (
     DescribeStream,
     DescribeTable,
     FenceItem,
+    ReadCopy,
     ReadItem,
     ReadRecord,
+    ReadRegister,
     ScanItems,
+    ScanRegisters,
     WriteCopy,
     WriteRecord,
     WriteRegister,
 )
 from coordinate.store import Store
 
+from integers.layouts import Layout
 from tests.lambda_.coordinate.made_up import record, register
 from tests.lambda_.coordinate.shapes import stopped_clock
 from tests.lambda_.fixtures import Stack
@@ -41,6 +45,28 @@ class Body:
 
     def stream(self, **_: Any) -> Any:
         yield self._text
+
+
+def test_a_scan_leaves_out_what_is_kept_of_the_past(stack: Stack) -> None:
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    past = replace(REGISTER, past=(Layout(1, 1, (HOME,)),))
+    assert store.carry_out(WriteRecord(None, RECORD))
+    assert store.carry_out(WriteRegister(None, past, RECORD))
+    found = store.carry_out(ScanRegisters())["integers"]
+
+    assert (found, found.past) == (REGISTER, ())
+    assert store.carry_out(ReadRegister("integers")).past == past.past
+
+
+def test_what_is_too_large_to_be_stored_is_refused_for_its_counter(stack: Stack) -> None:
+    store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
+    large = replace(RECORD, report="x" * 410_000)
+
+    with pytest.raises(
+        Refused, match=r"/deployment: this item would have 4\d\d,\d{3} bytes, and DynamoDB stores 409,600"
+    ):
+        store.carry_out(WriteRecord(None, large))
+    assert store.carry_out(ReadRecord()) is None
 
 
 def answered_by(
@@ -179,11 +205,11 @@ def test_a_transaction_that_was_throttled_is_retried(store: Store, code: str) ->
 
 def test_a_write_that_meets_a_transaction_is_one_that_lost(store: Store) -> None:
     answered_by(store, HOME, "PutItem", error("TransactionConflictException"))
+    copy = Copy(REGISTER, "mirror 1")
 
-    assert store.carry_out(WriteRecord(None, RECORD)) is False
-    assert store.carry_out(ReadRecord()) is None
-    assert store.carry_out(WriteRecord(None, RECORD)) is True
-    assert store.carry_out(WriteCopy(None, Copy(REGISTER, "mirror 1"))) is True
+    assert store.carry_out(WriteCopy(None, copy)) is False
+    assert store.carry_out(ReadCopy("integers")) is None
+    assert store.carry_out(WriteCopy(None, copy)) is True
 
 
 def test_a_throttled_item_is_away_for_the_run(stack: Stack, store: Store) -> None:
@@ -192,12 +218,12 @@ def test_a_throttled_item_is_away_for_the_run(stack: Stack, store: Store) -> Non
         put_item(stack, EU, Item(1, 2, 9, 1), counter)
     answered = answered_by(store, EU, "UpdateItem", error("ThrottlingException"), times=1000)
 
-    assert store.carry_out(FenceItem(EU, "busy", 1, 5)) is Absent.AWAY
+    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.AWAY
     before = len(answered)
-    assert store.carry_out(FenceItem(EU, "busy", 1, 5)) is Absent.AWAY
+    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.AWAY
     assert store.carry_out(ReadItem(EU, "busy")) is Absent.AWAY
     assert len(answered) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))
     again = Store(HOME, stack.layouts, stack.mirror, stack.counters)
-    assert again.carry_out(FenceItem(EU, "busy", 1, 5)) is True, "another run asks"
+    assert again.carry_out(FenceItem(EU, "busy", 1, 4, 5)) == 5, "another run asks"

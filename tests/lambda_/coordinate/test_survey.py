@@ -120,6 +120,36 @@ def test_regions_of_registers_are_looked_at_too() -> None:
     assert tuple(found.unsettled) == ("c",)
 
 
+def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
+    seen = world("c")
+    seen.stray = {"layouts", "mirror", "b"}
+
+    found = look(seen)
+    assert found.stray == {"ordrs": ("layouts", "mirror", "b")}
+    assert ({*found.settled}, found.unsettled, found.unknown) == ({"c"}, {}, {})
+
+
+def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
+    seen = world("c")
+    seen.stray = {"layouts"}
+    copied = replace(register("a", "b"), counter="ordrs")
+    seen.mirror.copies["ordrs"] = Copy(copied, "mirror 1")
+
+    found = look(seen, counters=["c"])
+    assert ({*found.settled}, found.unsettled) == ({"c"}, {"ordrs": None})
+
+
+def test_what_was_scanned_is_known() -> None:
+    seen = world("c")
+    change(seen, "a", "c", fenced=True)
+
+    known = look(seen).unsettled["c"]
+    assert known is not None
+    assert known.register == seen.layouts.registers["c"]
+    assert known.items["a"] == seen.tables["a"].counters["c"].item
+    assert known.ids == {"a": "a 1", "b": "b 1"}
+
+
 def test_unknown_counters_are_told_with_their_regions() -> None:
     seen = world("c")
     for region in "ab":

@@ -5,7 +5,11 @@ from threading import Barrier, Condition, Event, Lock
 from typing import Any
 
 import pytest
-from coordinate.tables import Shared, replacement
+from coordinate.encoding import register_attributes
+from coordinate.model import Refused
+from coordinate.tables import MAX_ITEM, Shared, check_size, replacement, size_of
+
+from tests.lambda_.coordinate.made_up import register
 
 SECONDS = 60  # nothing waits for their end
 
@@ -147,3 +151,19 @@ def test_a_replacement_compares_every_attribute() -> None:
         "ExpressionAttributeNames": {"#epoch": "epoch", "#limit": "limit"},
         "ExpressionAttributeValues": {":epoch": {"N": "1"}},
     }
+
+
+def test_the_size_of_an_item_is_what_dynamodb_counts() -> None:
+    """DynamoDB guide, "DynamoDB item sizes and formats"."""
+    assert size_of({"S": "é"}) == 2
+    assert size_of({"BOOL": True}) == size_of({"NULL": True}) == 1
+    assert size_of({"L": [{"S": "ab"}, {"NULL": True}]}) == 3 + (1 + 2) + (1 + 1)
+    assert size_of(register_attributes(register("us-east-1", "eu-west-1"))) < 400
+
+
+def test_an_item_of_400_kb_is_the_largest() -> None:
+    fits = {"counter": {"S": "c"}, "text": {"S": "x" * (MAX_ITEM - 3 - (1 + 7 + 1) - (1 + 4))}}
+    check_size(fits)
+
+    with pytest.raises(Refused, match="c: this item would have 409,601 bytes"):
+        check_size({**fits, "text": {"S": fits["text"]["S"] + "x"}})
