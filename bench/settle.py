@@ -1,96 +1,421 @@
-"""Measure how long a run of the coordinator takes, with simulated latencies between regions: `python -m bench.settle`.
+"""Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.settle`.
 
-The coordinator's own code (accepting, the survey, the protocol, and the threads that run it) works on tables in
-memory. They answer after 150 ms if the call leaves the home region, and after 5 ms if it doesn't; a scan takes that
-for every 4,000 items, about 1 MB. Signing and parsing also take processor time, about 1.5 ms per call with boto3; the
-last column counts it, for one processor.
+The function's own handler, with boto3, runs in a process that has one processor, as a Lambda function of 1,769 MB has.
+A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
+speaks plain HTTP, so TLS is not in the figures. Every counter has had forty layouts before.
+
+A part of the change of all layouts is measured, for two minutes, and the rest is computed from its pace. `--all`
+carries it out, as a deployment and runs of the schedule: half an hour.
 """
 
+import json
+import os
+import re
+import resource
+import sys
 import time
-from threading import Lock
+from argparse import ArgumentParser
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
-from simulation.pulumi import decoded, wish
-from simulation.world import World  # puts `lambda` on the import path, for the imports below
+import simulation  # noqa: F401  # pyright: ignore[reportUnusedImport]  (puts `lambda` on the import path)
 
 # isort: split
-from coordinate.accept import Deployment
-from coordinate.operations import Clock, DescribeLayouts, DescribeMirror, DescribeTable, MayBegin, Operation, TakeLease
-from coordinate.report import Result
-from coordinate.request import Watch
-from coordinate.run import run as run_of
-from coordinate.tables import Shared
-from coordinate.threads import drive
+from coordinate.encoding import (
+    accepted_attributes,
+    copy_attributes,
+    item_values,
+    record_attributes,
+    record_copy_attributes,
+    register_attributes,
+    wish_of,
+)
+from coordinate.model import MAX_PAST, Copy, Item, Record, RecordCopy, Register
+from coordinate.plan import wanted_items
 
-ABROAD = 0.150
-AT_HOME = 0.005
-CPU_PER_CALL = 0.0015
-SCANNED = 4_000
-"""Items in a page of a scan: 1 MB, at 250 bytes each."""
-LIMIT = 900
-"""Seconds that a Lambda function may run."""
+from bench.stand_in import Counts, Stored, Table, Tables, serve, size_of
+from integers.layouts import Layout
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
+COUNTERS, REGIONS = 10_000, 30
+HOME = "us-east-1"
+ABROAD, AT_HOME = 0.150, 0.005
+"""Seconds after which the stand-in answers."""
 
-class Tables:
-    """A world, and the time that a call takes."""
+LIMIT, EVERY = 900, 300
+"""Seconds that a run may take, and from one scheduled run to the next."""
 
-    def __init__(self, home: str, counters: tuple[str, ...]) -> None:
-        self.home = home
-        self.counters = counters
-        self.world = World()
-        self.calls = 0
-        self.lock = Lock()
-        self.described: dict[Operation, Shared] = {}
+RESERVE = 60_000
+"""As in `coordinate/handler.py`, which imports boto3."""
 
-    def carry_out(self, operation: Operation) -> Any:
-        """Carry out one operation, after the time that the call takes."""
-        if isinstance(operation, Clock | MayBegin | TakeLease):
-            return self.world.carry_out(operation)
-        if isinstance(operation, DescribeLayouts | DescribeMirror | DescribeTable):  # as the store shares them
-            with self.lock:
-                shared = self.described.setdefault(operation, Shared(lambda: self._call(operation)))
-            return shared.ask()
-        return self._call(operation)
+PART = 120
+"""Seconds of the change that are measured."""
 
-    def _call(self, operation: Operation) -> Any:
-        region = getattr(operation, "region", self.home)
-        scan = type(operation).__name__.startswith("Scan")
-        pages = -(-len(self.counters) // SCANNED) if scan else 1
-        time.sleep(pages * (AT_HOME if region == self.home else ABROAD))
-        with self.lock:
-            self.calls += pages
-            return self.world.carry_out(operation)
+WINDOW = 100_000_000
+ISSUED = 1_234_567
+"""Integers that each region has minted in each epoch."""
+
+NAMES = {"LAYOUTS_TABLE": "layouts", "MIRROR_TABLE": "mirror", "COUNTERS_TABLE": "counters"}
+"""Environment variable → name of a table."""
+
+WATCH: dict[str, Any] = {"watch": True}
 
 
-def run(tables: Tables, regions: tuple[str, ...] | None) -> tuple[float, int]:
-    """Bring every counter to `regions`, or run as the schedule does. Return the seconds and calls that it took."""
-    deployment = None
-    if regions is not None:
-        for region in regions:
-            tables.world.make_table(region)
-        record = tables.world.layouts.record
-        asked = decoded(wish(regions, counters=tables.counters))
-        deployment = Deployment(asked, record.number if record else 0, tables.world.now)
-    tables.calls = 0
-    began = time.perf_counter()
-    result = drive(run_of(deployment or Watch(), "run", Result()), tables.carry_out)
-    assert result.record is not None
-    assert len(result.outcomes) == len(tables.counters)
-    assert all(outcome.register.regions == result.record.wish.regions for outcome in result.outcomes.values())
-    return time.perf_counter() - began, tables.calls
+@dataclass(frozen=True)
+class Run:
+    """What one run of the handler took."""
+
+    seconds: float
+    scanned: float
+    """Seconds until the first counter was begun, or until the end."""
+    processor: float
+    """Seconds of processor time."""
+    scanning: float
+    """Seconds of processor time in `scanned`."""
+    memory: float
+    """MB: the largest resident size of the process so far."""
+    done: int
+    """Counters that have what was asked for."""
+    error: str
+    """What it refused; empty if it succeeded."""
 
 
-def main() -> None:
-    """Print a table of runs, and how long each took."""
-    print(f"{'counters':>8}  {'regions':>8}  {'what':<14}  {'calls':>7}  {'seconds':>8}  {'with signing':>12}")
-    for count, size in ((100, 30), (5000, 3)):
-        regions = tuple(f"region-{n}" for n in range(1, size + 1))
-        tables = Tables(regions[0], tuple(f"tenant-{n}" for n in range(count)))
-        for what, wanted in (("first layout", regions[:-1]), ("a region comes", regions), ("the schedule", None)):
-            seconds, calls = run(tables, wanted)
-            signed = max(seconds, calls * CPU_PER_CALL)
-            print(f"{count:>8}  {size:>8}  {what:<14}  {calls:>7}  {seconds:>8.1f}  {signed:>12.1f}", flush=True)
-    print(f"the function may take {LIMIT} s")
+class Context:
+    """Lambda's, for one run."""
+
+    invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:coordinator"
+
+    def __init__(self, limit: float) -> None:
+        self._ends = time.monotonic() + limit
+        self.asked: tuple[float, float] | None = None
+        """The time and the processor time when it was asked first: before the first counter is begun."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left."""
+        self.asked = self.asked or (time.monotonic(), time.process_time())
+        return int((self._ends - time.monotonic()) * 1000)
+
+
+def coordinator(connection: Connection, port: int, home: str, processor: int | None) -> None:
+    """Run the handler for each (event, seconds that it may take) that comes, until the other end is closed."""
+    _pin(processor)
+    os.environ |= NAMES | {
+        "AWS_REGION": home,
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}",
+        "BOTO_DISABLE_CRT": "true",  # a signature in Python: the function can't rely on a library for it
+        "STACK": "bench-stack",
+    }
+    from coordinate.handler import CoordinatorError, handler
+
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
+    while True:
+        try:
+            event, limit = connection.recv()
+        except EOFError:
+            return
+        context = Context(limit)
+        began, processor_before = time.monotonic(), time.process_time()
+        reply, error = dict[str, Any](), ""
+        try:
+            reply = handler(event, context)
+        except CoordinatorError as refused:
+            error = str(refused)
+        ended, processor_after = time.monotonic(), time.process_time()
+        asked_at, processor_then = context.asked or (ended, processor_after)
+        found = re.match(r"(\d+) of", error)
+        connection.send(
+            Run(
+                ended - began,
+                asked_at - began,
+                processor_after - processor_before,
+                processor_then - processor_before,
+                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                int(found[1]) if found else reply.get("registered", 0),
+                error,
+            )
+        )
+
+
+def stand_in(connection: Connection, names: Sequence[str], counters: int, processor: int | None) -> None:
+    """Serve a world in which nothing is left to do."""
+    _pin(processor)
+    serve(connection, world(names, counters), Delay(names[0]))
+
+
+class Delay:
+    """How long an answer takes."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def __call__(self, region: str) -> float:
+        """Return seconds."""
+        return AT_HOME if region == self._home else ABROAD
+
+
+@dataclass(frozen=True)
+class Stood:
+    """A counter after changes of layout. All counters stand alike."""
+
+    register: Register
+    items: Mapping[str, Item]
+    """Region → its item."""
+    past: Mapping[int, int]
+    """Epoch → the last integer issued in it, which every item remembers."""
+
+
+def stood(names: Sequence[str], ids: Sequence[str], changes: int, home: str, now: int) -> Stood:
+    """Return how a counter stands after changes of which each has replaced a region: that makes the longest history.
+
+    Args:
+        names: regions; the last one has yet to join.
+        ids: of the tables of all but the last one.
+        changes: how many layouts there were before, up to `MAX_PAST`.
+        home: the id of the layouts table.
+        now: when the limit was set, in seconds since 1970.
+    """
+    present = tuple(names[:-1])
+    each = ISSUED * len(present)
+    past = tuple(Layout(epoch, 1 + (epoch - 1) * each, _without(names, epoch)) for epoch in range(1, changes + 1))
+    base = 1 + changes * each
+    limit = base - 1 + WINDOW * len(present)
+    register = Register("", home, changes + 1, present, tuple(ids), base, limit, WINDOW, now, past)
+    items = {
+        region: replace(item, issued=item.issued + ISSUED * item.stride)
+        for region, item in wanted_items(register).items()
+    }
+    return Stood(register, items, {layout.epoch: layout.base + each for layout in past})
+
+
+def world(names: Sequence[str], counters: int) -> Tables:
+    """Return the tables after `MAX_PAST` changes of layout. The last of the regions has yet to join."""
+    tables = Tables()
+    layouts, mirror = (tables.make(names[0], NAMES[name]) for name in ("LAYOUTS_TABLE", "MIRROR_TABLE"))
+    regions = {name: tables.make(name, NAMES["COUNTERS_TABLE"]) for name in names}
+    now = int(time.time())
+    each = stood(names, [regions[name].id for name in names[:-1]], MAX_PAST, layouts.id, now)
+    register = each.register
+    record = Record(layouts.id, 1, 0, now, wish_of(asked(names[:-1], (), names[0], layouts.id)), settled=True)
+    keys = [*record.wish.counters, *(f"tenant-{number}" for number in range(1, counters))]
+    _write(layouts, [RECORD_KEY], record_attributes(record))
+    _write(layouts, [ACCEPTED_KEY], accepted_attributes(record.accepted))
+    _write(mirror, [RECORD_KEY], record_copy_attributes(RecordCopy(record, mirror.id)))
+    _write(layouts, keys, register_attributes(register))
+    _write(mirror, keys, copy_attributes(Copy(register, mirror.id)))
+    history = {"epoch": {"N": str(register.epoch)}, "history": {"S": history_text(register.layouts)}}
+    remembered = {issued_in(epoch): {"N": str(issued)} for epoch, issued in each.past.items()}
+    for region, item in each.items.items():
+        _write(regions[region], keys, item_values(item) | remembered)
+        _write(regions[region], [layouts_key(key) for key in keys], history)
+    return tables
+
+
+def _without(names: Sequence[str], epoch: int) -> tuple[str, ...]:
+    return tuple(name for number, name in enumerate(names) if number != 1 + epoch % (len(names) - 1))
+
+
+def _write(table: Table, keys: Sequence[str], attributes: Mapping[str, Any]) -> None:
+    values = {name: value for name, value in attributes.items() if name != "counter"}
+    stored = Stored(values, size_of(values))
+    for key in keys:
+        table.write(key, stored)
+
+
+def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:
+    """Return what a deployment asks for, as JSON. The settings seldom name all counters."""
+    wish = {
+        "regions": list(regions),
+        "leaving": list(leaving),
+        "counters": ["integers"],
+        "floors": {},
+        "window": WINDOW,
+        "headroom": 10_000,
+        "watchMinutes": EVERY // 60,
+        "home": f"{home} {label}",
+        "first": f"{home} {label}",
+        "tables": dict.fromkeys(regions, label),
+    }
+    return json.dumps(wish, sort_keys=True, separators=(",", ":"))
+
+
+def taken(tables: Tables) -> Counts:
+    """Return what was done since the last time."""
+    counts, tables.counts = tables.counts, Counts()
+    counts.seconds = time.process_time()
+    return counts
+
+
+def home_id(tables: Tables) -> str:
+    """Return the id of the layouts table."""
+    return next(table.id for (_, name), table in tables.tables.items() if name == NAMES["LAYOUTS_TABLE"])
+
+
+def _pin(processor: int | None) -> None:
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
+
+
+class Bench:
+    """The two processes."""
+
+    def __init__(self, names: Sequence[str], world: Connection, port: int, processors: Sequence[int | None]) -> None:
+        self.names = names
+        self._world = world
+        self._port = port
+        self._processors = processors
+
+    def ask(self, what: Any) -> Any:
+        """Return what a function says of the stand-in's tables."""
+        self._world.send(what)
+        return self._world.recv()
+
+    @contextmanager
+    def function(self) -> Generator[Connection]:
+        """A new process of the function. It is sent events and seconds, and sends a Run each."""
+        with _process(coordinator, self._port, self.names[0], self._processors[0]) as connection:
+            yield connection
+
+    def run(self, function: Connection, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[Run, Counts]:
+        """Carry out one run. Return what it took, and what it did; its `seconds` are the stand-in's processor time."""
+        before: Counts = self.ask(taken)
+        function.send((event, limit))
+        run: Run = function.recv()
+        counts: Counts = self.ask(taken)
+        counts.seconds -= before.seconds
+        return run, counts
+
+    def change(self) -> dict[str, Any]:
+        """Return the event of a deployment that replaces a region."""
+        *stay, leaves, comes = self.names
+        wish = json.loads(asked([*stay, comes], [leaves], self.names[0], self.ask(home_id)))
+        return {"wish": wish, "follows": 1, "asked": int(time.time())}
+
+
+@contextmanager
+def bench(names: Sequence[str], counters: int) -> Generator[Bench]:
+    """A world of so many counters, in all regions but the last of these."""
+    here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
+    with _process(stand_in, names, counters, processors[1]) as connection:
+        yield Bench(names, connection, connection.recv(), processors)
+
+
+@contextmanager
+def _process(target: Any, *arguments: Any) -> Generator[Any]:
+    spawn = get_context("spawn")  # a process of its own memory
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        ours.close()
+        process.join()
+
+
+class Report:
+    """Prints what was measured."""
+
+    def __init__(self, counters: int) -> None:
+        self._counters = counters
+        self._largest: dict[str, tuple[int, str]] = {}
+
+    def quiet(self, name: str, run: Run, counts: Counts) -> None:
+        """Print a scheduled run with nothing to do."""
+        if run.error or run.done != self._counters:
+            raise SystemExit(f"{run.done} of {self._counters} counters: {run.error}")
+        print(
+            f"{name:<12}  {run.seconds:>7.0f}  {run.processor:>17.1f}  {run.memory:>9.0f}  {counts.calls.total():>5,}  "
+            f"{counts.reads:>10,}",
+            flush=True,
+        )
+
+    def change(self, begins: float, run: Run, counts: Counts) -> None:
+        """Print a run of the change. The last two columns are shares of a processor.
+
+        Where the coordinator's is far from all of it, other programs had it, or the calls were too few to fill it.
+        """
+        self._largest = {
+            table: max(counts.largest.get(table, (0, "")), self._largest.get(table, (0, "")))
+            for table in counts.largest | self._largest
+        }
+        working = run.seconds - run.scanned
+        each = counts.calls.total() - counts.calls["Scan"]
+        milliseconds = 1000 * (run.processor - run.scanning) / each
+        print(
+            f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  "
+            f"{run.done:>8,}  {60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {milliseconds:>9.2f}  "
+            f"{(run.processor - run.scanning) / working:>9.0%}  {counts.seconds / run.seconds:>8.0%}",
+            flush=True,
+        )
+
+    def rest(self, run: Run) -> None:
+        """Print how long all of it takes, computed from a part."""
+        pace = run.done / (run.seconds - run.scanned)
+        in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
+        runs = -(-self._counters // in_a_run)
+        left = self._counters - (runs - 1) * in_a_run
+        minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left / pace) / 60
+        print(
+            f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
+            f"all {self._counters:,} after {runs} runs and {minutes:.0f} minutes."
+        )
+
+    def largest(self) -> None:
+        """Print the largest items that were written."""
+        print("\ntable     bytes  largest item that was written")
+        for table, (size, key) in sorted(self._largest.items()):
+            print(f"{table:<8}  {size:>5,}  {key}")
+
+
+def change(measured: Bench, report: Report, counters: int, part: float | None) -> None:
+    """Replace a region for all counters, or for as many as a run does in `part` seconds."""
+    with measured.function() as function:
+        begins, event = 0.0, measured.change()
+        while True:
+            limit = LIMIT if part is None else RESERVE / 1000 + part
+            run, counts = measured.run(function, event, limit)
+            report.change(begins, run, counts)
+            if not run.error and run.done == counters:
+                return
+            if part is not None:
+                report.rest(run)
+                return
+            begins, event = -(-(begins + run.seconds) // EVERY) * EVERY, WATCH
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print how long the runs take, and what they write."""
+    from components.partitions import partitions  # the measured processes don't need it
+
+    parser = ArgumentParser("bench.settle")
+    parser.add_argument("--all", action="store_true", help="carry out the whole change")
+    parser.add_argument("--counters", type=int, default=COUNTERS)
+    parser.add_argument("--regions", type=int, default=REGIONS)
+    parser.add_argument("--part", type=float, default=PART, help="seconds of the change that are measured")
+    options = parser.parse_args(arguments)
+    others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
+    report = Report(options.counters)
+    with bench([HOME, *others[: options.regions]], options.counters) as measured:
+        print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+        print("a quiet run   seconds  processor seconds  memory MB  calls  read units")
+        with measured.function() as function:
+            for name in ("cold", "warm"):
+                report.quiet(name, *measured.run(function, WATCH))
+        print(
+            "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  "
+            "processor  stand-in"
+        )
+        change(measured, report, options.counters, None if options.all else options.part)
+        report.largest()
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """Print what the coordinator's schedule costs a month, by counters and regions: `python -m bench.watching`.
 
 A run with nothing to do is carried out on tables in memory, by the coordinator's own code. Every read is counted in
-DynamoDB's units, by the size of the very items that would be stored, and priced as in docs/performance.md.
+DynamoDB's units, by the size of the very items that would be stored, and priced as in docs/performance.md. All counters
+are alike: a few are read, and each stands for many.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from simulation.world import Layouts, Mirror, Table, World  # puts `lambda` on the import path, for the imports below
+from simulation.world import Counter, Layouts, Mirror, Table, World  # puts `lambda` on the import path
 
 # isort: split
-from coordinate.accept import Deployment
 from coordinate.encoding import (
     accepted_attributes,
     copy_attributes,
@@ -24,7 +23,7 @@ from coordinate.encoding import (
     register_attributes,
     wish_of,
 )
-from coordinate.model import Wish
+from coordinate.model import MAX_PAST, Copy, Record
 from coordinate.operations import (
     Clock,
     DescribeLayouts,
@@ -44,11 +43,21 @@ from coordinate.report import Result
 from coordinate.request import Watch
 from coordinate.run import run
 
+from bench.settle import ABROAD, AT_HOME, asked, stood
+from bench.stand_in import PAGE, size_of
+from bench.stand_in import READ_UNIT as UNIT
 from components.partitions import partitions
-from integers.records import history_text
+from integers.records import history_text, issued_in, layouts_key
 
-CASES = ((1, 3), (100, 3), (1_000, 3), (5_000, 3), (1, 30), (100, 30), (1_000, 30))
-"""Counters and regions."""
+CASES = (
+    *((counters, 3, 0) for counters in (1, 100, 1_000, 5_000)),
+    *((counters, 30, 0) for counters in (1, 100, 1_000, 10_000)),
+    *((counters, regions, MAX_PAST) for counters, regions in ((1_000, 3), (1_000, 30), (10_000, 30))),
+)
+"""Counters, regions, and layouts that each counter had before."""
+
+SAMPLE = 50
+"""How many counters are read at most. Each stands for as many as it takes."""
 
 READ, WRITE, REQUEST, GB_SECOND = 0.125e-6, 0.625e-6, 0.20e-6, 13.3334e-6
 """Dollars: a read unit, a write unit, a Lambda request, a GB-second on arm64."""
@@ -56,17 +65,12 @@ READ, WRITE, REQUEST, GB_SECOND = 0.125e-6, 0.625e-6, 0.20e-6, 13.3334e-6
 MEMORY = 1769 / 1024
 """GB: that of the coordinator, one whole processor."""
 
-UNIT, PAGE = 4096, 2**20
-"""Bytes: of one consistent read unit, and of one page of a scan (DynamoDB guide, "Read consistency", "Scan")."""
-
-ABROAD, AT_HOME = 0.150, 0.005
-"""Seconds of a call to another region, and in the home region."""
-
 CONNECT = 2
 """Additional round trips of the first call to a region: TCP and TLS."""
 
-PARSE = 0.0004
-"""Seconds of processor time per KB that is read: what boto3 takes to parse small items."""
+PARSE = 0.00002
+"""Seconds of processor time for each item that a scan returns, a counter's or its layouts'. It is parsed and compared,
+and metrics are computed. `python -m bench.settle` measures it."""
 
 LEASE_WRITES = 2
 """A run takes the lease, and gives it back."""
@@ -87,6 +91,8 @@ class Meter:
 
     world: World
     home: str
+    each: int
+    """How many counters each counter stands for."""
     reads: int = 0
     seconds: float = 0.0
     connected: set[str] = field(default_factory=set[str])
@@ -94,10 +100,10 @@ class Meter:
     def batch(self, operations: Sequence[Operation]) -> list[Any]:
         """Carry out operations at the same time."""
         answers = [self.world.carry_out(operation) for operation in operations]
-        sizes = [self._bytes(operation, answer) for operation, answer in zip(operations, answers, strict=True)]
-        waits = [self._wait(operation, size) for operation, size in zip(operations, sizes, strict=True)]
-        self.seconds += max(waits, default=0.0) + sum(sizes) / 1024 * PARSE
-        self.reads += sum(-(-size // UNIT) for size in sizes)
+        read = [self._read(operation, answer) for operation, answer in zip(operations, answers, strict=True)]
+        waits = [self._wait(operation, size) for operation, (size, _) in zip(operations, read, strict=True)]
+        self.seconds += max(waits, default=0.0) + sum(items for _, items in read) * PARSE
+        self.reads += sum(-(-size // UNIT) for size, _ in read)
         return answers
 
     def _wait(self, operation: Operation, size: int) -> float:
@@ -108,57 +114,48 @@ class Meter:
         self.connected.add(region)
         return trips * (AT_HOME if region == self.home else ABROAD)
 
-    def _bytes(self, operation: Operation, answer: Any) -> int:
-        """Return the size of what is read; a describe is free, and a read of nothing costs one unit."""
+    def _read(self, operation: Operation, answer: Any) -> tuple[int, int]:
+        """Return the bytes and the scanned items that are read. A describe is free."""
         match operation:
             case Clock() | TakeLease() | DescribeLayouts() | DescribeMirror() | DescribeTable():
-                return 0
+                return 0, 0
             case ReadAccepted():
-                return size_of(accepted_attributes(answer))
+                return size_of(accepted_attributes(answer)), 0
             case ReadRecord():
-                return size_of(record_attributes(answer))
+                return size_of(record_attributes(answer)), 0
             case ReadRecordCopy():
-                return size_of(record_copy_attributes(answer))
+                return size_of(record_copy_attributes(answer)), 0
             case ScanRegisters():
-                return sum(size_of(register_attributes(register)) for register in answer.values())
+                return self._scanned([register_attributes(register) for register in answer.values()])
             case ScanCopies():
-                return sum(size_of(copy_attributes(copy)) for copy in answer.values())
+                return self._scanned([copy_attributes(copy) for copy in answer.values()])
             case ScanItems(region):
                 kept = self.world.tables[region].counters
-                return sum(
-                    size_of({"counter": {"S": name}, **item_values(item)})
-                    + size_of({"counter": {"S": f"{name}/layouts"}, "history": {"S": history_text(kept[name].layouts)}})
-                    for name, item in answer.items()
-                )
+                return self._scanned([record for name in answer for record in _stored(name, kept[name])])
             case _:
                 raise TypeError(f"{operation} is not one of a run with nothing to do")
 
-
-def size_of(attributes: Mapping[str, Any]) -> int:
-    """Return the bytes of an item (DynamoDB guide, "DynamoDB item sizes and formats")."""
-    return sum(len(name) + _value(value) for name, value in attributes.items())
+    def _scanned(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+        return sum(size_of(record) for record in records) * self.each, len(records) * self.each
 
 
-def _value(value: Mapping[str, Any]) -> int:
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "N":
-            return len(content) // 2 + 2
-        case "L":
-            return 3 + sum(1 + _value(element) for element in cast("list[Any]", content))
-        case "M":
-            return 3 + len(content) + size_of(content)
-        case _:
-            return 1
+def _stored(name: str, kept: Counter) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return what a region's table has of a counter: its item, and its layouts."""
+    assert kept.item is not None
+    past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
+    epoch, history = {"N": str(kept.item.epoch)}, {"S": history_text(kept.layouts)}
+    return (
+        {"counter": {"S": name}, **item_values(kept.item), **past},
+        {"counter": {"S": layouts_key(name)}, "epoch": epoch, "history": history},
+    )
 
 
 @dataclass(frozen=True)
 class Month:
-    """What the schedule costs a month, in dollars, and a run's seconds."""
+    """What the schedule costs a month, in dollars; and a run's seconds and read units."""
 
     seconds: float
+    units: int
     reads: float
     writes: float
     function: float
@@ -169,30 +166,47 @@ class Month:
         return self.reads + self.writes + self.function
 
 
-def month(counters: int, regions: int) -> Month:
-    """Return what the schedule costs a month if there is nothing to do."""
-    names = sorted(region for region, partition in partitions().items() if partition == "aws")[:regions]
-    world = World(layouts=Layouts(LAYOUTS), mirror=Mirror(str(UUID(int=2))))
-    for number, region in enumerate(names, start=3):
-        world.tables[region] = Table(str(UUID(int=number)))
-    created = [f"tenant-{number}" for number in range(counters)]
-    deploy(world, _wish(names, created), follows=0)
-    deploy(world, _wish(names, created[:1]), follows=1)  # the settings seldom name all counters
-    meter = Meter(world, names[0])
-    drive(run(Watch(), "watch", Result()), meter.batch)
+def month(counters: int, regions: int, past: int = 0) -> Month:
+    """Return what the schedule costs a month if there is nothing to do.
+
+    Args:
+        counters: how many there are, up to `SAMPLE` or a multiple of it.
+        regions: how many there are.
+        past: how many layouts each counter had before.
+    """
+    sample = min(counters, SAMPLE)
+    names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
+    world = _world(names, sample, past)
+    meter = Meter(world, names[0], counters // sample)
+    result = drive(run(Watch(), "watch", Result()), meter.batch)
+    assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
     return Month(
         meter.seconds,
+        meter.reads,
         runs * meter.reads * READ,
         runs * LEASE_WRITES * WRITE,
         runs * (meter.seconds * MEMORY * GB_SECOND + REQUEST),
     )
 
 
-def deploy(world: World, wish: Wish, follows: int) -> None:
-    """Carry out a deployment."""
-    deployment = Deployment(wish, follows, NOW)
-    drive(run(deployment, "deployment", Result()), lambda batch: [world.carry_out(each) for each in batch])
+def _world(names: Sequence[str], counters: int, past: int) -> World:
+    """Return a world in which nothing is left to do. The last of the regions isn't in it."""
+    world = World(layouts=Layouts(LAYOUTS), mirror=Mirror(str(UUID(int=2))), now=NOW)
+    ids = [str(UUID(int=number)) for number in range(3, len(names) + 2)]
+    world.tables |= {name: Table(id_) for name, id_ in zip(names, ids, strict=False)}
+    each = stood(names, ids, past, LAYOUTS, NOW)
+    label = datetime.fromtimestamp(NOW, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+    record = Record(LAYOUTS, 1, 0, NOW, wish_of(asked(names[:-1], (), names[0], label)), settled=True)
+    for counter in (*record.wish.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
+        register = replace(each.register, counter=counter)
+        world.layouts.registers[counter] = register
+        world.mirror.copies[counter] = Copy(register, world.mirror.id)
+        for region, item in each.items.items():
+            world.tables[region].counters[counter] = Counter(item, dict(each.past), register.layouts)
+    world.layouts.record = record
+    drive(run(Watch(), "first", Result()), lambda batch: [world.carry_out(operation) for operation in batch])
+    return world
 
 
 def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any]]) -> Any:
@@ -208,32 +222,14 @@ def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any
         return stop.value
 
 
-def _wish(regions: list[str], counters: list[str]) -> Wish:
-    label = datetime.fromtimestamp(NOW, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
-    home = f"{regions[0]} {LAYOUTS}"  # a stream's label is shorter
-    wish = {
-        "regions": regions,
-        "leaving": [],
-        "counters": counters,
-        "floors": {},
-        "window": 100_000_000,
-        "headroom": 10_000,
-        "watchMinutes": MINUTES,
-        "home": home,
-        "first": home,
-        "tables": dict.fromkeys(regions, label),
-    }
-    return wish_of(json.dumps(wish))
-
-
 def table() -> str:
     """Return a table of all cases."""
-    lines = ["counters  regions  seconds a run  reads $  writes $  function $  a month $"]
-    for counters, regions in CASES:
-        cost = month(counters, regions)
+    lines = ["counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"]
+    for counters, regions, past in CASES:
+        cost = month(counters, regions, past)
         lines.append(
-            f"{counters:>8}  {regions:>7}  {cost.seconds:>13.1f}  {cost.reads:>7.2f}  {cost.writes:>8.2f}  "
-            f"{cost.function:>10.2f}  {cost.total:>9.2f}"
+            f"{counters:>8}  {regions:>7}  {past:>12}  {cost.seconds:>13.1f}  {cost.units:>10}  {cost.reads:>7.2f}  "
+            f"{cost.writes:>8.2f}  {cost.function:>10.2f}  {cost.total:>9.2f}"
         )
     return "\n".join(lines)
 

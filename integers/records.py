@@ -5,6 +5,8 @@ A counter's name has no `/` (names.py), so keys with a `/` are free for other re
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from .layouts import Layout
@@ -40,7 +42,8 @@ def past_issued(attributes: Mapping[str, Any]) -> dict[int, int]:
     return {int(epoch): int(value["N"]) for epoch, value in found}
 
 
-def history_text(layouts: Sequence[Layout]) -> str:
+@lru_cache(maxsize=256)  # a change writes the same history to every region
+def history_text(layouts: tuple[Layout, ...]) -> str:
     """Return layouts as JSON, the oldest first.
 
     Names of regions stand in it once, and a layout whose regions are those of the one before doesn't repeat them: forty
@@ -58,6 +61,7 @@ def history_text(layouts: Sequence[Layout]) -> str:
     return json.dumps({"regions": list(names), "layouts": entries}, separators=(",", ":"))
 
 
+@lru_cache(maxsize=256)
 def history_of(text: str) -> tuple[Layout, ...]:
     """Return the layouts that `history_text` encoded."""
     found = json.loads(text)
@@ -87,4 +91,4 @@ def regions_attribute(regions: Sequence[str]) -> dict[str, Any]:
 
 def regions_of(attribute: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the regions that `regions_attribute` encoded."""
-    return tuple(region["S"] for region in attribute["L"])
+    return tuple(intern(region["S"]) for region in attribute["L"])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from sys import intern
 from typing import Any, TypeVar, cast
 
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
@@ -107,13 +108,13 @@ REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit",
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
-    """Return the register that `register_attributes` encoded."""
+    """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once."""
     return Register(
-        counter=attributes["counter"]["S"],
-        home=attributes["home"]["S"],
+        counter=intern(attributes["counter"]["S"]),
+        home=intern(attributes["home"]["S"]),
         epoch=int(attributes["epoch"]["N"]),
         regions=regions_of(attributes["regions"]),
-        ids=tuple(id_.get("S") for id_ in attributes["ids"]["L"]),
+        ids=tuple(intern(id_["S"]) if "S" in id_ else None for id_ in attributes["ids"]["L"]),
         base=int(attributes["base"]["N"]),
         limit=int(attributes["limit"]["N"]),
         window=int(attributes["window"]["N"]),
@@ -129,7 +130,7 @@ def copy_attributes(copy: Copy) -> Attributes:
 
 def copy_of(attributes: Mapping[str, Any]) -> Copy:
     """Return the copy that `copy_attributes` encoded."""
-    return Copy(register_of(attributes), attributes["mirror"]["S"])
+    return Copy(register_of(attributes), intern(attributes["mirror"]["S"]))
 
 
 def item_values(item: Item) -> Attributes:

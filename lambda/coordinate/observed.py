@@ -70,8 +70,14 @@ class Observed:
 
         A region that doesn't answer isn't among them. Nor is the layouts table while it is gone: the run fails then.
         """
-        lost = [f"{region} counters" for region in self.items if self._is_lost(region)]
         registers = self.registers or {}
+        without = {
+            region
+            for name, register in registers.items()
+            for region, known in zip(register.regions, register.ids, strict=True)
+            if known is not None and region in self.items and self._is_lost(region, known, name)
+        }
+        lost = [f"{region} counters" for region in self.items if region in without]
         put_back = {name for name, copy in self.copies.items() if copy.mirror == self.mirror} - registers.keys()
         if put_back or any(register.home != self.home for register in registers.values()):
             lost.append("home layouts")
@@ -80,15 +86,11 @@ class Observed:
             lost.append("home mirror")
         return lost
 
-    def _is_lost(self, region: str) -> bool:
+    def _is_lost(self, region: str, known: str, name: str) -> bool:
         items, id_ = self.items[region], self.ids.get(region)
-        for name, register in (self.registers or {}).items():
-            known = dict(zip(register.regions, register.ids, strict=True)).get(region)
-            if known is None or items is Absent.AWAY or id_ is Absent.AWAY:
-                continue
-            if isinstance(items, Absent) or id_ != known or name not in items:
-                return True
-        return False
+        if items is Absent.AWAY or id_ is Absent.AWAY:
+            return False
+        return isinstance(items, Absent) or id_ != known or name not in items
 
     def _keep(self, operation: Operation, answer: Any) -> None:
         match operation:

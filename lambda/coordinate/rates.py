@@ -68,7 +68,7 @@ def paces(
     for counter, register in registers.items():
         first = wanted_items(register)
         outcome = outcomes.get(counter, Outcome(register, register.regions))
-        after = wanted_items(outcome.register)
+        after = first if outcome.register is register else wanted_items(outcome.register)
         for region in register.regions:
             there = items.get(region)
             item = there.get(counter) if there is not None and not isinstance(there, Absent) else None

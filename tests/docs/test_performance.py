@@ -53,7 +53,6 @@ def test_the_program_grows_as_the_regions_do() -> None:
     assert (ten - three) / 7 == (thirty - ten) / 20
 
 
-@pytest.mark.long
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
     assert f"```text\n{watching.table()}\n```" in PAGE
 

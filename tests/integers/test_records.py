@@ -44,7 +44,7 @@ def test_layouts_that_were_written_as_a_list_are_read() -> None:
 
 
 def test_names_of_regions_are_written_once() -> None:
-    same = [Layout(epoch, epoch * 10**15, tuple(f"region-{n}" for n in range(30))) for epoch in range(1, 42)]
+    same = tuple(Layout(epoch, epoch * 10**15, tuple(f"region-{n}" for n in range(30))) for epoch in range(1, 42))
 
     assert len(history_text(same)) < 2_000
 

@@ -8,7 +8,10 @@ import pytest
 from coordinate.model import Refused
 from coordinate.operations import Operation, ReadItem, ReadRegister
 from coordinate.reading import Each, Steps
+from coordinate.tables import KEPT
 from coordinate.threads import CALLS, COUNTERS, CarryOut, drive
+
+from components.partitions import partitions
 
 SECONDS = 60  # nothing waits for their end
 
@@ -146,3 +149,10 @@ def test_a_generator_is_closed_if_a_call_is_refused() -> None:
     with pytest.raises(Refused, match="can't be reached"):
         drive(stopped, unreachable)
     assert next(stopped, "closed") == "closed"
+
+
+def test_no_run_opens_more_files_than_a_function_may() -> None:
+    """A connection is a file: those that are kept, and one for each thread, which may be a further one."""
+    regions = [region for region, partition in partitions().items() if partition == "aws"]
+
+    assert KEPT * len(regions) + CALLS + COUNTERS <= 1024 - 100, "Lambda quotas: 1,024 file descriptors"

@@ -176,7 +176,7 @@ def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> 
     laid_out(*TWO)
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
-    layouts = [Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))]
+    layouts = Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))
     told = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
     for region in TWO:
         stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=told)

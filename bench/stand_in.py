@@ -1,0 +1,413 @@
+"""A stand-in for DynamoDB, in a process of its own: what the coordinator's store calls, over HTTP, after a delay.
+
+It knows the operations and the forms of expressions that `coordinate/store.py` and `coordinate/lease.py` use, and
+rejects all others with a ValidationException. One server answers for all regions: the region of a call is in its
+signature, which is not checked. It counts calls and units, and remembers the largest item that was written.
+"""
+
+import asyncio
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple, cast
+
+PAGE = 2**20
+"""Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
+
+READ_UNIT, WRITE_UNIT = 4096, 1024
+"""Bytes of a consistent read unit and of a write unit (DynamoDB guide, "Read consistency")."""
+
+KEY = "counter"
+
+HEAD = re.compile(
+    rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
+)
+
+TEST = re.compile(r"attribute_not_exists\((#?\w+)\)()()|(#?\w+) (=|<|<=) (:\w+)")
+
+ASSIGNMENT = re.compile(r"(\w+) = (?:(:\w+)|(\w+)(?: \+ (:\w+))?)")
+
+UPDATE = re.compile(r"SET (.+?)(?: REMOVE (.+))?")
+
+Attributes = Mapping[str, Any]
+
+
+class Rejected(Exception):
+    """An error response: its code, and its message or cancellation reasons."""
+
+    def __init__(self, code: str, message: str, reasons: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reasons = reasons
+
+
+class Stored(NamedTuple):
+    """An item without its key. Items with the same attributes may share them: a write replaces all of them."""
+
+    attributes: Attributes
+    size: int
+    """Bytes, without the key."""
+
+
+@dataclass
+class Table:
+    """One table of one region."""
+
+    id: str
+    items: dict[str, Stored] = field(default_factory=dict[str, Stored])
+    order: list[str] = field(default_factory=list[str])
+    """All keys, in the order of a scan. Some may be deleted."""
+    place: dict[str, int] = field(default_factory=dict[str, int])
+
+    def write(self, key: str, stored: Stored) -> None:
+        """Write an item."""
+        if key not in self.place:
+            self.place[key] = len(self.order)
+            self.order.append(key)
+        self.items[key] = stored
+
+
+@dataclass
+class Counts:
+    """What was done since the last look."""
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    reads: int = 0
+    """Read units."""
+    writes: int = 0
+    """Write units."""
+    largest: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    """Table → bytes and key of the largest item that was written."""
+    seconds: float = 0.0
+    """Of processor time."""
+
+
+class Tables:
+    """The tables of all regions, and what was done with them."""
+
+    def __init__(self) -> None:
+        self.tables: dict[tuple[str, str], Table] = {}
+        self.counts = Counts()
+
+    def make(self, region: str, name: str) -> Table:
+        """Make an empty table."""
+        id_ = f"00000000-0000-4000-8000-{len(self.tables) + 1:012}"
+        self.tables[region, name] = table = Table(id_)
+        return table
+
+    def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out one call.
+
+        Raises:
+            Rejected: a condition doesn't hold, there is no such table, or the call isn't one that the store makes.
+        """
+        self.counts.calls[operation] += 1
+        match operation:
+            case "GetItem":
+                return self._get(region, request)
+            case "PutItem" | "UpdateItem" | "DeleteItem":
+                return self._write(region, operation, request)
+            case "TransactWriteItems":
+                return self._transact(region, request)
+            case "Scan":
+                return self._scan(region, request)
+            case "DescribeTable":
+                _only(request, "TableName")
+                table = self._table(region, request)
+                return {"Table": {"TableName": request["TableName"], "TableId": table.id, "TableStatus": "ACTIVE"}}
+            case _:
+                raise Rejected("UnknownOperationException", operation)
+
+    def _table(self, region: str, request: Mapping[str, Any]) -> Table:
+        table = self.tables.get((region, request["TableName"]))
+        if table is None:
+            raise Rejected("ResourceNotFoundException", f"{region} has no table {request['TableName']}")
+        return table
+
+    def _get(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        _only(request, "TableName", "Key", "ConsistentRead")
+        key = request["Key"][KEY]["S"]
+        stored = self._table(region, request).items.get(key)
+        self.counts.reads += max(1, -(-_full(key, stored) // READ_UNIT))
+        return {} if stored is None else {"Item": {KEY: {"S": key}, **stored.attributes}}
+
+    def _scan(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        _only(
+            request,
+            *("TableName", "ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames", "ExclusiveStartKey"),
+        )
+        table, names = self._table(region, request), request.get("ExpressionAttributeNames", {})
+        wanted = [_name(name, names) for name in request["ProjectionExpression"].split(", ")]
+        start = table.place[request["ExclusiveStartKey"][KEY]["S"]] + 1 if "ExclusiveStartKey" in request else 0
+        found: list[dict[str, Any]] = []
+        size, number = 0, start - 1
+        for number in range(start, len(table.order)):
+            key = table.order[number]
+            stored = table.items.get(key)
+            if stored is None:
+                continue
+            size += _full(key, stored)
+            attributes = stored.attributes
+            item = {name: attributes[name] for name in wanted if name in attributes}
+            found.append({KEY: {"S": key}, **item} if KEY in wanted else item)
+            if size >= PAGE:
+                break
+        self.counts.reads += max(1, -(-size // READ_UNIT))
+        page: dict[str, Any] = {"Items": found, "Count": len(found), "ScannedCount": len(found)}
+        if size >= PAGE:
+            page["LastEvaluatedKey"] = {KEY: {"S": table.order[number]}}
+        return page
+
+    def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        key, after = self._prepared(region, operation, request)
+        self._store(region, request["TableName"], key, after)
+        if operation != "UpdateItem" or after is None:
+            return {}
+        return {"Attributes": {KEY: {"S": key}, **after.attributes}}
+
+    def _transact(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        _only(request, "TransactItems", "ClientRequestToken")
+        reasons: list[str] = []
+        writes: list[tuple[str, str, Stored | None]] = []
+        for part in request["TransactItems"]:
+            ((kind, write),) = part.items()
+            try:
+                if kind == "Put":
+                    writes.append((write["TableName"], *self._prepared(region, "PutItem", write)))
+                elif kind == "ConditionCheck":
+                    self._prepared(region, kind, write)
+                else:
+                    raise Rejected("ValidationException", f"{kind} in a transaction")
+                reasons.append("None")
+            except Rejected as rejected:
+                if rejected.code != "ConditionalCheckFailedException":
+                    raise
+                reasons.append("ConditionalCheckFailed")
+        if set(reasons) != {"None"}:
+            raise Rejected("TransactionCanceledException", f"Transaction cancelled: {reasons}", reasons)
+        for table, key, after in writes:
+            self._store(region, table, key, after, times=2)
+        self.counts.writes += 2 * (len(reasons) - len(writes))  # each checked item is small
+        return {}
+
+    def _prepared(self, region: str, operation: str, request: Mapping[str, Any]) -> tuple[str, Stored | None]:
+        """Test the condition, and return the key and the item as it will be; None if it is deleted or only checked."""
+        _only(request, *_KNOWN[operation])
+        if operation == "UpdateItem" and request.get("ReturnValues") != "ALL_NEW":
+            raise Rejected("ValidationException", f"ReturnValues: {request.get('ReturnValues')}")
+        values, names = request.get("ExpressionAttributeValues", {}), request.get("ExpressionAttributeNames", {})
+        key = (request["Item"] if operation == "PutItem" else request["Key"])[KEY]["S"]
+        stored = self._table(region, request).items.get(key)
+        now: Attributes = {KEY: {"S": key}, **stored.attributes} if stored is not None else {}
+        condition = request.get("ConditionExpression")
+        if condition is not None and not holds(condition, names, values, now):
+            self.counts.writes += max(1, -(-_full(key, stored) // WRITE_UNIT))  # a failed condition costs a write
+            raise Rejected("ConditionalCheckFailedException", "The conditional request failed")
+        match operation:
+            case "PutItem":
+                new = {name: value for name, value in request["Item"].items() if name != KEY}
+            case "UpdateItem":
+                if stored is None:
+                    raise Rejected("ValidationException", "an update without a condition on the item")
+                new = updated(request["UpdateExpression"], values, stored.attributes)
+            case _:
+                return key, None
+        return key, Stored(new, size_of(new))
+
+    def _store(self, region: str, name: str, key: str, after: Stored | None, times: int = 1) -> None:
+        table = self.tables[region, name]
+        before = _full(key, table.items.get(key))
+        size = _full(key, after)
+        if after is None:
+            table.items.pop(key, None)
+        else:
+            table.write(key, after)
+        self.counts.writes += times * max(1, -(-max(size, before) // WRITE_UNIT))
+        self.counts.largest[name] = max(self.counts.largest.get(name, (0, "")), (size, key))
+
+
+_CONDITION = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
+_KNOWN = {
+    "PutItem": (*_CONDITION, "Item"),
+    "UpdateItem": (*_CONDITION, "Key", "UpdateExpression", "ReturnValues"),
+    "DeleteItem": (*_CONDITION, "Key"),
+    "ConditionCheck": (*_CONDITION, "Key"),
+}
+"""Operation → the parameters that it may have."""
+
+
+def holds(condition: str, names: Mapping[str, str], values: Mapping[str, Any], item: Attributes) -> bool:
+    """Return whether a condition holds: tests with AND, or with OR.
+
+    Raises:
+        Rejected: it has another form.
+    """
+
+    def test(name: str, comparison: str, value: str) -> bool:
+        found = item.get(_name(name, names))
+        if not comparison:
+            return found is None
+        if found is None:
+            return False
+        wanted = values[value]
+        if comparison == "=":
+            return found == wanted
+        left, right = int(found["N"]), int(wanted["N"])
+        return left < right if comparison == "<" else left <= right
+
+    together, tests = _tests(condition)
+    return together(test(*one) for one in tests)
+
+
+@lru_cache(maxsize=256)
+def _tests(condition: str) -> tuple[Callable[[Any], bool], list[tuple[str, str, str]]]:
+    together, parts = (any, condition.split(" OR ")) if " OR " in condition else (all, condition.split(" AND "))
+    tests: list[tuple[str, str, str]] = []
+    for part in parts:
+        found = TEST.fullmatch(part)
+        if found is None:
+            raise Rejected("ValidationException", f"a condition that the stand-in doesn't know: {condition}")
+        tests.append((found[1], "", "") if found[1] else (found[4], found[5], found[6]))
+    return together, tests
+
+
+def updated(expression: str, values: Mapping[str, Any], before: Attributes) -> dict[str, Any]:
+    """Return an item's attributes after an update. Every value is read before any is set.
+
+    Raises:
+        Rejected: the expression has another form than `SET a = :a, b = c, d = e + :f REMOVE g, h`.
+    """
+    assignments, removed = _changes(expression)
+    new = dict(before)
+    for name, value, source, addend in assignments:
+        if value:
+            new[name] = values[value]
+        elif addend:
+            new[name] = {"N": str(int(before[source]["N"]) + int(values[addend]["N"]))}
+        else:
+            new[name] = before[source]
+    for name in removed:
+        new.pop(name, None)
+    return new
+
+
+@lru_cache(maxsize=256)
+def _changes(expression: str) -> tuple[list[tuple[str, str, str, str]], list[str]]:
+    parts = UPDATE.fullmatch(expression)
+    found = [ASSIGNMENT.fullmatch(part) for part in parts[1].split(", ")] if parts else [None]
+    assignments = [cast("tuple[str, str, str, str]", one.groups("")) for one in found if one is not None]
+    removed = parts[2].split(", ") if parts and parts[2] else []
+    if len(assignments) != len(found) or not all(re.fullmatch(r"\w+", name) for name in removed):
+        raise Rejected("ValidationException", f"an update that the stand-in doesn't know: {expression}")
+    return assignments, removed
+
+
+def _name(name: str, names: Mapping[str, str]) -> str:
+    return names[name] if name.startswith("#") else name
+
+
+def _only(request: Mapping[str, Any], *known: str) -> None:
+    """Reject what would be ignored."""
+    unknown = request.keys() - {*known}
+    if unknown:
+        raise Rejected("ValidationException", f"the stand-in doesn't know {', '.join(sorted(unknown))}")
+
+
+def _full(key: str, stored: Stored | None) -> int:
+    return 0 if stored is None else len(KEY) + len(key) + stored.size
+
+
+def size_of(attributes: Attributes) -> int:
+    """Return the bytes of an item (DynamoDB guide, "DynamoDB item sizes and formats")."""
+    return sum(len(name) + _value(value) for name, value in attributes.items())
+
+
+def _value(value: Mapping[str, Any]) -> int:
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return len(content) // 2 + 2
+        case "L":
+            return 3 + sum(1 + _value(element) for element in cast("list[Any]", content))
+        case "M":
+            return 3 + len(content) + size_of(content)
+        case _:
+            return 1
+
+
+class _Http(asyncio.Protocol):
+    """One connection. Its requests come one after the other."""
+
+    def __init__(self, tables: Tables, delay: Callable[[str], float]) -> None:
+        self._tables = tables
+        self._delay = delay
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        end = self._received.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        operation, length, region = "", 0, ""
+        for name, size, scope in HEAD.findall(self._received, 0, end):
+            operation, length, region = name.decode() or operation, int(size or length), scope.decode() or region
+        if len(self._received) < end + 4 + length:
+            return
+        body, self._received = self._received[end + 4 : end + 4 + length], self._received[end + 4 + length :]
+        status, document = self._answer(region, operation, body)
+        text = json.dumps(document).encode()
+        head = (
+            f"HTTP/1.1 {status} X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {len(text)}\r\n"
+            f"x-amz-crc32: {zlib.crc32(text)}\r\n\r\n"
+        )
+        asyncio.get_running_loop().call_later(self._delay(region), self._transport.write, head.encode() + text)
+
+    def _answer(self, region: str, operation: str, body: bytes) -> tuple[int, dict[str, Any]]:
+        try:
+            return 200, self._tables.answer(region, operation, json.loads(body))
+        except Rejected as rejected:
+            error: dict[str, Any] = {"__type": f"com.amazonaws.dynamodb.v20120810#{rejected.code}"}
+            if rejected.reasons is not None:
+                error["CancellationReasons"] = [{"Code": code} for code in rejected.reasons]
+            return 400, {**error, "message": str(rejected)}
+
+
+def serve(connection: Connection, tables: Tables, delay: Callable[[str], float]) -> None:
+    """Serve on 127.0.0.1 until the other end of the connection is closed.
+
+    It sends the port, and then carries out each callable that it is sent on the tables, and sends what that returns.
+
+    Args:
+        connection: to whoever began it.
+        tables: what it has.
+        delay: how long each answer takes in a region, in seconds.
+    """
+    asyncio.run(_serve(connection, tables, delay))
+
+
+async def _serve(connection: Connection, tables: Tables, delay: Callable[[str], float]) -> None:
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+
+    def asked() -> None:
+        try:
+            connection.send(connection.recv()(tables))
+        except EOFError:
+            loop.remove_reader(connection.fileno())
+            over.set()
+
+    server = await loop.create_server(lambda: _Http(tables, delay), "127.0.0.1", 0, backlog=1024)
+    connection.send(server.sockets[0].getsockname()[1])
+    loop.add_reader(connection.fileno(), asked)
+    await over.wait()
+    server.close()
