@@ -65,8 +65,3 @@ def places(regions: Sequence[str]) -> dict[str, Place]:
     if not 1 <= len(regions) <= MAX_REGIONS:
         raise ValueError(f"{len(regions)} regions; 1 to {MAX_REGIONS} are possible")
     return {region: Place(i, len(regions)) for i, region in enumerate(regions, start=1)}
-
-
-def lowered_ceiling(issued: int, stride: int, ceiling: int, headroom: int) -> int:
-    """Return the ceiling that ends an epoch: it leaves at most `headroom` integers to mint."""
-    return min(issued + headroom * stride, ceiling)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from integers.lattice import MAX_INTEGER, MAX_REGIONS, Place, lowered_ceiling, places
+from integers.lattice import MAX_INTEGER, MAX_REGIONS, Place, places
 
 bases = st.integers(1, MAX_INTEGER)
 strides = st.integers(1, MAX_REGIONS)
@@ -85,19 +85,6 @@ def test_at_the_end_a_region_mints_the_last_integers_only(place: Place, base: in
     assert issued <= ceiling
     minted = range(issued + place.stride, ceiling + 1, place.stride)
     assert list(minted) == [n for n in range(base, MAX_INTEGER + 1) if belongs(n, place)]
-
-
-@given(all_places, bases, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_a_lowered_ceiling_is_between_minted_and_allowed(
-    place: Place, base: int, mints: int, left: int, headroom: int
-) -> None:
-    issued = place.before(base) + mints * place.stride
-    ceiling = issued + left * place.stride
-    lowered = lowered_ceiling(issued, place.stride, ceiling, headroom)
-
-    assert issued <= lowered <= ceiling
-    assert belongs(lowered, place)
-    assert (lowered - issued) // place.stride == min(headroom, left)
 
 
 @pytest.mark.parametrize(("offset", "stride"), [(0, 3), (4, 3), (-1, 3), (1, 0)])
