@@ -6,6 +6,7 @@ from functools import lru_cache
 from sys import intern
 from typing import Any, TypeVar, cast
 
+from integers.lattice import MAX_REGIONS
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
 
 from .model import Absent, Accepted, Copy, Item, Record, RecordCopy, Register, Wish
@@ -108,13 +109,21 @@ REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit",
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
-    """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once."""
+    """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once.
+
+    Raises:
+        ValueError: its regions repeat, or there are too many, or not one id for each.
+    """
+    regions = regions_of(attributes["regions"])
+    ids = tuple(intern(id_["S"]) if "S" in id_ else None for id_ in attributes["ids"]["L"])
+    if not len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or not regions:
+        raise ValueError(attributes["regions"])
     return Register(
         counter=intern(attributes["counter"]["S"]),
         home=intern(attributes["home"]["S"]),
         epoch=int(attributes["epoch"]["N"]),
-        regions=regions_of(attributes["regions"]),
-        ids=tuple(intern(id_["S"]) if "S" in id_ else None for id_ in attributes["ids"]["L"]),
+        regions=regions,
+        ids=ids,
         base=int(attributes["base"]["N"]),
         limit=int(attributes["limit"]["N"]),
         window=int(attributes["window"]["N"]),

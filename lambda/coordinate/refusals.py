@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from integers.records import RECORD_KEY
+
 from .model import Item, Refused, Register
 
 NOTHING_CHANGED = "Nothing was changed."
@@ -49,6 +51,15 @@ def stray(counter: str, table: str) -> Refused:
         f"{counter}: what {table} has of this counter can't be read: an attribute is missing or wrong. If the other "
         "of these two tables can be read, delete this item, and deploy again: the coordinator puts it back. "
         "docs/runbook.md says how. Nothing was changed for this counter."
+    )
+
+
+def unreadable(home: str, table: str) -> Refused:
+    """Return the refusal of every run, since what was asked for can't be read."""
+    return Refused(
+        f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. It says "
+        "what was asked for, and stands in the layouts table and in its mirror. If the other one can be read, delete this "
+        "item, and deploy again: the coordinator puts it back. Nothing was changed."
     )
 
 

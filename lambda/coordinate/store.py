@@ -24,7 +24,7 @@ from .encoding import (
     register_of,
 )
 from .lease import Lease
-from .model import MAX_PAST, Record, Register
+from .model import MAX_PAST, Absent, Record, Register
 from .operations import (
     CloseItem,
     DescribeLayouts,
@@ -52,6 +52,7 @@ from .operations import (
     WriteRecordCopy,
     WriteRegister,
 )
+from .refusals import unreadable
 from .retries import Regions, held, retried
 from .tables import Clients, Shared, described_id, get, put, replacement, scan, update
 
@@ -102,8 +103,7 @@ class Store:
             case DescribeMirror():
                 return self._id(self.home, self._mirror)
             case ReadRecord():
-                found = get(client, self._layouts, RECORD_KEY)
-                return record_of(found) if found else None
+                return self._record(read(record_of, get(client, self._layouts, RECORD_KEY)), self._layouts)
             case ReadAccepted():
                 found = get(client, self._layouts, ACCEPTED_KEY)
                 return read(accepted_of, found)
@@ -113,8 +113,7 @@ class Store:
                 beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
                 return _together(client, {"Put": put}, {"Put": beside})
             case ReadRecordCopy():
-                found = get(client, self._mirror, RECORD_KEY)
-                return record_copy_of(found) if found else None
+                return self._record(read(record_copy_of, get(client, self._mirror, RECORD_KEY)), self._mirror)
             case WriteRecordCopy(old, new):
                 before = record_copy_attributes(old) if old else None
                 return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
@@ -133,6 +132,11 @@ class Store:
                 return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), partial(read, copy_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
+
+    def _record(self, found: Any, table: str) -> Any:
+        if found is Absent.STRAY:
+            raise unreadable(self.home, table)
+        return found
 
     def _write_register(self, client: "DynamoDBClient", old: Register | None, new: Register, record: Record) -> bool:
         before = register_attributes(old) if old else None

@@ -33,6 +33,10 @@ FOUND = {
     "event: the record's own": 0,
     "accept: the same at any age": 0,
     "register: unchanged": 210,
+    "raise: not fenced": 6_113,
+    "fence: this epoch": 3_984,
+    "identity: of the mirror": 899,
+    "layouts: newer": 0,
 }
 """The seed that found each. It is tried first, and means nothing once the protocol has changed."""
 

@@ -117,6 +117,19 @@ def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], obje
     assert read(decode, found) is Absent.STRAY
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ids": {"L": []}},
+        {"regions": {"L": []}, "ids": {"L": []}},
+        {"regions": {"L": [{"S": "a"}, {"S": "a"}]}, "ids": {"L": [{"NULL": True}] * 2}},
+        {"regions": {"L": [{"S": f"r{n}"} for n in range(65)]}, "ids": {"L": [{"NULL": True}] * 65}},
+    ],
+)
+def test_a_register_of_other_regions_than_tables_is_stray(wrong: dict[str, Any]) -> None:
+    assert read(register_of, {**register_attributes(register("a")), **wrong}) is Absent.STRAY
+
+
 def test_what_is_not_there_is_none() -> None:
     assert read(item_of, None) is None
 

@@ -15,6 +15,7 @@ from coordinate.refusals import (
     stray,
     superseded,
     unknown_floors,
+    unreadable,
 )
 
 from tests.lambda_.coordinate.made_up import NOW, register
@@ -25,6 +26,7 @@ ALL = [
     lost_register("orders", []),
     ahead(register("us-east-1"), "eu-west-1", Item(10, 3, 99, 4)),
     stray("orders", "the layouts table"),
+    unreadable("us-east-1", "global-integers-dev-layouts"),
     superseded(["eu-west-1"]),
     superseded([]),
     outdated(NOW, NOW + 86_400),

@@ -154,6 +154,19 @@ def test_what_an_operator_writes_by_mistake_stops_nobody(stack: Stack, capsys: p
     assert (changed["pending"], changed["counters"]["integers"]["epoch"]) == ([], 2)
 
 
+def test_a_record_that_cannot_be_read_is_said_and_put_back(stack: Stack) -> None:
+    laid_out()
+    before = record(stack)
+    client = stack.aws.client("dynamodb", HOME)
+    client.put_item(TableName=stack.layouts, Item={"counter": {"S": "/deployment"}, "wish": {"S": "{}"}})
+
+    with pytest.raises(CoordinatorError, match=r"the item /deployment of the table .* can't be read"):
+        watch()
+    client.delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
+    watch()
+    assert record(stack) == before
+
+
 def test_an_interrupted_deployment_is_repeated_days_later(stack: Stack) -> None:
     event = deployment("us-east-1", "eu-west-1")
     send(event)  # and whoever deployed was killed before the answer came
