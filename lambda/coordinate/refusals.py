@@ -58,8 +58,8 @@ def unreadable(home: str, table: str) -> Refused:
     """Return the refusal of every run, since what was asked for can't be read."""
     return Refused(
         f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. It says "
-        "what was asked for, and stands in the layouts table and in its mirror. If the other one can be read, delete this "
-        "item, and deploy again: the coordinator puts it back. Nothing was changed."
+        "what was asked for, and stands in the layouts table and in its mirror. If the other one can be read, delete "
+        "this item, and deploy again: the coordinator puts it back. Nothing was changed."
     )
 
 

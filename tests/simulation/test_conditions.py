@@ -36,7 +36,6 @@ FOUND = {
     "raise: not fenced": 6_113,
     "fence: this epoch": 3_984,
     "identity: of the mirror": 899,
-    "layouts: newer": 0,
 }
 """The seed that found each. It is tried first, and means nothing once the protocol has changed."""
 
@@ -45,7 +44,6 @@ BY_SEARCH = {
     "register: unchanged": (Duplicate, Stuck),
     "register: record stands": Unasked,
     "renew: that epoch": Duplicate,
-    "layouts: newer": Stuck,
     "place: no item or the other's": Duplicate,
     "open: own token": Duplicate,
     "raise: not fenced": Duplicate,

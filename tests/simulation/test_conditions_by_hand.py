@@ -10,6 +10,7 @@ from coordinate.operations import (
     Operation,
     PlaceItem,
     RaiseItem,
+    RecordLayouts,
     RenewItem,
     WriteCopy,
     WriteRecord,
@@ -185,12 +186,27 @@ def lost_fence(without: str | None) -> None:
     mint_all(world, "a", "b")
 
 
+def late_layouts(without: str | None) -> None:
+    """Layouts that arrive late would make a region forget the present one, and so who owns its integers."""
+    world = CheckedWorld(without)
+    told, listen = recorded(world, RecordLayouts)
+    for region in "ab":
+        world.make_table(region)
+    deployment(world, "ab", 0, "first").finish(listen)
+    deployed(world, "b", "a")
+    for layouts in told:
+        world.carry_out(layouts)
+    kept = [world.tables[region].counters["c"].layouts for region in "ab"]
+    assert kept == [world.layouts.registers["c"].layouts] * 2, "a region has forgotten a layout"
+
+
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
     "record: unchanged": (late_deployment, AssertionError),
     "copy: unchanged": (late_copy, Duplicate),
     "record copy: unchanged": (late_record_copy, AssertionError),
     "renew: not being opened": (late_renewal, Duplicate),
     "fence: issued within": (lost_fence, Duplicate),
+    "layouts: newer": (late_layouts, AssertionError),
     "raise: this epoch": (late_raise, Duplicate),
     "raise: upwards": (late_lower_raise, AssertionError),
 }
