@@ -44,9 +44,9 @@ def wish_of(settings: "Settings") -> dict[str, Any]:
 
 
 def fitting(settings: "Settings") -> int:
-    """Return how many of the settings' counters, the first ones, fit into the record and into the reply; -1 if none do.
+    """Return how many of the settings' counters, the first ones, fit into the record and into the reply.
 
-    The record holds the wish, and each counter's epoch and base. The reply has each counter's layout. Both are taken
+    0 or less means that none fits. The record holds the wish, and each counter's epoch and base. The reply has each counter's layout. Both are taken
     at their largest: the largest numbers, and every region pending.
     """
     regions = [*settings.regions, *settings.leaving]
@@ -65,5 +65,5 @@ def fitting(settings: "Settings") -> int:
 
 
 def _first(sizes: Iterable[int], before: int, room: int) -> int:
-    """Return how many of these sizes, the first ones, fit into the room with what is there before; -1 if none do."""
+    """Return how many of these sizes, the first ones, fit into `room` after `before`; -1 if not even `before` does."""
     return bisect_right(list(accumulate(sizes, initial=before)), room) - 1

@@ -87,7 +87,7 @@ class Network:
         return throttled
 
     def _answer(self, operation: Operation) -> Any:
-        """Return the world's answer, or what it was before the rule that is taken out.
+        """Return the world's answer; where a rule of `ALIVE` is taken out, what the program got before it had the rule.
 
         Raises:
             Refused: without one of the rules.

@@ -41,7 +41,7 @@ class Schedule:
 
         Args:
             seed: decides everything.
-            without: the condition or rule that is taken out (`world.CONDITIONS`, `world.RULES`).
+            without: the condition or rule that is taken out (`world.CONDITIONS`, `RULES` or `ALIVE`).
             losses: how many tables may be lost before the first one is mended. With 1, all must settle without an
                 operator. With 2, a floor may be needed in the end.
         """

@@ -52,8 +52,8 @@ def accept(deployment: Deployment | None) -> Steps[Record | None]:
         The record, or None if nothing is deployed yet.
 
     Raises:
-        Refused: the deployment is outdated, or names an unknown counter; or the layouts table and its mirror are
-            both lost. Nothing was written then.
+        Refused: the deployment is outdated, or has a floor for an unknown counter; or the layouts table and its mirror
+            are both lost. It changed nothing then, but a lost record may have been put back.
     """
     while True:
         record, accepted = yield [ReadRecord(), ReadAccepted()]
@@ -188,8 +188,8 @@ def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
     while True:
         copy = yield from one(ReadRecordCopy())  # before the record, or an older record could replace a newer copy
         present = yield from one(ReadRecord())
-        home, now = yield [DescribeLayouts(), DescribeMirror()]
-        if now != mirror:
+        home, present_mirror = yield [DescribeLayouts(), DescribeMirror()]
+        if present_mirror != mirror:
             raise mirror_lost()
         if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
             raise superseded(present.wish.regions if present else ())

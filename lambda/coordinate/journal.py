@@ -34,7 +34,7 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
 def warn_of(result: Result) -> None:
     """Log the counters that regions have and that have no register, and what can't be read.
 
-    Unknown counters go on minting, and are never created again.
+    Unknown counters go on minting, and are created again only if a floor is set for them.
     """
     for counter, regions in result.unknown.items():
         warn("unknown", counter=counter, regions=list(regions))

@@ -12,7 +12,7 @@ MAX_PAST = 40
 
 
 class Absent(Enum):
-    """What a region answers with where it has no answer."""
+    """Why there is no item, register or id to return."""
 
     AWAY = "away"
     """No answer. A write may have been carried out all the same."""

@@ -2,7 +2,7 @@
 
 A run only names them. `store.py` carries them out on DynamoDB, `simulation/world.py` in memory. The answer of a
 conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
-also be answered by `Absent`. The home region must answer.
+also be answered by `AWAY` or `GONE`, a read also by `STRAY`. The home region must answer.
 """
 
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ class WriteCopy:
 
 @dataclass(frozen=True, slots=True)
 class ReadItem:
-    """Read a counter's item in one region. Answer: the Item, or None."""
+    """Read a counter's item in one region. Answer: the Item, None, or `STRAY`."""
 
     region: str
     counter: str

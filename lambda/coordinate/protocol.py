@@ -1,8 +1,8 @@
 """Changes the layout of one counter while every region that answers goes on minting.
 
-`settle` decides and does no I/O. It yields batches of operations and is sent their answers. Every write is conditional,
-so `settle` may stop anywhere and be run again, and several runs may race: the register decides, and all of them carry
-out the same change.
+A round is `look_at`, then `step`; `settle` takes rounds until nothing is left to do. All of it decides and does no I/O:
+it yields batches of operations and is sent their answers. Every write is conditional, so `settle` may stop anywhere and
+be run again, and several runs may race: the register decides, and all of them carry out the same change.
 
 The rule is that an epoch's base lies above all that was minted before: above the ceiling of every region that was
 fenced, and above the limit for every one that wasn't.
@@ -80,7 +80,7 @@ def settle(counter: str, run: str, record: Record, known: Known | None = None) -
         known: what a scan has found of the counter.
 
     Returns:
-        The register as it is then, and the regions that didn't answer.
+        The outcome: the register, the regions that are pending, and whether this run has created the counter.
 
     Raises:
         Refused: it needs an operator to continue.
@@ -98,7 +98,9 @@ def settle(counter: str, run: str, record: Record, known: Known | None = None) -
 
 
 def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
-    """Look at a counter, and see to its register and its copy.
+    """Bring a counter's register and its copy into order, then read what the regions have of it.
+
+    Each of its writes ends the round: then the next one looks again.
 
     Returns:
         What was found, once both are where they should be; or what the next round begins with.
@@ -183,12 +185,12 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
 
 
 def _accepted(counter: str) -> Steps[Record]:
-    """Return the record that is accepted, another one than this run knew."""
+    """Return the record that is accepted now, which isn't the one that this run carries out."""
     record = yield from one(ReadRecord())
     accepted = yield from one(ReadAccepted())
     if record is None:
         raise nothing_deployed(counter)
-    if record.accepted != accepted:  # the program's last version wrote no such item, or another run was faster
+    if record.accepted != accepted:  # an earlier version of the program wrote no `/accepted`
         yield [WriteRecord(record, record)]
     return record
 

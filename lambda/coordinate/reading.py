@@ -13,14 +13,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises."""
+    """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises.
+
+    A part has no `Each` of its own: all of `threads.py`'s threads could wait for each other.
+    """
 
     steps: Iterable["Steps[Any]"]
 
 
 Steps = Generator[Sequence[Operation] | Each, Sequence[Any], T]
-"""Yields batches of operations, is sent their answers, and returns a T. The operations of a batch may be carried out
-in any order, or at the same time."""
+"""Yields a batch of operations or an `Each`, is sent the answers in the same order, and returns a T. The operations of
+a batch may be carried out in any order, or at the same time."""
 
 
 class Known(NamedTuple):
@@ -45,7 +48,7 @@ def one(operation: Operation) -> Steps[Any]:
 
 
 def look(regions: Iterable[str], counter: str) -> Steps[tuple[Items, Ids]]:
-    """Return every region's item, and then the id of its table."""
+    """Return every region's item, and the id of its table, described after the item was read."""
     names = tuple(dict.fromkeys(regions))
     items = yield [ReadItem(region, counter) for region in names]
     ids = yield [DescribeTable(region) for region in names]

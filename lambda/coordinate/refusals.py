@@ -59,7 +59,7 @@ def unreadable(home: str, table: str) -> Refused:
     return Refused(
         f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. It says "
         "what was asked for, and stands in the layouts table and in its mirror. If the other one can be read, delete "
-        "this item, and deploy again: the coordinator puts it back. Nothing was changed."
+        "this item, and deploy again: the coordinator puts it back. Nothing more was changed."
     )
 
 

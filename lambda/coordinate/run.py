@@ -1,6 +1,6 @@
-"""A whole run of the coordinator: what is deployed, and what the simulation runs, an operation at a time.
+"""One whole run of the coordinator, as a generator of operations: accept, survey, settle each counter, finish.
 
-Like `protocol.py`, it decides and does no I/O.
+The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol.py`, it does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,8 +24,12 @@ def run(request: Deployment | Watch | Create, token: str, result: Result) -> Ste
         token: a random string, which no other run has.
         result: an empty one, which also shows how far a refused run got.
 
+    Returns:
+        `result`, filled. `skipped` says why nothing was done, `unfinished` how many counters weren't begun.
+
     Raises:
-        Refused: the deployment is refused, or a counter is, or time ran out for it. The next run continues.
+        Refused: the deployment or a counter is refused. A deployment and a creation are also refused if time runs out;
+            a run of the schedule then returns. The next run continues.
     """
     match request:
         case Create(counters):
@@ -59,7 +63,11 @@ def _create(counters: tuple[str, ...], token: str, result: Result) -> Steps[None
 
 
 def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> Steps[None]:
-    """Look at everything, and settle what isn't. If it is `wanted` by somebody who waits, say what stays undone."""
+    """Survey all tables, settle every counter that isn't settled, and finish the record.
+
+    Raises:
+        Refused: a counter is refused; or something stays undone, and it is `wanted` by somebody who waits for it.
+    """
     looked = yield from survey(record)
     result.outcomes |= looked.settled
     result.unknown, result.stray = looked.unknown, looked.stray

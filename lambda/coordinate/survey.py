@@ -29,11 +29,11 @@ class Survey:
     settled: Mapping[str, Outcome]
     """The counters for which nothing is left to do."""
     unsettled: Mapping[str, Known | None]
-    """All others, with what was found of them if it is whole: first those that some region can't mint now, then those
-    whose limit was set longest ago."""
+    """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
+    come those that some region can't mint now, then those whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]]
-    """Counters that no register knows, and the regions that have an item of them. Without a floor, they are never
-    begun again."""
+    """Counters without a register, and the regions that have an item of them. Such a counter is created again only if a
+    floor is set for it."""
     stray: Mapping[str, tuple[str, ...]]
     """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
     mirror: str
@@ -41,7 +41,7 @@ class Survey:
 
 
 def survey(record: Record) -> Steps[Survey]:
-    """Look at all registers and all items.
+    """Return how all counters stand, from one scan of each table.
 
     Args:
         record: what was asked for.

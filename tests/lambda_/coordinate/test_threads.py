@@ -33,7 +33,7 @@ def answer(operation: Operation) -> str:
     return f"answer for {operation.counter}"
 
 
-def settle_all(parts: Iterable[Steps[str]], carry_out: CarryOut) -> list[str]:
+def drive_all(parts: Iterable[Steps[str]], carry_out: CarryOut) -> list[str]:
     """Return what the parts return, or why they were refused."""
 
     def whole() -> Steps[list[Any]]:
@@ -45,11 +45,11 @@ def settle_all(parts: Iterable[Steps[str]], carry_out: CarryOut) -> list[str]:
 def test_the_results_are_in_the_order_of_the_counters() -> None:
     names = [f"c{number}" for number in range(3 * COUNTERS)]
 
-    assert settle_all([settling(name, 1 + number % 3) for number, name in enumerate(names)], answer) == names
+    assert drive_all([settling(name, 1 + number % 3) for number, name in enumerate(names)], answer) == names
 
 
 def test_a_counter_that_is_refused_does_not_keep_others() -> None:
-    found = settle_all([settling("a"), refused("b"), settling("c"), refused("d")], answer)
+    found = drive_all([settling("a"), refused("b"), settling("c"), refused("d")], answer)
 
     assert found == ["a", "b is refused", "c", "d is refused"]
 
@@ -62,12 +62,12 @@ def test_a_call_that_is_refused_refuses_its_counter_only() -> None:
 
     stopped = settling("b")
 
-    assert settle_all([settling("a"), stopped, settling("c")], unreachable) == ["a", "can't be reached", "c"]
+    assert drive_all([settling("a"), stopped, settling("c")], unreachable) == ["a", "can't be reached", "c"]
     assert next(stopped, "closed") == "closed"
 
 
 def test_without_counters_nothing_is_called() -> None:
-    assert settle_all([], answer) == []
+    assert drive_all([], answer) == []
 
 
 def test_an_unexpected_exception_surfaces() -> None:
@@ -77,7 +77,7 @@ def test_an_unexpected_exception_surfaces() -> None:
         return answer(operation)
 
     with pytest.raises(ZeroDivisionError):
-        settle_all([settling("a"), settling("b"), settling("c")], broken)
+        drive_all([settling("a"), settling("b"), settling("c")], broken)
 
 
 def test_an_empty_batch_is_answered_with_nothing() -> None:
@@ -85,7 +85,7 @@ def test_an_empty_batch_is_answered_with_nothing() -> None:
         assert (yield []) == []
         return "a"
 
-    assert settle_all([empty()], answer) == ["a"]
+    assert drive_all([empty()], answer) == ["a"]
 
 
 def test_the_calls_of_a_batch_happen_at_the_same_time() -> None:
@@ -101,7 +101,7 @@ def test_the_calls_of_a_batch_happen_at_the_same_time() -> None:
         assert (yield [ReadItem(region, "a") for region in regions]) == regions
         return "a"
 
-    assert settle_all([batch()], wait) == ["a"]
+    assert drive_all([batch()], wait) == ["a"]
 
 
 def test_the_calls_of_all_counters_happen_at_the_same_time() -> None:
@@ -111,7 +111,7 @@ def test_the_calls_of_all_counters_happen_at_the_same_time() -> None:
         together.wait(SECONDS)
         return answer(operation)
 
-    assert len(settle_all([settling(f"c{number}") for number in range(COUNTERS)], wait)) == COUNTERS <= CALLS
+    assert len(drive_all([settling(f"c{number}") for number in range(COUNTERS)], wait)) == COUNTERS <= CALLS
 
 
 def test_a_slow_counter_does_not_hold_up_others() -> None:
@@ -129,7 +129,7 @@ def test_a_slow_counter_does_not_hold_up_others() -> None:
         return answer(operation)
 
     parts = [settling("slow"), *(settling(f"c{number}") for number in range(others))]
-    assert len(settle_all(parts, slow)) == others + 1
+    assert len(drive_all(parts, slow)) == others + 1
 
 
 def test_one_generator_is_driven_to_its_end() -> None:
