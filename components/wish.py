@@ -46,8 +46,8 @@ def wish_of(settings: "Settings") -> dict[str, Any]:
 def fitting(settings: "Settings") -> int:
     """Return how many of the settings' counters, the first ones, fit into the record and into the reply.
 
-    0 or less means that none fits. The record holds the wish, and each counter's epoch and base. The reply has each counter's layout. Both are taken
-    at their largest: the largest numbers, and every region pending.
+    0 or less means that none fits. The record holds the wish, and each counter's epoch and base. The reply has each
+    counter's layout. Both are taken at their largest: the largest numbers, and every region pending.
     """
     regions = [*settings.regions, *settings.leaving]
     home = f"{settings.home} {LABEL}"
