@@ -297,8 +297,11 @@ class Schedule:
                     self._mint()
         if self.losses > 1 and not self._begin_again():
             return
-        record = world.layouts.record
-        if record is None or (world.tables.keys() - world.away) & set(record.wish.regions):  # else nobody could mint
+        record, copy = world.layouts.record, world.mirror.record
+        if record is None:  # the first deployment was interrupted before it was accepted
+            if copy is not None and copy.mirror == world.mirror.id:
+                raise Stuck("the record wasn't put back")
+        elif (world.tables.keys() - world.away) & set(record.wish.regions):  # else nobody could mint
             if self.last is None:
                 raise Stuck("the last runs were refused")
             check_settled(world, self.last)

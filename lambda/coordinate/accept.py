@@ -108,7 +108,8 @@ def _first(
         regions = (*deployment.wish.regions, *deployment.wish.leaving)
         scans = yield [ScanItems(region) for region in regions]
         evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
-    stood = bool(record or copy or evidence)
+    # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
+    stood = bool(record or evidence or (copy is not None and copy.record.home != home))
     if deployment is None:
         if stood:
             raise lost_home(home, evidence)

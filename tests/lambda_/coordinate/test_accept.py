@@ -112,6 +112,16 @@ def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> 
     assert accepted(world, None) == replace(begun, home="layouts 2", restored=True)
 
 
+def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
+    world = World()
+    interrupted = Coordinator(accept(deployment("a")))
+    interrupted.run_to(WriteRecord, world.carry_out)
+    world.mirror = replace(world.mirror, id="mirror 2")  # restored
+
+    assert accepted(world, None) is None
+    assert accepted(world, deployment("b")) == record("b", number=2)
+
+
 def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
     world = World()
     interrupted = Coordinator(accept(deployment("a")))
