@@ -58,6 +58,10 @@ MEANINGS: dict[Meaning, tuple[str, ...]] = {
         "IncompleteSignatureException",  # DynamoDB guide, "Error handling"
         "InvalidSignatureException",
         "MissingAuthenticationTokenException",
+        "AccessDenied",  # the same by the names of other services and of what stands before them
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+        "SubscriptionRequiredException",  # from an account that isn't activated there yet
     ),
     "throttled": (
         "LimitExceededException",  # DynamoDB guide, "Error handling"

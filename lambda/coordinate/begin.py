@@ -31,7 +31,7 @@ def first_register(
     if found or past or not whole:
         if not floor:
             raise lost_register(counter, list(found))
-        away = [region for region, item in items.items() if item is Absent.AWAY]
+        away = [region for region, item in items.items() if item in (Absent.AWAY, Absent.STRAY)]
         if away:
             raise unfenced(counter, away)
     fences = yield from fence(counter, found, 0, wish.headroom, later=True)

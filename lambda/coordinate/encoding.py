@@ -112,12 +112,16 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
     """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once.
 
     Raises:
-        ValueError: its regions repeat, or there are too many, or not one id for each.
+        ValueError: its regions repeat, or there are too many, or not one id for each; or its epoch isn't positive.
     """
     regions = regions_of(attributes["regions"])
-    ids = tuple(intern(id_["S"]) if "S" in id_ else None for id_ in attributes["ids"]["L"])
-    if not len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or not regions:
-        raise ValueError(attributes["regions"])
+    ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
+    if (
+        not len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS
+        or not regions
+        or int(attributes["epoch"]["N"]) < 1
+    ):
+        raise ValueError(attributes)
     return Register(
         counter=intern(attributes["counter"]["S"]),
         home=intern(attributes["home"]["S"]),
@@ -164,10 +168,10 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
     """Return the item that `item_values` encoded. What it keeps of past epochs is left out.
 
     Raises:
-        ValueError: it can't be one of a counter: its stride isn't positive.
+        ValueError: it can't be one of a counter: its stride or its epoch isn't positive.
     """
-    if int(attributes["stride"]["N"]) < 1:
-        raise ValueError(attributes["stride"])
+    if int(attributes["stride"]["N"]) < 1 or int(attributes["epoch"]["N"]) < 1:
+        raise ValueError(attributes)
     return Item(
         issued=int(attributes["issued"]["N"]),
         stride=int(attributes["stride"]["N"]),
@@ -188,5 +192,5 @@ def read(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any]
         return None
     try:
         return decode(attributes)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return Absent.STRAY

@@ -43,9 +43,19 @@ class Lease:
         Raises:
             Refused: the home region can't be reached.
         """
-        # A repeated request whose first answer was lost finds its own lease.
-        values = {":now": {"N": str(int(self._clock()))}, ":holder": {"S": self._holder}}
-        self._taken = self._write("attribute_not_exists(expires) OR expires < :now OR holder = :holder", values)
+        now = int(self._clock())
+        values = {
+            ":now": {"N": str(now)},
+            ":latest": {"N": str(now + 2 * SECONDS)},
+            ":number": {"S": "N"},
+            ":holder": {"S": self._holder},
+        }
+        # A lease that is no number, or that lasts too long, is a mistake. A repeated request finds its own.
+        self._taken = self._write(
+            "attribute_not_exists(expires) OR NOT attribute_type(expires, :number) OR expires < :now "
+            "OR expires > :latest OR holder = :holder",
+            values,
+        )
         return self._taken
 
     def take_over(self) -> bool:

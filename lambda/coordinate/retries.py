@@ -31,6 +31,9 @@ ATTEMPTS = 3
 TOGETHER = 3
 """How many calls of a region are given up, with none that succeeds in between, before all of it counts as throttled."""
 
+MOST_THROTTLED = 20
+"""How many items of a region are given up before all of it counts as throttled: each of them costs `REGION_SECONDS`."""
+
 COUNT = "attempts_made"
 """What `count` calls the number in the error."""
 
@@ -151,7 +154,8 @@ class Regions:
         if why in ("throttled", "conflict"):
             self._throttled.add((region, counter))
             self._in_a_row[region] += 1
-            if self._in_a_row[region] < TOGETHER:
+            throttled_here = sum(where == region for where, _ in self._throttled)
+            if self._in_a_row[region] < TOGETHER and throttled_here < MOST_THROTTLED:
                 warn("throttled", region=region, **({} if counter is None else {"counter": counter}), error=str(error))
                 return
         if region not in self.away:

@@ -4,6 +4,7 @@ The Lambda function (`threads.py`) and the simulation drive the same code. Like 
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from .accept import Deployment, accept, finish
 from .model import Record, Refused
@@ -55,7 +56,9 @@ def _create(counters: tuple[str, ...], token: str, result: Result) -> Steps[None
     result.record = yield from accept(None)
     if result.record is None:
         raise nothing_deployed(", ".join(counters))
-    yield from _settle_each(dict.fromkeys(counters), result.record, token, result)
+    refused = yield from _settle_each(dict.fromkeys(counters), result.record, token, result)
+    if refused:
+        raise refused
     if result.unfinished:
         done = len(result.outcomes)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
@@ -71,7 +74,16 @@ def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> St
     looked = yield from survey(record)
     result.outcomes |= looked.settled
     result.unknown, result.stray = looked.unknown, looked.stray
-    yield from _settle_each(looked.unsettled, record, token, result)
+    refused = yield from _settle_each(looked.unsettled, record, token, result)
+    if refused or result.unfinished:
+        undone = [looked.unsettled[name] for name in looked.unsettled if name not in result.outcomes]
+        unreadable = {table for tables in looked.stray.values() for table in tables}
+        if None not in undone and not {"layouts", "mirror"} & unreadable:
+            # Every register has its copy, so the mirror is whole: the next loss needs no operator.
+            with suppress(Refused):
+                yield from finish(record, None, looked.mirror)
+    if refused:
+        raise refused
     if result.unfinished:
         if wanted:
             total = len(looked.settled) + len(looked.unsettled)
@@ -88,18 +100,19 @@ def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> St
     result.asked = record.wish.counters
 
 
-def _settle_each(counters: Mapping[str, Known | None], record: Record, token: str, result: Result) -> Steps[None]:
+def _settle_each(
+    counters: Mapping[str, Known | None], record: Record, token: str, result: Result
+) -> Steps[Refused | None]:
     """Settle counters at the same time. One that is refused does not stop the others.
 
-    Raises:
-        Refused: one or more were refused.
+    Returns:
+        What was refused, if anything was.
     """
     steps = (_settle(counter, token, record, known, result) for counter, known in counters.items())
     answers = yield Each(steps)
     refused = [answer for answer in answers if isinstance(answer, Refused)]
-    if refused:
-        raise Refused("\n".join(_listed(refused)))
     result.unfinished = sum(not answer for answer in answers)
+    return Refused("\n".join(_listed(refused))) if refused else None
 
 
 def _settle(counter: str, token: str, record: Record, known: Known | None, result: Result) -> Steps[bool]:

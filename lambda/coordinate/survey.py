@@ -56,8 +56,12 @@ def survey(record: Record) -> Steps[Survey]:
     settled: dict[str, Outcome] = {}
     urgent: dict[str, Known | None] = {}
     rest: dict[str, Known | None] = {}
-    readable = (name for found in (copies, registers) for name, what in found.items() if what is not Absent.STRAY)
-    names = dict.fromkeys([*record.wish.counters, *readable])
+    names = dict.fromkeys([*record.wish.counters, *copies, *registers])
+    # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
+    for name in [name for name in names if name not in record.wish.counters]:
+        found = [copies.get(name), registers.get(name), *(_item(scan, name) for scan in scans.values())]
+        if all(what is None or isinstance(what, Absent) for what in found):
+            del names[name]
     for name in names:
         register = registers.get(name)
         if not isinstance(register, Register) or register.home != home or copies.get(name) != Copy(register, mirror):

@@ -166,7 +166,8 @@ def scan(
     )
     for page in pages:
         for item in page["Items"]:
-            counter = counter_of(intern(str(item["counter"].get("S"))))
+            key = item.get("counter", {}).get("S")
+            counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
                 found[counter] = decode(item)
     return found

@@ -30,6 +30,7 @@ from integers.layouts import Layout
 from tests.lambda_.coordinate.made_up import record, register, wish
 
 INTEGERS = st.integers(-64, MAX_INTEGER)
+EPOCHS = st.integers(1, MAX_INTEGER)
 NAMES = st.sampled_from(["us-east-1", "eu-west-1", "us-west-2"])
 REGIONS = st.lists(NAMES, min_size=1, unique=True).map(tuple)
 LAYOUTS = st.lists(st.builds(Layout, INTEGERS, INTEGERS, REGIONS)).map(tuple)
@@ -40,8 +41,7 @@ IDS = st.text(min_size=1)
 def registers(draw: st.DrawFn) -> Register:
     regions = draw(REGIONS)
     ids = draw(st.tuples(*[st.none() | IDS] * len(regions)))
-    numbers = [draw(INTEGERS) for _ in range(5)]
-    epoch, base, limit, window, granted = numbers
+    epoch, base, limit, window, granted = draw(EPOCHS), *(draw(INTEGERS) for _ in range(4))
     return Register(draw(IDS), draw(IDS), epoch, regions, ids, base, limit, window, granted, draw(LAYOUTS))
 
 
@@ -56,7 +56,7 @@ RECORDS = st.builds(
     report=st.text(),
     restored=st.booleans(),
 )
-ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, INTEGERS, st.booleans(), st.none() | IDS)
+ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.booleans(), st.none() | IDS)
 
 
 @given(registers())
@@ -107,6 +107,7 @@ STRAYS = [
         {**FINE, "issued": {"S": "7"}},
         {**FINE, "stride": {"N": "0"}},
         {**FINE, "epoch": {"N": "0.5"}},
+        {**FINE, "epoch": {"N": "0"}},
     )
 ]
 

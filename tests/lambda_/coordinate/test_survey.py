@@ -139,6 +139,15 @@ def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
     assert ({*found.settled}, found.unsettled) == ({"c"}, {"ordrs": None})
 
 
+def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None:
+    seen = world("c")
+    seen.stray = {"layouts"}
+    seen.tables["a"].counters["ordrs"] = Counter(Item(1, 2, 3, 1))
+
+    found = look(seen, counters=["c"])
+    assert (found.unsettled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
+
+
 def test_what_was_scanned_is_known() -> None:
     seen = world("c")
     change(seen, "a", "c", fenced=True)
