@@ -28,7 +28,10 @@ HEAD = re.compile(
     rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
 )
 
-TEST = re.compile(r"attribute_not_exists\((#?\w+)\)()()|(#?\w+) (=|<|<=) (:\w+)")
+TEST = re.compile(
+    r"attribute_not_exists\((?P<absent>#?\w+)\)|NOT attribute_type\((?P<typed>\w+), (?P<type>:\w+)\)"
+    r"|(?P<name>#?\w+) (?P<comparison>=|<=|<|>) (?P<value>:\w+)"
+)
 
 ASSIGNMENT = re.compile(r"(\w+) = (?:(:\w+)|(\w+)(?: \+ (:\w+))?)")
 
@@ -252,13 +255,15 @@ def holds(condition: str, names: Mapping[str, str], values: Mapping[str, Any], i
         found = item.get(_name(name, names))
         if not comparison:
             return found is None
-        if found is None:
-            return False
         wanted = values[value]
+        if comparison == "NOT attribute_type":
+            return found is None or wanted["S"] not in found
+        if found is None or (comparison != "=" and "N" not in found):
+            return False
         if comparison == "=":
             return found == wanted
         left, right = int(found["N"]), int(wanted["N"])
-        return left < right if comparison == "<" else left <= right
+        return {"<": left < right, "<=": left <= right, ">": left > right}[comparison]
 
     together, tests = _tests(condition)
     return together(test(*one) for one in tests)
@@ -272,7 +277,12 @@ def _tests(condition: str) -> tuple[Callable[[Any], bool], list[tuple[str, str, 
         found = TEST.fullmatch(part)
         if found is None:
             raise Rejected("ValidationException", f"a condition that the stand-in doesn't know: {condition}")
-        tests.append((found[1], "", "") if found[1] else (found[4], found[5], found[6]))
+        if found["absent"]:
+            tests.append((found["absent"], "", ""))
+        elif found["typed"]:
+            tests.append((found["typed"], "NOT attribute_type", found["type"]))
+        else:
+            tests.append((found["name"], found["comparison"], found["value"]))
     return together, tests
 
 

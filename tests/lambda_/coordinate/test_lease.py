@@ -73,3 +73,11 @@ def test_a_deployment_takes_it_over(leases: tuple[Lease, Lease], clock: Clock) -
     one.give_back()
     clock.now += CHECK_SECONDS + 1
     assert (one.kept(), other.kept()) == (False, True), "what was lost stays lost"
+
+
+@pytest.mark.parametrize("expires", [{"S": "soon"}, {"N": "99999999999"}])
+def test_a_mistaken_lease_holds_up_nobody(stack: Stack, leases: tuple[Lease, Lease], expires: dict[str, str]) -> None:
+    mistaken = {"counter": {"S": LEASE_KEY}, "holder": {"S": "nobody"}, "expires": expires}
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=mistaken)
+
+    assert leases[0].take()
