@@ -33,7 +33,6 @@ FOUND = {
     "event: the record's own": 0,
     "accept: the same at any age": 0,
     "register: unchanged": 210,
-    "raise: not fenced": 6_113,
     "fence: this epoch": 3_984,
     "identity: of the mirror": 899,
 }
@@ -46,7 +45,6 @@ BY_SEARCH = {
     "renew: that epoch": Duplicate,
     "place: no item or the other's": Duplicate,
     "open: own token": Duplicate,
-    "raise: not fenced": Duplicate,
     "fence: this epoch": Duplicate,
     "fence: not fenced": Duplicate,
     "close: that epoch": Duplicate,

@@ -156,6 +156,19 @@ def late_raise(without: str | None) -> None:
     mint_all(world, "a", "b")
 
 
+def late_raise_of_a_fence(without: str | None) -> None:
+    """A raise that arrives after the fence would lift it, and the next epoch has begun right above."""
+    world = CheckedWorld(without)
+    deployed(world, "a", "b")
+    mint_all(world, "a", most=WINDOW - 1)
+    late = stopped_before(world, RaiseItem, "late")
+    deployment(world, "ba", 1, "changing").run_to(RenewItem, world.carry_out)
+    late.step_all(world.carry_out)
+    world.away.add("a")
+    watched(world)
+    mint_all(world, "a", "b")
+
+
 def late_lower_raise(without: str | None) -> None:
     """A raise that was overtaken by a higher one would lower the ceiling, and the region would stop minting."""
     world = CheckedWorld(without)
@@ -208,6 +221,7 @@ BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = 
     "fence: issued within": (lost_fence, Duplicate),
     "layouts: newer": (late_layouts, AssertionError),
     "raise: this epoch": (late_raise, Duplicate),
+    "raise: not fenced": (late_raise_of_a_fence, Duplicate),
     "raise: upwards": (late_lower_raise, AssertionError),
 }
 
