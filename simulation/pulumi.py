@@ -11,7 +11,7 @@ from coordinate.encoding import record_attributes, wish_of
 from coordinate.model import Record, Wish
 from coordinate.request import request_of
 
-from components.record import event, record_of
+from components.record import canonical, event, record_of
 
 from .checked import CheckedWorld
 
@@ -48,7 +48,7 @@ def wish(
 
 def decoded(asked: Mapping[str, Any]) -> Wish:
     """Return a wish as the coordinator reads it."""
-    return wish_of(json.dumps(asked, sort_keys=True, separators=(",", ":")))
+    return wish_of(canonical(asked))
 
 
 @dataclass(frozen=True)

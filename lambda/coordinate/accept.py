@@ -192,7 +192,7 @@ def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
         home, present_mirror = yield [DescribeLayouts(), DescribeMirror()]
         if present_mirror != mirror:
             raise mirror_lost()
-        if present is None or (present.home, present.number) != (record.home, record.number) or home != record.home:
+        if present is None or present.accepted != record.accepted or home != record.home:
             raise superseded(present.wish.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:

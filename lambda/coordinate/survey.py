@@ -57,11 +57,12 @@ def survey(record: Record) -> Steps[Survey]:
     urgent: dict[str, Known | None] = {}
     rest: dict[str, Known | None] = {}
     names = dict.fromkeys([*record.wish.counters, *copies, *registers])
+    stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
-    for name in [name for name in names if name not in record.wish.counters]:
+    for name in stray.keys() - {*record.wish.counters}:
         found = [copies.get(name), registers.get(name), *(_item(scan, name) for scan in scans.values())]
         if all(what is None or isinstance(what, Absent) for what in found):
-            del names[name]
+            names.pop(name, None)
     for name in names:
         register = registers.get(name)
         if not isinstance(register, Register) or register.home != home or copies.get(name) != Copy(register, mirror):
@@ -79,7 +80,6 @@ def survey(record: Record) -> Steps[Survey]:
     rest = dict(sorted(rest.items(), key=lambda entry: registers[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
     again = {name: None for name in unknown if record.wish.floor(name)}  # a floor says what was minted
-    stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     return Survey(settled, {**urgent, **rest, **again}, unknown, stray, mirror)
 
