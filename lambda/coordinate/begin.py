@@ -4,8 +4,9 @@ from integers.lattice import MAX_INTEGER
 
 from .advance import fence
 from .limits import beginning
-from .model import Absent, Copy, Item, Record, Register
+from .model import Absent, Copy, Item, Record, Register, Wish
 from .operations import DescribeMirror, ReadRecordCopy
+from .plan import Items
 from .reading import Steps, look, one
 from .refusals import lost_register, unfenced
 
@@ -31,9 +32,7 @@ def first_register(
     if found or past or not whole:
         if not floor:
             raise lost_register(counter, list(found))
-        away = [region for region, item in items.items() if item in (Absent.AWAY, Absent.STRAY)]
-        if away:
-            raise unfenced(counter, away)
+        check_bounded(counter, wish, items)
     fences = yield from fence(counter, found, 0, wish.headroom, later=True)
     ceilings = [fences[region].bound if region in fences else MAX_INTEGER for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
@@ -43,6 +42,17 @@ def first_register(
     if base > MAX_INTEGER:
         raise unfenced(counter, [region for region in found if region not in fences])
     return beginning(counter, home, epoch, record, base, now)
+
+
+def check_bounded(counter: str, wish: Wish, items: Items) -> None:
+    """Check that a floor says enough: no register says how far a region may mint that can't be fenced now.
+
+    Raises:
+        Refused: a region of the wish doesn't answer, or its item can't be read.
+    """
+    away = [name for name in (*wish.regions, *wish.leaving) if items[name] in (Absent.AWAY, Absent.STRAY)]
+    if away:
+        raise unfenced(counter, away)
 
 
 def _whole(record: Record) -> Steps[bool]:

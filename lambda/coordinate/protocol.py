@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .advance import advance
-from .begin import first_register
+from .begin import check_bounded, first_register
 from .give import give, place
 from .model import Absent, Copy, Record, Refused, Register
 from .operations import (
@@ -32,7 +32,7 @@ from .operations import (
 )
 from .plan import Change, Conflict, End, Give, Place, Settled, Stay, plan
 from .reading import Known, Next, Steps, look, one
-from .refusals import ahead, lost_home, no_region, nothing_deployed, stray, unfenced
+from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -167,10 +167,7 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
                 return again  # another run was faster, and what it has given is no conflict
             if record.wish.floor(counter) <= register.base:
                 raise ahead(register, region, item)
-            wished = (*record.wish.regions, *record.wish.leaving)
-            away = [name for name in wished if items[name] in (Absent.AWAY, Absent.STRAY)]
-            if away:  # the register's limit says nothing about what was granted there since
-                raise unfenced(counter, away)
+            check_bounded(counter, record.wish, items)  # this register's limit says nothing about later grants
             following = yield from advance(register, record, items, ids, now, beyond_floor=True)
         case Stay():
             raise no_region(counter, record.wish.regions)

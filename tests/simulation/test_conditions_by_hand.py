@@ -31,15 +31,15 @@ def deployment(world: CheckedWorld, regions: Sequence[str], follows: int, name: 
     return Coordinator(run(Deployment(asked, follows, world.now), name, Result()), name)
 
 
-def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> None:
+def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> Result:
     for region in regions:
         world.make_table(region)
     follows = world.layouts.record.number if world.layouts.record else 0
-    deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
+    return deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
 
 
-def watched(world: CheckedWorld, name: str = "watch") -> None:
-    Coordinator(run(Watch(), name, Result())).finish(world.carry_out)
+def watched(world: CheckedWorld, name: str = "watch") -> Result:
+    return Coordinator(run(Watch(), name, Result())).finish(world.carry_out)
 
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Coordinator:
@@ -53,16 +53,19 @@ def settling(world: CheckedWorld, token: str) -> Coordinator:
     return Coordinator(settle("c", token, world.layouts.record))
 
 
-def recorded(world: CheckedWorld, kind: type[Operation]) -> tuple[list[Operation], Callable[[Operation], object]]:
-    """Return a list, and what carries out operations and puts those of this kind into the list."""
+def first_deployed(world: CheckedWorld, kind: type[Operation]) -> list[Operation]:
+    """Deploy a and b for the first time. Return the operations of this kind."""
     seen: list[Operation] = []
 
-    def carry_out(operation: Operation) -> object:
+    def listen(operation: Operation) -> object:
         if isinstance(operation, kind):
             seen.append(operation)
         return world.carry_out(operation)
 
-    return seen, carry_out
+    for region in "ab":
+        world.make_table(region)
+    deployment(world, "ab", 0, "first").finish(listen)
+    return seen
 
 
 def mint_all(world: CheckedWorld, *regions: str, most: int = 1_000) -> None:
@@ -88,10 +91,7 @@ def late_deployment(without: str | None) -> None:
 def late_copy(without: str | None) -> None:
     """A copy that arrives late would put back a limit that was raised since."""
     world = CheckedWorld(without)
-    copies, listen = recorded(world, WriteCopy)
-    for region in "ab":
-        world.make_table(region)
-    deployment(world, "ab", 0, "first").finish(listen)
+    copies = first_deployed(world, WriteCopy)
     mint_all(world, "a", "b")
     watched(world)  # raises the limit
     mint_all(world, "a")
@@ -106,10 +106,7 @@ def late_copy(without: str | None) -> None:
 def late_record_copy(without: str | None) -> None:
     """A copy of the record that arrives late would put back a deployment that was followed by another."""
     world = CheckedWorld(without)
-    copies, listen = recorded(world, WriteRecordCopy)
-    for region in "ab":
-        world.make_table(region)
-    deployment(world, "ab", 0, "first").finish(listen)
+    copies = first_deployed(world, WriteRecordCopy)
     deployed(world, "b")
     for copy in copies:
         world.carry_out(copy)
@@ -202,10 +199,7 @@ def lost_fence(without: str | None) -> None:
 def late_layouts(without: str | None) -> None:
     """Layouts that arrive late would make a region forget the present one, and so who owns its integers."""
     world = CheckedWorld(without)
-    told, listen = recorded(world, RecordLayouts)
-    for region in "ab":
-        world.make_table(region)
-    deployment(world, "ab", 0, "first").finish(listen)
+    told = first_deployed(world, RecordLayouts)
     deployed(world, "b", "a")
     for layouts in told:
         world.carry_out(layouts)
