@@ -43,6 +43,8 @@ A role that has just been created is refused for some seconds. API Gateway signs
 def request_template(table: str, counter: str) -> str:
     """Return the template of the request to DynamoDB.
 
+    Headers have their names as the caller sent them, and `$input.params` compares every letter.
+
     Args:
         table: the counters table's name.
         counter: the Velocity expression of the requested counter.
@@ -61,8 +63,13 @@ def request_template(table: str, counter: str) -> str:
 #set($counter = '{NO_COUNTER}')
 #end
 #set($count = $input.params('count'))
-#if(($count != '' && $count != '1') || $input.params('Idempotency-Key') != '' || $input.params('idempotency-key') != '')
+#if($count != '' && $count != '1')
 #set($counter = '{NO_KEY}')
+#end
+#foreach($header in $input.params().header.keySet())
+#if($header.matches('(?i)idempotency-key'))
+#set($counter = '{NO_KEY}')
+#end
 #end
 {json.dumps(request, indent=2)}
 """

@@ -26,8 +26,12 @@ class Request:
     """Below the stage, encoded."""
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """Names as the caller spelt them, which is how templates see them."""
     body: str
+
+    def header(self, name: str) -> str:
+        """Return a header by its name in any spelling, empty if there is none."""
+        return next((value for given, value in self.headers.items() if given.lower() == name), "")
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,13 @@ def call_of(api: Document, request: Request) -> Call | Response:
     operation = api["paths"].get(route, {}).get(request.method.lower())
     if operation is None:
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
-    if "security" in operation and not request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256 "):
+    if "security" in operation and not request.header("authorization").startswith("AWS4-HMAC-SHA256 "):
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
     required = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
     if not all(request.query.get(name) for name in required):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
     integration = operation["x-amazon-apigateway-integration"]
-    content_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    content_type = (request.header("content-type") or "application/json").partition(";")[0].strip().lower()
     template = integration["requestTemplates"].get(content_type)
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")

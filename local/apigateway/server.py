@@ -115,8 +115,7 @@ def serve(port: int, gateway: GatewayServer) -> None:
                 self.send_error(400)
                 return
             body = self.rfile.read(int(length)).decode(errors="replace")
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            response = gateway.respond(self.command, self.path, headers, body)
+            response = gateway.respond(self.command, self.path, dict(self.headers.items()), body)
             data = response.body.encode()
             self.send_response(response.status)
             for name, value in response.headers.items():

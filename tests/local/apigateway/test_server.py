@@ -1,10 +1,12 @@
 """API Gateway at a deployment on this machine: beside the Function URLs, and while regions are added."""
 
+import http.client
 import json
 import os
 import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -49,6 +51,17 @@ def test_it_answers_as_the_function_does(machine: Machine) -> None:
         found, document = mint(gateway, path)
         assert (found, document["status"]) == (status, status), path
         assert set(document) == {"type", "title", "status", "detail"}
+
+
+def test_it_sees_headers_as_they_were_sent(machine: Machine) -> None:
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    connection = http.client.HTTPConnection(url.netloc)
+
+    connection.request("POST", url.path, headers={"IDEMPOTENCY-KEY": "k"})
+
+    response = connection.getresponse()
+    assert (response.status, "no Idempotency-Key" in json.loads(response.read())["detail"]) == (400, True)
+    connection.close()
 
 
 def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
