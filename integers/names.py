@@ -5,8 +5,17 @@ import re
 COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 """1 to 63 characters that need no escaping in a URL, a DynamoDB key or a mapping template."""
 
+RESERVED = frozenset({"ping", "sping"})
+"""Names that no new counter gets: API Gateway answers `/ping` and `/sping` itself, for its own health checks (API
+Gateway guide, "Amazon API Gateway important notes"), so an address or an API without a function can't mint there."""
+
 CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""
+
+
+def reserved(counter: str) -> str:
+    """Return why no counter can get one of the names of `RESERVED`."""
+    return f"{counter!r} can't be a counter's name, because API Gateway answers /{counter} itself"
 
 
 def no_counter(counter: str) -> str:

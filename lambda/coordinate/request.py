@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
-from integers.names import CHECK_COUNTER, COUNTER_NAME
+from integers.names import CHECK_COUNTER, COUNTER_NAME, RESERVED, reserved
 
 from .accept import Deployment
 from .encoding import wish_of
@@ -62,7 +62,10 @@ def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
             'send {"watch": true}. Only a deployment sends a wish.'
         )
     if "create" in event:
-        return Create(_counters(event, "create"))
+        created = _counters(event, "create")
+        for counter in RESERVED.intersection(created):
+            raise Refused(f"create: {reserved(counter)}.")
+        return Create(created)
     if "check" in event:
         return _check(event["check"])
     if "watch" in event:

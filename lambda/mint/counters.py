@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
-from integers.names import CHECK_COUNTER
+from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
 from .http.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
@@ -28,10 +28,13 @@ def create(counter: str) -> Response:
     A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        Problem: 403, `openCounters` is off; 503, the coordinator refused or didn't respond.
+        Problem: 400, nobody could reach it; 403, `openCounters` is off; 503, the coordinator refused or didn't respond.
     """
+    coordinator = _coordinator()
+    if counter in RESERVED:
+        raise Problem(HTTPStatus.BAD_REQUEST, reserved(counter))
     try:
-        result = invoke(_coordinator(), {"create": [counter]}, TIMEOUT, idempotent=True)
+        result = invoke(coordinator, {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):

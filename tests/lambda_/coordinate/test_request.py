@@ -8,6 +8,7 @@ from coordinate.model import Refused
 from coordinate.request import Check, Create, Watch, request_of
 
 from integers.lattice import MAX_REGIONS
+from integers.names import RESERVED
 from tests.lambda_.coordinate.made_up import NOW, wish, wish_document
 
 WISH = wish_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
@@ -33,6 +34,13 @@ def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
 
     assert isinstance(found, Deployment)
     assert found.wish.counters == ("integers", "-check")
+
+
+@pytest.mark.parametrize("counter", sorted(RESERVED))
+def test_a_deployment_may_still_name_a_counter_that_nobody_can_create_now(counter: str) -> None:
+    found = request_of({**DEPLOYMENT, "wish": {**WISH, "counters": [counter]}})
+
+    assert isinstance(found, Deployment)
 
 
 def test_a_check_names_a_region_and_the_default_counter() -> None:
@@ -93,6 +101,10 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({"create": ["/lease"]}, "create: '/lease' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         ({"watch": "yes"}, "watch: 'yes' is not true."),
         ({"create": ["-check"]}, "create: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        (
+            {"create": ["orders", "ping"]},
+            "create: 'ping' can't be a counter's name, because API Gateway answers /ping itself.",
+        ),
         ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
         ({"check": {"counter": "a"}}, "check.region: None is not a region."),
         ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),

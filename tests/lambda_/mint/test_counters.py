@@ -6,6 +6,7 @@ import mint.counters
 import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached
 
+from integers.names import RESERVED
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import laid_out
 
@@ -58,6 +59,17 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
 
     assert (response["statusCode"], response["document"]) == (status, {"counter": "invoices", **settled})
     assert events == [(COORDINATOR, {"create": ["invoices"]}, True)]
+
+
+@pytest.mark.parametrize("counter", sorted(RESERVED))
+def test_a_name_that_api_gateway_answers_itself_is_refused(ask: Ask, stack: Stack, counter: str) -> None:
+    stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
+    stack.monkeypatch.setattr(mint.counters, "invoke", None)
+
+    response = ask("PUT", f"/{counter}")
+
+    assert response["statusCode"] == 400
+    assert f"API Gateway answers /{counter} itself" in response["document"]["detail"]
 
 
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/invoices"), ("GET", "/-/counters")])

@@ -122,6 +122,14 @@ def test_an_unexpected_error_has_no_body_after_head() -> None:
     assert (response["statusCode"], response["body"]) == (500, "")
 
 
+def test_minting_logs_nothing_that_lambda_would_keep(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    laid_out()
+    with caplog.at_level(logging.INFO):
+        assert [ask("POST", path)["statusCode"] for path in ("/", "/?count=3")] == [200, 200]
+
+    assert caplog.records == []
+
+
 def test_an_unexpected_error_is_logged_and_not_shown(
     ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
