@@ -3,19 +3,22 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Any, cast
 
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
-from integers.names import COUNTER_NAME
+from integers.names import COUNTER_NAME, RESERVED, reserved
 
 from .alarm_checks import AlarmChecks
 from .global_integers_args import GlobalIntegersArgs
-from .partitions import WITHOUT_FUNCTION_URLS, partitions
+from .partitions import PARTITION, WITHOUT_FUNCTION_URLS, partitions
 from .resource_names import MAX_ROLE_NAME, PREFIX, ResourceNames
 from .value_checks import did_you_mean, unknown_setting, whole
 
 ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
 """Lambda API reference, Cors: an origin, or every one."""
+
+NO_FUNCTION_URLS = 'no Lambda Function URLs (Lambda guide, "Creating and managing Lambda function URLs")'
 
 LIST_OF_REGIONS = (
     'the AWS page "AWS Regions": https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html'
@@ -42,49 +45,54 @@ class Checks(AlarmChecks):
         if not isinstance(home, str):
             self.wrong("home", home, "is not a string")
             return ""
-        self._check_regions("home", [home])
+        self._check_regions("home", [home], deployed=True)
         return home
 
-    def regions(self, home: str) -> tuple[str, ...]:
-        """Return the regions of the layout. They must be different AWS regions, in the home region's partition."""
+    def regions(self) -> tuple[str, ...]:
+        """Return the regions of the layout. They must be different AWS regions."""
         regions = self.strings("regions", None, ["us-east-1", "eu-west-1"])
-        self._check_regions("regions", regions)
+        self._check_regions("regions", regions, deployed=True)
         if len(regions) > MAX_REGIONS:
             self.errors.append(f"{self._key('regions')}: {len(regions)} regions; at most {MAX_REGIONS} are possible")
-        self._check_partition("regions", regions, home)
         return regions
 
-    def leaving(self, home: str, regions: Sequence[str]) -> tuple[str, ...]:
+    def leaving(self, regions: Sequence[str]) -> tuple[str, ...]:
         """Return the regions that are leaving. They must be outside the layout."""
         leaving = self.strings("leaving", (), ["us-west-2"], may_be_empty=True)
-        self._check_regions("leaving", leaving)
+        self._check_regions("leaving", leaving, deployed=True)
         for region in dict.fromkeys(leaving):
             if region in regions:
                 listed = self._key("regions")
                 self.wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
-        self._check_partition("leaving", leaving, home)
         return leaving
 
     def function_urls(self, **regions: Sequence[str]) -> None:
         """Check that these regions, by the setting that lists them, have Function URLs."""
-        allowed = self.strings("allow_url_regions", (), ["ca-west-1"], may_be_empty=True)
-        self._check_regions("allow_url_regions", allowed)
+        allowed = self._allowed  # which is so checked, whatever the regions are
         for name, listed in regions.items():
             for region in dict.fromkeys(listed):
                 if region in WITHOUT_FUNCTION_URLS and region not in allowed:
-                    how = self._example("allow_url_regions", [*allowed, region])
-                    self.wrong(
-                        name,
-                        region,
-                        'has no Lambda Function URLs (Lambda guide, "Creating and managing Lambda function URLs"); '
-                        f"if AWS offers them there now, allow the region: {how}",
-                    )
+                    self.wrong(name, region, f"has {NO_FUNCTION_URLS}; {self._if_now(region)}")
+
+    @cached_property
+    def _allowed(self) -> tuple[str, ...]:
+        """The regions that got Function URLs after this version was published."""
+        allowed = self.strings("allow_url_regions", (), ["ca-west-1"], may_be_empty=True)
+        self._check_regions("allow_url_regions", allowed, deployed=False)
+        return allowed
+
+    def _if_now(self, region: str) -> str:
+        how = self._example("allow_url_regions", [*self._allowed, region])
+        return f"if AWS offers them there now, allow the region: {how}"
 
     def counters(self) -> tuple[str, ...]:
         """Return the counters' names, each once."""
         counters = self.strings("counters", ("integers",), ["integers"])
         for counter in dict.fromkeys(counters):
             self._check_counter("counters", counter)
+            if counter in RESERVED:
+                # One that an earlier version made mints on without being a setting.
+                self.errors.append(f"{self._key('counters')}: {reserved(counter)}; remove or rename it")
         return counters
 
     def counters_fit(self, counters: int, fitting: int, floors: int) -> None:
@@ -163,17 +171,14 @@ class Checks(AlarmChecks):
         if not COUNTER_NAME.fullmatch(counter):
             self.wrong(name, counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
 
-    def _check_regions(self, name: str, regions: Sequence[str]) -> None:
+    def _check_regions(self, name: str, regions: Sequence[str], *, deployed: bool) -> None:
+        """Check that these are regions and, where something is deployed to them, that all of it exists there."""
         for region in dict.fromkeys(regions):
-            if region not in partitions():
+            partition = partitions().get(region)
+            if partition is None:
                 hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
                 self.wrong(name, region, f"is not an AWS region{hint}")
-
-    def _check_partition(self, name: str, regions: Sequence[str], home: str) -> None:
-        found = {partitions().get(region) for region in (*regions, home)} - {None}
-        if len(found) > 1:
-            listed = ", ".join(sorted(map(str, found)))
-            self.errors.append(
-                f"{self._key(name)}: with {self._key('home')} they lie in different AWS partitions ({listed}); "
-                "a stack belongs to one account, and so to one partition"
-            )
+            elif deployed and partition != PARTITION and region not in self._allowed:
+                self.wrong(
+                    name, region, f"is in the partition {partition}, with {NO_FUNCTION_URLS}; {self._if_now(region)}"
+                )

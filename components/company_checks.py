@@ -1,4 +1,4 @@
-"""Checks the settings by which a company keeps to its own rules: who may call, keys, tags, roles, the budget."""
+"""Checks the settings by which a company keeps to its own rules: who may call, keys, roles, the budget."""
 
 import json
 import re
@@ -29,15 +29,9 @@ PATH = re.compile(r"/|/[!-.0-~]+(/[!-.0-~]+)*/")
 """IAM API reference, CreateRole: it begins and ends with a slash."""
 
 MAX_PATH = 512
-TAG = re.compile(r"[\w .:/=+@-]*")
-"""What tags of all these services may hold (Tagging guide, "Tag naming limits and requirements")."""
-
-MAX_TAGS = 40
-"""AWS allows 50. The others are for `aws:defaultTags`."""
-
-EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-MAX_EMAILS = 10
-"""Budgets API reference, NotificationWithSubscribers."""
+MAX_EMAILS, MAX_EMAIL = 10, 50
+"""How many addresses a budget tells (Budgets API reference, NotificationWithSubscribers), and the characters of each
+(Subscriber)."""
 
 
 class CompanyChecks:
@@ -101,9 +95,9 @@ class CompanyChecks:
                 "or the pattern without the path",
             )
 
-    def keys(self, name: str, regions: Iterable[str]) -> dict[str, str]:
+    def keys(self, regions: Iterable[str]) -> dict[str, str]:
         """Return region → key. If one region has a key, all that are deployed to must have one."""
-        keys: dict[str, str] = {}
+        name, keys = "kms_keys", dict[str, str]()
         given = self._checks.mapping(name, {"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"})
         for region, arn in given.items():
             found = KEY.fullmatch(arn) if isinstance(arn, str) else None
@@ -122,20 +116,6 @@ class CompanyChecks:
             )
         return keys
 
-    def tags(self) -> dict[str, str]:
-        """Return the tags of all resources."""
-        tags = self._checks.mapping("tags", {"team": "shop"})
-        for name, value in tags.items():
-            if not 1 <= len(name) <= 128 or not TAG.fullmatch(name) or name.lower().startswith("aws:"):
-                self._wrong(
-                    "tags", name, "is not a tag's key: 1 to 128 letters, digits, spaces and _.:/=+-@, not aws:…"
-                )
-            if not isinstance(value, str) or len(value) > 256 or not TAG.fullmatch(value):
-                self._wrong(f"tags.{name}", value, "is not a tag's value: a string of up to 256 such characters")
-        if len(tags) > MAX_TAGS:
-            self._add("tags", f"{len(tags)} tags; at most {MAX_TAGS} are possible")
-        return {name: str(value) for name, value in tags.items()}
-
     def iam_path(self) -> str:
         """Return the path of roles."""
         path = self._checks.text("iam_path", default="/")
@@ -152,19 +132,21 @@ class CompanyChecks:
             )
         return arn
 
-    def budget_emails(self, budget: int, alarm_emails: tuple[str, ...]) -> tuple[str, ...]:
-        """Return who is told about the budget, in US dollars a month; 0 is none. By default, who is told of alarms."""
-        emails = self._checks.strings("budget_emails", (), ["ops@shop.example"], may_be_empty=True)
-        for email in emails:
-            if not EMAIL.fullmatch(email) or len(email) > 50:
-                self._wrong("budget_emails", email, "is not an e-mail address of up to 50 characters")
-        if len(emails) > MAX_EMAILS:
-            self._add("budget_emails", f"{len(emails)} addresses; at most {MAX_EMAILS} are possible")
-        emails = emails or (alarm_emails if budget else ())
+    def budget(self, emails: Sequence[str]) -> int:
+        """Return the budget in US dollars a month, of which these addresses are told; 0 is none."""
+        budget = self._checks.integer("budget", 0, 1_000_000, default=0)
+        key = self._checks.key("alarm_emails")
         if budget and not emails:
-            keys = f"{self._checks.key('budget_emails')} or {self._checks.key('alarm_emails')}"
-            self._add("budget", f"nobody would be told: set {keys} too")
-        return emails
+            self._add("budget", f"nobody would be told: set {key} too")
+        long = [email for email in emails if len(email) > MAX_EMAIL]
+        if budget and (long or len(emails) > MAX_EMAILS):
+            what = f"{long[0]!r} has {len(long[0])} characters" if long else f"{key} has {len(emails)} addresses"
+            self._add(
+                "budget",
+                f"{what}; a budget of AWS tells at most {MAX_EMAILS} addresses of up to {MAX_EMAIL} characters, "
+                f"so shorten {key}, or set no budget",
+            )
+        return budget
 
     def _wrong(self, name: str, value: object, allowed: str) -> None:
         setting, dot, entry = name.partition(".")

@@ -17,10 +17,10 @@ from .value_checks import unknown_setting
 LISTS = frozenset(
     {
         *("regions", "leaving", "paused", "allow_url_regions", "counters", "cors_origins", "waves"),
-        *("alarm_emails", "budget_emails"),
+        "alarm_emails",
     }
 )
-OBJECTS = frozenset({"floors", "alarms", "alarm_topics", "callers", "tags", "kms_keys", "log_kms_keys"})
+OBJECTS = frozenset({"floors", "alarms", "alarm_topics", "callers", "kms_keys"})
 BOOLEANS = frozenset({"open_counters", "api_gateway", "function_urls", "protect"})
 STRINGS = frozenset({"authorization", "domain", "hosted_zone", "iam_path", "permissions_boundary"})
 NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})

@@ -15,6 +15,7 @@ from .python_function import PythonFunction, PythonFunctionArgs
 from .record import canonical
 from .regional_counter import RegionalCounter
 from .resource_names import ResourceNames
+from .role import RoleRules
 from .schedule import Schedule, ScheduleArgs
 from .staying import STAYS
 from .table import TableArgs, table
@@ -32,8 +33,9 @@ class CoordinatorArgs:
     watch_minutes: int
     log_retention_days: int
     protect: bool
-    keys: Sequence[str] = ()
-    """The ARNs of all keys that encrypt tables, in any region."""
+    role_rules: RoleRules
+    kms_keys: Mapping[str, str]
+    """Region → the ARN of the key of its tables and logs."""
 
 
 JOURNAL_DAYS = 365
@@ -57,8 +59,13 @@ class Coordinator(pulumi.ComponentResource):
         names = args.names
         self._name = name
         self._args = args
-        layouts = table(f"{name}-layouts", TableArgs(names.layouts_table, args.home, args.protect, stream=True), self)
-        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect), self)
+        key = args.kms_keys.get(args.home, "")
+        layouts = table(
+            f"{name}-layouts",
+            TableArgs(names.layouts_table, args.home, args.protect, kms_key=key, stream=True),
+            self,
+        )
+        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect, kms_key=key), self)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
         kept = layouts.name.apply(lambda name: kept_name(name, names.layouts_table))
         self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
@@ -67,6 +74,7 @@ class Coordinator(pulumi.ComponentResource):
             PythonFunctionArgs(
                 name=names.coordinate_function,
                 role_name=names.coordinate_function,
+                role_rules=args.role_rules,
                 role_description=self._home,
                 region=args.home,
                 handler="coordinate.handler.handler",
@@ -79,12 +87,12 @@ class Coordinator(pulumi.ComponentResource):
                     "STACK": names.prefix,
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
-                    lambda known: [*_statements(names, known[0], known[1]), *use_keys(args.keys)]
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*args.kms_keys.values()])]
                 ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
                 log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
-                log_level="INFO",
+                kms_key=key,
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,8 +9,9 @@ import pulumi
 import pulumi_aws as aws
 
 from .gateway_api import GatewaySpec, document
-from .policy import allow, policy, trusting, use_keys
+from .policy import allow, policy, use_keys
 from .resource_names import ResourceNames
+from .role import RoleRules, role
 
 STAGE = "v1"
 
@@ -32,10 +32,11 @@ class GatewayArgs:
     """Requests at once above that rate."""
     table: aws.dynamodb.Table
     """The region's counters table."""
+    role_rules: RoleRules
     paused: bool = False
     """Whether it mints nothing, and answers 503."""
-    keys: Sequence[str] = ()
-    """The ARN of the key that encrypts the table, if it has one."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts the table. Empty: a key of AWS does."""
 
 
 class Gateway(pulumi.ComponentResource):
@@ -53,22 +54,19 @@ class Gateway(pulumi.ComponentResource):
         region = args.region
         child = pulumi.ResourceOptions(parent=self)
 
-        role = aws.iam.Role(
-            f"{name}-role",
-            name=args.names.gateway_role(region),
-            assume_role_policy=trusting("apigateway.amazonaws.com"),
-            opts=child,
+        caller = role(
+            f"{name}-role", args.names.gateway_role(region), "apigateway.amazonaws.com", args.role_rules, self
         )
         allowed = aws.iam.RolePolicy(
             f"{name}-policy",
-            role=role.name,
+            role=caller.name,
             name="own",
             policy=args.table.arn.apply(
-                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys(args.keys)])
+                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([args.kms_key])])
             ),
             opts=child,
         )
-        body = pulumi.Output.all(args.table.arn, role.arn).apply(
+        body = pulumi.Output.all(args.table.arn, caller.arn).apply(
             lambda arns: json.dumps(document(_spec(args, *cast("list[str]", arns))), sort_keys=True)
         )
         api = aws.apigateway.RestApi(

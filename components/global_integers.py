@@ -9,7 +9,6 @@ from integers.lattice import places
 
 from .address import Address, AddressArgs
 from .budget import BudgetArgs, budget
-from .company import CompanyRules
 from .coordinator import Coordinator, CoordinatorArgs
 from .gateway import Gateway
 from .global_integers_args import GlobalIntegersArgs
@@ -64,14 +63,6 @@ class GlobalIntegers(pulumi.ComponentResource):
         """
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
         settings = settings_of(args, prefix)
-        rules = CompanyRules(
-            tags=settings.tags,
-            iam_path=settings.iam_path,
-            permissions_boundary=settings.permissions_boundary,
-            kms_keys=settings.kms_keys,
-            log_kms_keys=settings.log_kms_keys,
-        )
-        opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=[rules.apply]))
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         names = ResourceNames(settings.prefix)
 
@@ -84,7 +75,8 @@ class GlobalIntegers(pulumi.ComponentResource):
                 watch_minutes=settings.watch_minutes,
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
-                keys=tuple(settings.kms_keys.values()),
+                role_rules=settings.role_rules,
+                kms_keys=settings.kms_keys,
             ),
             opts=child(self, "coordinator"),
         )
@@ -95,7 +87,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
             budget(
                 f"{name}-budget",
-                BudgetArgs(names.budget, settings.budget, settings.budget_emails, tuple(regions)),
+                BudgetArgs(names.budget, settings.budget, settings.alarm_emails, tuple(regions)),
                 self,
             )
         gateways = deployed.gateways(regional) if settings.api_gateway else {}

@@ -73,19 +73,13 @@ class GlobalIntegersArgs:
     """Waves: regions whose minting functions are updated at the same time. Each wave is checked before the next."""
     callers: Optional[dict[str, list[str]]] = None
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use; `*` is every one."""
-    tags: Optional[dict[str, str]] = None
-    """Tags of all resources."""
     iam_path: Optional[str] = None
     """The path of every role, like `/teams/shop/`. A role keeps the one that it was created with."""
     permissions_boundary: Optional[str] = None
     """The ARN of the policy that bounds every role."""
     kms_keys: Optional[dict[str, str]] = None
     """Region → the ARN of the key that encrypts its tables and log groups."""
-    log_kms_keys: Optional[dict[str, str]] = None
-    """Region → the ARN of the key that encrypts its log groups, if it is another one than that of its tables."""
     budget: Optional[int] = None
-    """US dollars a month, at which an e-mail is sent; 0 is no budget."""
-    budget_emails: Optional[list[str]] = None
-    """Who gets the e-mails of the budget."""
+    """US dollars a month, at which an e-mail is sent to `alarm_emails`; 0 is no budget."""
     prefix: Optional[str] = None
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""

@@ -13,6 +13,10 @@ WITHOUT_FUNCTION_URLS = frozenset(
 """Lambda guide, "Creating and managing Lambda function URLs", as of November 2026."""
 
 
+PARTITION = "aws"
+"""The partition that has all that is deployed. Those of China and of the US government have no Function URLs."""
+
+
 @cache
 def partitions() -> dict[str, str]:
     """Return every region that has Lambda, with its partition: from botocore's own data, without network."""

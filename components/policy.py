@@ -11,12 +11,12 @@ def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
 
 
 def use_keys(keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the statement that allows the use of keys, through DynamoDB only; none if there are no keys.
+    """Return the statement that allows the use of these keys, through DynamoDB only; none if all are empty.
 
     DynamoDB uses a table's key on behalf of its caller (DynamoDB guide, "DynamoDB encryption at rest: authorizing
     use of a customer managed key"). The key's own policy must allow it, too, or leave it to policies like this.
     """
-    if not keys:
+    if not any(keys):
         return []
     actions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*"]
     return [

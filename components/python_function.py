@@ -10,11 +10,18 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import version_in
-from .policy import allow, policy, trusting
+from .policy import allow, policy
+from .role import RoleRules, role
 from .staying import STAYS
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
+
+LOG_LEVEL = "INFO"
+"""The least level of the functions' own lines that Lambda keeps. Above it, errors are lost: Lambda takes a line without
+a `level` for INFO (Lambda guide, "Using Lambda advanced logging controls with Python"), and the runtime client of
+Python wrote that of uncaught errors and of failed imports as `log_level` until its version 4.1
+(aws-lambda-python-runtime-interface-client, issues 202 and 220)."""
 
 
 @dataclass
@@ -23,6 +30,7 @@ class PythonFunctionArgs:
 
     name: str
     role_name: str
+    role_rules: RoleRules
     region: str
     handler: str
     code: pulumi.AssetArchive
@@ -33,12 +41,13 @@ class PythonFunctionArgs:
     timeout: int
     """Seconds."""
     log_retention_days: int
-    log_level: str
     reserved_concurrency: int = -1
     """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
     role_description: pulumi.Input[str] | None = None
-    """The role's description at its creation. It never changes, because a role is never replaced (`company.py`):
+    """The role's description at its creation. It never changes, because a role is never replaced (`role.py`):
     Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts its logs. Empty: a key of AWS does."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the function and its policy change."""
 
@@ -65,16 +74,16 @@ class PythonFunction(pulumi.ComponentResource):
             name=f"/aws/lambda/{args.name}",
             region=args.region,
             retention_in_days=args.log_retention_days,
+            kms_key_id=args.kms_key or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
-        self.role = aws.iam.Role(
+        self.role = role(
             f"{name}-role",
-            name=args.role_name,
-            assume_role_policy=trusting("lambda.amazonaws.com"),
+            args.role_name,
+            "lambda.amazonaws.com",
+            args.role_rules,
+            self,
             description=args.role_description,
-            opts=pulumi.ResourceOptions(
-                parent=self, ignore_changes=["description"] if args.role_description is not None else None
-            ),
         )
         document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)
         self.policy = aws.iam.RolePolicy(
@@ -101,7 +110,7 @@ class PythonFunction(pulumi.ComponentResource):
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON",
                 log_group=logs.name,
-                application_log_level=args.log_level,
+                application_log_level=LOG_LEVEL,
                 system_log_level="WARN",
             ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *args.after], ignore_changes=STAYS),
@@ -111,7 +120,7 @@ class PythonFunction(pulumi.ComponentResource):
         self.version = version_in(args.code)
         settings = [
             *(RUNTIME, args.handler, self.version),
-            *(args.memory_size, args.timeout, args.log_level, args.reserved_concurrency),
+            *(args.memory_size, args.timeout, LOG_LEVEL, args.reserved_concurrency),
         ]
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
         self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)

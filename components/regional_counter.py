@@ -12,6 +12,7 @@ from .cors import cors
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .resource_names import ResourceNames
+from .role import RoleRules
 from .table import TableArgs, table
 
 
@@ -39,12 +40,13 @@ class RegionalCounterArgs:
     cors_origins: Sequence[str]
     open_counters: bool
     protect: bool
+    role_rules: RoleRules
     successors: Sequence[str] = ()
     """Of a region that is leaving: the regions of the layout, where callers are to go."""
     callers: Mapping[str, Sequence[str]] | None = None
     """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
-    keys: Sequence[str] = ()
-    """The ARN of the key that encrypts the tables, if they have one."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts the tables and the logs. Empty: keys of AWS do."""
     function_url: bool = True
     """Whether it has a Function URL."""
     after: Sequence[pulumi.Resource] = ()
@@ -70,10 +72,16 @@ class RegionalCounter(pulumi.ComponentResource):
         names, region = args.names, args.region
         child = pulumi.ResourceOptions(parent=self)
 
-        self.table = table(f"{name}-table", TableArgs(names.counters_table, region, args.protect, stream=True), self)
+        self.table = table(
+            f"{name}-table",
+            TableArgs(names.counters_table, region, args.protect, kms_key=args.kms_key, stream=True),
+            self,
+        )
         receipts = table(
             f"{name}-receipts",
-            TableArgs(names.receipts_table, region, args.protect, key="receipt", expires="expires"),
+            TableArgs(
+                names.receipts_table, region, args.protect, kms_key=args.kms_key, key="receipt", expires="expires"
+            ),
             self,
         )
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
@@ -82,6 +90,7 @@ class RegionalCounter(pulumi.ComponentResource):
             PythonFunctionArgs(
                 name=names.mint_function,
                 role_name=names.mint_role(region),
+                role_rules=args.role_rules,
                 region=region,
                 handler="mint.handler.handler",
                 code=args.code,
@@ -96,12 +105,12 @@ class RegionalCounter(pulumi.ComponentResource):
                     **({"CALLERS": json.dumps(args.callers)} if args.callers else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
-                    lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys(args.keys)]
+                    lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([args.kms_key])]
                 ),
                 memory_size=args.memory_size,
                 timeout=30 if args.open_counters else 10,
                 log_retention_days=args.log_retention_days,
-                log_level="WARN",
+                kms_key=args.kms_key,
                 reserved_concurrency=args.reserved_concurrency,
                 after=args.after,
             ),

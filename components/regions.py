@@ -55,9 +55,10 @@ class Regions:
                 cors_origins=settings.cors_origins,
                 open_counters=settings.open_counters,
                 protect=settings.protect and not leaving,
+                role_rules=settings.role_rules,
                 successors=settings.regions if leaving else (),
                 callers=settings.callers,
-                keys=self._key(region),
+                kms_key=settings.kms_keys.get(region, ""),
                 after=after,
                 function_url=settings.function_urls,
             ),
@@ -80,16 +81,12 @@ class Regions:
                 rate=settings.api_gateway_rate,
                 burst=settings.api_gateway_burst,
                 table=counter.table,
+                role_rules=settings.role_rules,
                 paused=region in settings.paused,
-                keys=self._key(region),
+                kms_key=settings.kms_keys.get(region, ""),
             ),
             opts=child(self.parent, f"{region}-gateway"),
         )
-
-    def _key(self, region: str) -> tuple[str, ...]:
-        """Return the key of a region's tables, if it has one."""
-        keys = self.settings.kms_keys
-        return (keys[region],) if region in keys else ()
 
 
 def child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:

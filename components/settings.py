@@ -11,6 +11,7 @@ from .checks import Checks
 from .company_checks import CompanyChecks
 from .global_integers_args import GlobalIntegersArgs
 from .resource_names import ResourceNames
+from .role import RoleRules
 from .thresholds import thresholds
 from .waves import waves
 from .wish import fitting
@@ -72,17 +73,11 @@ class Settings:
     """Every region of `regions` and `leaving`, in the order in which their functions are updated."""
     callers: Mapping[str, Sequence[str]]
     """Pattern of ARNs → counters; `*` is every counter. Empty: whoever IAM lets in may use all of them."""
-    tags: Mapping[str, str]
-    iam_path: str
-    permissions_boundary: str
-    """Empty: none."""
+    role_rules: RoleRules
     kms_keys: Mapping[str, str]
     """Region → the ARN of its key. Empty: none has one; otherwise all that are deployed to have one."""
-    log_kms_keys: Mapping[str, str]
-    """The same for log groups: `kms_keys`, unless it was set."""
     budget: int
-    """US dollars a month; 0 is none."""
-    budget_emails: tuple[str, ...]
+    """US dollars a month, told to `alarm_emails`; 0 is none."""
     prefix: str
 
 
@@ -110,8 +105,8 @@ def settings_of(
     values = asdict(args) if isinstance(args, GlobalIntegersArgs) else args
     checks = Checks(values, key, example, errors)
     home = checks.home()
-    regions = checks.regions(home)
-    leaving = checks.leaving(home, regions)
+    regions = checks.regions()
+    leaving = checks.leaving(regions)
     address = AddressChecks(checks)
     domain = address.domain()
     function_urls = address.function_urls(domain)
@@ -123,8 +118,6 @@ def settings_of(
     cors_origins = checks.origins()
     address.origins(cors_origins, signed=authorization == "AWS_IAM", function_urls=function_urls)
     company = CompanyChecks(checks)
-    kms_keys = company.keys("kms_keys", (*regions, *leaving, home))
-    budget = checks.integer("budget", 0, 1_000_000, default=0)
     settings = Settings(
         home=home,
         regions=regions,
@@ -157,13 +150,9 @@ def settings_of(
         paused=company.paused((*regions, *leaving)),
         waves=waves(checks, regions, leaving),
         callers=company.callers(signed=authorization == "AWS_IAM", gateway=api_gateway),
-        tags=company.tags(),
-        iam_path=company.iam_path(),
-        permissions_boundary=company.permissions_boundary(),
-        kms_keys=kms_keys,
-        log_kms_keys=company.keys("log_kms_keys", (*regions, *leaving, home)) or kms_keys,
-        budget=budget,
-        budget_emails=company.budget_emails(budget, alarm_emails),
+        role_rules=RoleRules(company.iam_path(), company.permissions_boundary()),
+        kms_keys=company.keys((*regions, *leaving, home)),
+        budget=company.budget(alarm_emails),
         prefix=checks.text("prefix", default=prefix),
     )
     checks.prefix(ResourceNames(settings.prefix), (*regions, *leaving), gateway=settings.api_gateway)

@@ -20,6 +20,8 @@ class TableArgs:
     stream: bool = False
     """Whether it has a stream. Nothing reads it, and it costs nothing: its label is its creation time, which
     tells this table from a recreated one of the same name."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts it. Empty: a key of AWS does."""
     expires: str | None = None
     """The attribute with the time at which DynamoDB deletes an item (TTL), in seconds since 1970."""
 
@@ -39,5 +41,8 @@ def table(resource: str, args: TableArgs, parent: pulumi.ComponentResource) -> a
         stream_enabled=args.stream,
         stream_view_type="KEYS_ONLY" if args.stream else None,
         ttl=ttl,
+        server_side_encryption=aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=args.kms_key)
+        if args.kms_key
+        else None,
         opts=pulumi.ResourceOptions(parent=parent, protect=args.protect, ignore_changes=STAYS),
     )

@@ -4,6 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 
+INSTEAD = {
+    "tags": "aws:defaultTags, a setting of Pulumi's AWS provider, puts tags on all resources",
+    "logkmskeys": "the keys of kmsKeys encrypt the log groups too",
+    "budgetemails": "alarmEmails are told of the budget too",
+}
+"""What does the work of a setting that earlier commits had, by its name in small letters."""
+
 
 class ValueChecks:
     """Checks a setting's value and returns it. Each error adds a line to `errors`."""
@@ -118,7 +125,8 @@ class ValueChecks:
 def unknown_setting(name: str, known: Iterable[str]) -> str:
     """Return what is wrong with a setting that doesn't exist."""
     known = sorted(known)
-    hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+    instead = INSTEAD.get(name.replace("_", "").lower())
+    hint = f"; {instead}" if instead else did_you_mean(name, known) or f"; known are {', '.join(known)}"
     return f"{name}: there is no such setting{hint}"
 
 

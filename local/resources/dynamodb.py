@@ -9,7 +9,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ..paths import LocalError
 from ..state import Made
 from .kind import Aws, Result
-from .tags import changed_tags
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
@@ -44,13 +43,6 @@ class Table:
         client.update_table(TableName=name, DeletionProtectionEnabled=inputs["deletionProtectionEnabled"])
         if before is not None and before.inputs.get("serverSideEncryption") != inputs.get("serverSideEncryption"):
             client.update_table(TableName=name, SSESpecification=_encryption(inputs))
-        table_arn = client.describe_table(TableName=name)["Table"].get("TableArn", "")
-        tags, gone = changed_tags(inputs, before)
-        if tags:
-            written = [{"Key": key, "Value": value} for key, value in tags.items()]
-            client.tag_resource(ResourceArn=table_arn, Tags=written)  # pyright: ignore[reportArgumentType]
-        if gone:
-            client.untag_resource(ResourceArn=table_arn, TagKeys=gone)
         client.update_continuous_backups(
             TableName=name,
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": inputs["pointInTimeRecovery"]["enabled"]},

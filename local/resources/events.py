@@ -5,7 +5,6 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
-from .tags import changed_tags
 
 
 class Rule:
@@ -21,12 +20,6 @@ class Rule:
             Description=inputs.get("description", ""),
             State=inputs.get("state", "ENABLED"),
         )
-        tags, gone = changed_tags(inputs, before)
-        if tags:
-            written = [{"Key": key, "Value": value} for key, value in tags.items()]
-            aws.client("events", inputs["region"]).tag_resource(ResourceARN=rule["RuleArn"], Tags=written)
-        if gone:
-            aws.client("events", inputs["region"]).untag_resource(ResourceARN=rule["RuleArn"], TagKeys=gone)
         return Result(inputs["name"], {"arn": rule["RuleArn"]})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

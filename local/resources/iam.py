@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..state import Made
 from .kind import Aws, Result
-from .tags import changed_tags
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_iam import IAMClient
@@ -36,17 +35,12 @@ class Role:
         return Result(name, {"arn": client.get_role(RoleName=name)["Role"]["Arn"]})
 
     def _bind(self, client: "IAMClient", inputs: Mapping[str, Any], before: Made | None) -> None:
-        """Bring the role's permissions boundary and its tags to `inputs`."""
+        """Bring the role's permissions boundary to `inputs`."""
         name = inputs["name"]
         if "permissionsBoundary" in inputs:
             client.put_role_permissions_boundary(RoleName=name, PermissionsBoundary=inputs["permissionsBoundary"])
         elif before is not None and "permissionsBoundary" in before.inputs:
             client.delete_role_permissions_boundary(RoleName=name)
-        tags, gone = changed_tags(inputs, before)
-        if tags:
-            client.tag_role(RoleName=name, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
-        if gone:
-            client.untag_role(RoleName=name, TagKeys=gone)
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs, or raise the service's error if it no longer exists."""

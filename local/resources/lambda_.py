@@ -7,7 +7,6 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
-from .tags import changed_tags
 
 SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
 """For waiters: look ten times a second. A deployment waits for several functions, one after the other."""
@@ -52,11 +51,6 @@ class Function:
             client.delete_function_concurrency(FunctionName=name)
         client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
         arn = client.get_function(FunctionName=name)["Configuration"].get("FunctionArn", "")
-        tags, gone = changed_tags(inputs, before)
-        if tags:
-            client.tag_resource(Resource=arn, Tags=tags)
-        if gone:
-            client.untag_resource(Resource=arn, TagKeys=gone)
         return Result(name, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

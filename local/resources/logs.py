@@ -5,7 +5,6 @@ from typing import Any
 
 from ..state import Made
 from .kind import Aws, Result
-from .tags import changed_tags
 
 
 class LogGroup:
@@ -26,11 +25,6 @@ class LogGroup:
         client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
         group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
         arn = group.get("arn", "").removesuffix(":*")  # as the provider gives it out
-        tags, gone = changed_tags(inputs, before)
-        if tags:
-            client.tag_resource(resourceArn=arn, tags=tags)
-        if gone:
-            client.untag_resource(resourceArn=arn, tagKeys=gone)
         return Result(name, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:

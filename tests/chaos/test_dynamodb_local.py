@@ -46,7 +46,7 @@ def test_a_table_on_dynamodb_local_has_its_regions_arn(dynamodb_local: str) -> N
     aws = StackAws("http://127.0.0.1:1", dynamodb_local)  # nothing else is asked
     inputs = {
         "region": "eu-west-1",
-        "name": "tagged",
+        "name": "counters",
         "billingMode": "PAY_PER_REQUEST",
         "hashKey": "counter",
         "attributes": [{"name": "counter", "type": "S"}],
@@ -55,18 +55,17 @@ def test_a_table_on_dynamodb_local_has_its_regions_arn(dynamodb_local: str) -> N
         "deletionProtectionEnabled": True,
         "pointInTimeRecovery": {"enabled": True},
         "ttl": {"attributeName": "expires", "enabled": True},
-        "tags": {"team": "shop"},
     }
 
     made = Table().apply(aws, inputs, None)
-    found = Table().read(aws, Made("", "", "tagged", inputs, made.id, dict(made.outputs), protect=False))
+    found = Table().read(aws, Made("", "", "counters", inputs, made.id, dict(made.outputs), protect=False))
 
-    assert made.outputs["arn"] == "arn:aws:dynamodb:eu-west-1:000000000000:table/tagged"
+    assert made.outputs["arn"] == "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
     assert found is not None
     assert found == {**found, **made.outputs}
     assert {name: found[name] for name in found.keys() & inputs.keys()} == {
         name: inputs[name] for name in ("streamEnabled", "deletionProtectionEnabled", "pointInTimeRecovery", "ttl")
     }
     client = aws.client("dynamodb", "eu-west-1")
-    client.update_table(TableName="tagged", DeletionProtectionEnabled=False)
-    lose(client, "tagged")
+    client.update_table(TableName="counters", DeletionProtectionEnabled=False)
+    lose(client, "counters")

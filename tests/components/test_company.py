@@ -1,21 +1,17 @@
-"""What a company asks of every resource: tags, the path and the boundary of roles, keys."""
+"""What a company asks for: the path and the boundary of roles, keys, a budget, callers."""
 
 import json
-from typing import Any
 
-import pulumi_aws
 import pytest
 
 from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE, TABLE
-from tests.components.recording import Deployment, Registration
+from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 from tests.components.test_regional_counter import of_aws
 
-TAGS = {"team": "shop", "cost center": "4711"}
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 TWO = THREE[:2]
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/{region[:2]}" for region in (*TWO, "us-west-2")}
-LOG_KEYS = {region: f"{key}-logs" for region, key in KEYS.items()}
 THROUGH_DYNAMODB = {"StringLike": {"kms:ViaService": "dynamodb.*"}}
 
 
@@ -28,30 +24,14 @@ def ruled() -> Deployment:
             home="us-west-2",
             apiGateway=True,
             budget=5,
-            budgetEmails=["ops@shop.example"],
+            alarmEmails=["ops@shop.example"],
             domain="integers.example.com",
             hostedZone="example.com",
-            tags=TAGS,
             iamPath="/teams/shop/",
             permissionsBoundary=BOUNDARY,
             kmsKeys=KEYS,
         )
     )
-
-
-def takes_tags(resource: Registration) -> bool:
-    """Whether the type has tags, by its class in pulumi_aws."""
-    module, name = resource.type.split(":")[1].split("/")[0], resource.type.split(":")[2]
-    package: Any = getattr(pulumi_aws, "lambda_" if module == "lambda" else module)
-    return hasattr(getattr(package, name), "tags")
-
-
-def test_every_resource_that_takes_tags_has_them(ruled: Deployment) -> None:
-    tagged = [resource for resource in of_aws(ruled) if takes_tags(resource)]
-
-    assert len({resource.type for resource in tagged}) >= 11
-    assert [r.name for r in tagged if not r.inputs.get("tags", {}).items() >= TAGS.items()] == []
-    assert [r.name for r in of_aws(ruled) if "tags" in r.inputs and r not in tagged] == []
 
 
 def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
@@ -63,7 +43,7 @@ def test_every_role_has_the_path_and_the_boundary(ruled: Deployment) -> None:
 
 def test_a_role_keeps_its_path(ruled: Deployment, signed: Deployment) -> None:
     for role in (*ruled.of(ROLE), *signed.of(ROLE)):
-        assert "path" in role.ignore_changes
+        assert {"path", "name"} <= {*role.ignore_changes}
 
 
 def test_tables_and_logs_are_encrypted_with_the_regions_key(ruled: Deployment) -> None:
@@ -100,17 +80,12 @@ CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}
 
 @pytest.fixture(scope="module")
 def told() -> Deployment:
-    """Callers are named, and log groups have keys of their own."""
-    return deploy(config(HOME, logKmsKeys={HOME: LOG_KEYS[HOME]}, callers=CALLERS))
-
-
-def test_log_groups_may_have_keys_of_their_own(told: Deployment) -> None:
-    assert {group.inputs["kmsKeyId"] for group in told.of(LOG_GROUP)} == {LOG_KEYS[HOME]}
-    assert [table.name for table in told.of(TABLE) if "serverSideEncryption" in table.inputs] == []
+    """Callers are named."""
+    return deploy(config(HOME, callers=CALLERS))
 
 
 def test_nothing_of_this_is_there_unless_asked_for(signed: Deployment) -> None:
-    asked = {"tags", "path", "permissionsBoundary", "serverSideEncryption", "kmsKeyId"}
+    asked = {"path", "permissionsBoundary", "serverSideEncryption", "kmsKeyId"}
 
     assert [r.name for r in of_aws(signed) if asked & set(r.inputs)] == []
     assert "kms:" not in "".join(r.inputs["policy"] for r in signed.of(POLICY))

@@ -30,7 +30,6 @@ DEFAULTS = {key: entry["default"] for key, entry in SCHEMA.items() if "default" 
 
 TWO = (HOME, "eu-west-1")
 KEYS = {region: f"arn:aws:kms:{region}:123456789012:key/7d1e" for region in (*TWO, "us-west-2")}
-LOG_KEYS = {region: f"{key}-logs" for region, key in KEYS.items()}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
 CHECK = "integers-coordinator-check-eu-west-1"
 CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"]}
@@ -49,13 +48,10 @@ OTHER: dict[str, Any] = {
     "paused": ["eu-west-1"],
     "waves": [["eu-west-1"], ["rest"]],
     "callers": CALLERS,
-    "tags": {"team": "shop"},
     "iamPath": "/shop/",
     "permissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
     "kmsKeys": KEYS,
-    "logKmsKeys": LOG_KEYS,
     "budget": 50,
-    "budgetEmails": ["ops@shop.example"],
     "idempotencyHours": 48,
     "lease": 100,
     "corsOrigins": ["https://shop.example"],
@@ -125,13 +121,6 @@ def origins(deployment: Deployment) -> Any:
     return (first(FUNCTION_URL, "cors")(deployment) or {"allowOrigins": None})["allowOrigins"]
 
 
-def told(deployment: Deployment) -> list[str]:
-    """Who hears of the budget."""
-    return [
-        mail for told in first(BUDGET, "notifications")(deployment) or () for mail in told["subscriberEmailAddresses"]
-    ]
-
-
 def checked(deployment: Deployment) -> list[str]:
     return [check.name.partition("-check-")[2] for check in deployment.checks()]
 
@@ -155,13 +144,10 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "paused": (lambda deployment: "eu-west-1" in checked(deployment), False),
     "waves": (lambda d: [c.name for c in d.checks() if c.urn in minting(d).dependencies], [CHECK]),
     "callers": (lambda deployment: json.loads(variable("CALLERS")(deployment) or "{}"), CALLERS),
-    "tags": (first(TABLE, "tags"), {"team": "shop"}),
     "iamPath": (first(ROLE, "path"), "/shop/"),
     "permissionsBoundary": (first(ROLE, "permissionsBoundary"), OTHER["permissionsBoundary"]),
     "kmsKeys": (first(TABLE, "serverSideEncryption"), {"enabled": True, "kmsKeyArn": KEYS[HOME]}),
-    "logKmsKeys": (first(LOG_GROUP, "kmsKeyId"), LOG_KEYS[HOME]),
     "budget": (first(BUDGET, "limitAmount"), "50"),
-    "budgetEmails": (lambda deployment: {*told(deployment)}, {"ops@shop.example"}),
     "idempotencyHours": (variable("IDEMPOTENCY_HOURS"), "48"),
     "lease": (variable("LEASE"), "100"),
     "corsOrigins": (origins, ["https://shop.example"]),

@@ -82,7 +82,7 @@ def test_a_star_stands_only_for_log_streams_and_regions(signed: Deployment) -> N
 
 def test_another_partition_has_tables_of_its_own() -> None:
     home, partition = "us-gov-west-1", "aws-us-gov"
-    deployment = deploy(config(home, home=home))
+    deployment = deploy(config(home, home=home, allowUrlRegions=[home]))
     resources = {resource for _, resource in allowed(deployment, deployment.one(FUNCTION, name=f"{PREFIX}-coordinate"))}
 
     assert f"arn:{partition}:dynamodb:*:{ACCOUNT}:{COUNTERS}" in resources

@@ -54,7 +54,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
         (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
         (["us-east-1", "eu-wset-1"], ["regions: ", "'eu-wset-1'", "not an AWS region", "did you mean 'eu-west-1'?"]),
         (["mars"], ["regions: ", "'mars'", "not an AWS region", 'see the AWS page "AWS Regions": https://docs.aws.']),
-        (["us-east-1", "cn-north-1"], ["regions: ", "aws, aws-cn", "one account"]),
+        (["us-east-1", "cn-north-1"], ["regions: 'cn-north-1' is in the partition aws-cn, with no Lambda Function UR"]),
         ("us-east-1", ["regions: ", "'us-east-1'", "not a list of strings", "in Pulumi.test.yaml, global"]),
         ('{"us-east-1": 1}', ["regions: ", "us-east-1", "not a list of strings"]),
         (["us-east-1", 2], ["regions: 2 is not a string; put it in quotes"]),
@@ -102,7 +102,7 @@ def test_a_home_region_that_is_none_is_refused() -> None:
         (["us-west-2", "us-west-2"], ["'us-west-2' is listed 2 times"]),
         (["us-wset-2"], ["'us-wset-2' is not an AWS region; did you mean 'us-west-2'?"]),
         (["eu-west-1"], ["'eu-west-1' is in regions too", "remove one"]),
-        (["cn-north-1"], ["with aws:region they lie in different AWS partitions (aws, aws-cn)"]),
+        (["us-gov-west-1"], ["'us-gov-west-1' is in the partition aws-us-gov", 'allowUrlRegions: ["us-gov-west-1"]']),
         ("us-west-2", ["'us-west-2' is not a list of strings: in Pulumi.test.yaml, global-integers:leaving: ["]),
     ],
     ids=["twice", "mistyped", "in the layout too", "partitions", "no list"],
@@ -114,10 +114,14 @@ def test_wrong_regions_can_not_leave(leaving: object, expected: list[str]) -> No
     assert [part for part in expected if part not in line] == [], line
 
 
-def test_a_region_leaves_within_the_homes_partition() -> None:
-    (line,) = refusals(config("cn-north-1", home="cn-north-1", leaving=["us-east-1"]))
+def test_partitions_without_function_urls_are_refused_until_they_are_allowed() -> None:
+    home, region = refusals(config("cn-north-1", home="cn-northwest-1"))
 
-    assert line.startswith("leaving: with aws:region they lie in different AWS partitions (aws, aws-cn)")
+    assert home.startswith("aws:region: 'cn-northwest-1' is in the partition aws-cn, with no Lambda Function URLs (")
+    assert region.startswith("regions: 'cn-north-1' is in the partition aws-cn, with no Lambda Function URLs (")
+    assert region.endswith('in Pulumi.test.yaml, global-integers:allowUrlRegions: ["cn-north-1"]')
+    both = ["cn-north-1", "cn-northwest-1"]
+    assert settings(config("cn-north-1", home="cn-northwest-1", allowUrlRegions=both)).regions == ("cn-north-1",)
 
 
 def test_regions_without_function_urls_must_be_allowed() -> None:
@@ -225,12 +229,6 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         # a company's rules
         ({"paused": ["eu-wset-1"]}, "paused: 'eu-wset-1' is neither in regions nor in leaving; did you mean 'eu-west-"),
         ({"paused": ["us-west-2"]}, "paused: 'us-west-2' is neither in regions nor in leaving"),
-        ({"tags": {"aws:x": "1"}}, "tags: 'aws:x' is not a tag's key"),
-        ({"tags": {"": "1"}}, "tags: '' is not a tag's key"),
-        ({"tags": {"team": 5}}, "tags.team: 5 is not a tag's value"),
-        ({"tags": {"team": "a#b"}}, "tags.team: 'a#b' is not a tag's value"),
-        ({"tags": {f"t{n}": "" for n in range(41)}}, "tags: 41 tags; at most 40 are possible"),
-        ({"tags": ["team"]}, "tags: '[\"team\"]' is not an object: in Pulumi.test.yaml, global-integers:tags: {"),
         ({"iamPath": "teams"}, "iamPath: 'teams' is not a path like /teams/shop/"),
         ({"iamPath": "/a//b/"}, "iamPath: '/a//b/' is not a path"),
         ({"permissionsBoundary": "boundary"}, "permissionsBoundary: 'boundary' is not the ARN of a policy"),
@@ -238,10 +236,26 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"kmsKeys": {**KEYS, "eu-west-1": KEY}}, f"kmsKeys.eu-west-1: {KEY!r} is a key of us-east-1"),
         ({"kmsKeys": {**KEYS, "mars": KEY}}, "kmsKeys: 'mars' is not an AWS region"),
         ({"kmsKeys": {**KEYS, "us-east-1": "alias/x"}}, "kmsKeys.us-east-1: 'alias/x' is not the ARN of a key"),
-        ({"logKmsKeys": {**KEYS, "us-east-1": 5}}, "logKmsKeys.us-east-1: 5 is not the ARN of a key"),
-        ({"budget": 5}, "budget: nobody would be told: set budgetEmails or alarmEmails too"),
-        ({"budgetEmails": ["ops"]}, "budgetEmails: 'ops' is not an e-mail address"),
-        ({"budgetEmails": [f"a{n}@b.example" for n in range(11)]}, "budgetEmails: 11 addresses; at most 10"),
+        ({"kmsKeys": {**KEYS, "us-east-1": 5}}, "kmsKeys.us-east-1: 5 is not the ARN of a key"),
+        ({"budget": 5}, "budget: nobody would be told: set alarmEmails too"),
+        (
+            {"budget": 5, "alarmEmails": [f"a{n}@b.example" for n in range(11)]},
+            "budget: alarmEmails has 11 addresses; a budget of AWS tells at most 10 addresses of up to 50 characters",
+        ),
+        (
+            {"budget": 5, "alarmEmails": ["a" * 41 + "@b.example"]},
+            f"budget: '{'a' * 41}@b.example' has 51 characters",
+        ),
+        # what earlier commits had
+        ({"tags": {"team": "shop"}}, "tags: there is no such setting; aws:defaultTags, a setting of Pulumi's AWS prov"),
+        ({"logKmsKeys": KEYS}, "logKmsKeys: there is no such setting; the keys of kmsKeys encrypt the log groups too"),
+        ({"budgetEmails": ["ops@b.example"]}, "budgetEmails: there is no such setting; alarmEmails are told of the bu"),
+        # counters
+        (
+            {"counters": ["orders", "ping"]},
+            "counters: 'ping' can't be a counter's name, because API Gateway answers /p",
+        ),
+        ({"counters": ["sping"]}, "counters: 'sping' can't be a counter's name"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "authorization": "NONE"}, "callers: needs authorization: AWS_IAM"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "apiGateway": True}, "callers: can't be used with apiGateway"),
         ({"callers": {"shop": ["orders"]}}, "callers: 'shop' is not the ARN of a role or a user, like arn:aws:iam::"),

@@ -4,7 +4,7 @@ How it differs from DynamoDB, as far as this project notices (version 2.6.1):
 
 - Its ARNs have the region `ddblocal`. Every region has tables of its own all the same, and so has every access key.
 - `DescribeTable` has no `TableId`. A recreated table is recognized by the time of its creation, in milliseconds.
-- It knows no point-in-time recovery and no tags (`UnknownOperationException`), and doesn't change a table's key of KMS.
+- It knows no point-in-time recovery (`UnknownOperationException`), and doesn't change a table's key of KMS.
 - A table without a stream has the label of the last stream that a table of this name had.
 - It checks no signature, and neither throttles nor cancels transactions that conflict.
 

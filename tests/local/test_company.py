@@ -1,4 +1,4 @@
-"""A company's rules on the local server: its tags, keys, role paths and boundary; a region that is paused."""
+"""A company's rules on the local server: its keys, role paths and boundary; a region that is paused."""
 
 import json
 from collections.abc import Callable
@@ -40,12 +40,11 @@ def test_a_running_deployment_takes_rules_on_and_off_again(fresh: Machine) -> No
         .get("Arn", "")
     )
     settings = (
-        'tags={"team": "shop"}',
         f"kmsKeys={json.dumps(KEYS)}",
         "iamPath=/teams/shop/",
         f"permissionsBoundary={boundary}",
         "budget=50",
-        'budgetEmails=["ops@shop.example"]',
+        'alarmEmails=["ops@shop.example"]',
     )
     before = machine.outputs()["urls"]
     first = mint(before["eu-west-1"])[1]["integer"]
@@ -60,16 +59,12 @@ def test_a_running_deployment_takes_rules_on_and_off_again(fresh: Machine) -> No
     role = aws.client("iam", "us-east-1").get_role(RoleName=f"{PREFIX}-mint-eu-west-1")["Role"]
     assert role["Path"] == "/", "a role keeps the path that it was created with"
     assert role.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn") == boundary
-    assert role.get("Tags") == [{"Key": "team", "Value": "shop"}]
-    function = aws.client("lambda", "eu-west-1").get_function(FunctionName=f"{PREFIX}-mint")
-    assert function.get("Tags") == {"team": "shop"}
     (budget,) = aws.client("budgets", "us-east-1").describe_budgets(AccountId="000000000000")["Budgets"]
     assert budget["BudgetLimit"]["Amount"] == "50"
 
     again = machine.up(*REGIONS)
 
     assert again.returncode == 0, again.stderr
-    assert aws.client("lambda", "eu-west-1").get_function(FunctionName=f"{PREFIX}-mint").get("Tags", {}) == {}
     role = aws.client("iam", "us-east-1").get_role(RoleName=f"{PREFIX}-mint-eu-west-1")["Role"]
     assert not role.get("PermissionsBoundary")
     assert not aws.client("budgets", "us-east-1").describe_budgets(AccountId="000000000000").get("Budgets")

@@ -106,10 +106,9 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "authorization": "NONE",
         "logRetentionDays": 30,
         "reservedConcurrency": 50,
-        "tags": {"team": "shop"},
         "kmsKeys": {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS},
         "budget": 50,
-        "budgetEmails": ["ops@shop.example"],
+        "alarmEmails": ["ops@shop.example"],
         "watchMinutes": 60,
         **ADDRESS,
     }

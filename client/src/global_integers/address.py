@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
 
-REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[1-9][0-9]?")
+REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 
 Reader = Callable[[str, httpx.Response, int], tuple[str, ...]]
