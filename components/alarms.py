@@ -41,8 +41,14 @@ class Alarm:
     """Seconds of which one datapoint is made, a multiple of 60. The window slides every minute."""
     comparison: Literal["GreaterThanOrEqualToThreshold", "GreaterThanThreshold", "LessThanThreshold"]
     threshold: float
-    missing: Literal["breaching", "notBreaching", "ignore"]
-    """What a period without data is. `ignore` keeps the alarm as it was."""
+    missing: Literal["zero", "notBreaching", "ignore"]
+    """What a period without data is. `ignore` keeps the alarm as it was.
+
+    `zero` is for counts that nobody writes when there is nothing to count. CloudWatch looks at more periods than the
+    alarm has before it takes any for missing, and doesn't say at how many (user guide, "Configuring how CloudWatch
+    alarms treat missing data"). So silence would be noticed late, and two bad periods far apart could count as two of
+    three. And it may ignore missing data of AWS/DynamoDB whatever the alarm says (API reference, PutMetricAlarm).
+    With `FILL(m, 0)`, none is missing."""
     breaching: int = 1
     """How many of the last `periods` datapoints must breach the threshold."""
     periods: int = 1
@@ -55,6 +61,16 @@ class Alarm:
     def name(self) -> str:
         """What it is called: as its threshold, or `addressErrors` for the `errors` of the address."""
         return f"{self.front}{self.key[0].upper()}{self.key[1:]}" if self.front else self.key
+
+    def breaches(self, value: float) -> bool:
+        """Return whether a datapoint of this value breaches the threshold."""
+        match self.comparison:
+            case "GreaterThanOrEqualToThreshold":
+                return value >= self.threshold
+            case "GreaterThanThreshold":
+                return value > self.threshold
+            case "LessThanThreshold":
+                return value < self.threshold
 
     @property
     def of_the_whole(self) -> bool:
@@ -99,7 +115,7 @@ def _count(watched: Watched, key: str, metric: Metric) -> Alarm:
         FIVE_MINUTES,
         "GreaterThanOrEqualToThreshold",
         watched.thresholds[key],
-        "notBreaching",  # AWS writes no zeros
+        "zero",
         breaching=2,
         periods=3,
         text=_text(watched, key, metric.region),
@@ -165,7 +181,7 @@ def _whole(watched: Watched) -> Iterator[Alarm]:
             between * (limits["failedRuns"] + 1),
             "GreaterThanOrEqualToThreshold",
             limits["failedRuns"],
-            "notBreaching",
+            "zero",
         ),
         Alarm(
             "noRun",
@@ -174,7 +190,7 @@ def _whole(watched: Watched) -> Iterator[Alarm]:
             limits["noRun"] * 60,
             "LessThanThreshold",
             1,
-            "breaching",
+            "zero",
         ),
     )
     for alarm in found:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -80,7 +81,6 @@ class Observability(pulumi.ComponentResource):
         args, region = self._args, alarm.metric.region
         own = [self._own_topics[region].arn] if region in self._own_topics else []
         actions = [*own, *([args.topics[region]] if region in args.topics else [])]
-        percentile = alarm.statistic.startswith("p")
         place = "" if alarm.of_the_whole else region
         after = [args.coordinator] if alarm.key == "noRun" else None
         return aws.cloudwatch.MetricAlarm(
@@ -88,23 +88,54 @@ class Observability(pulumi.ComponentResource):
             name=args.watched.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text,
-            namespace=alarm.metric.namespace,
-            metric_name=alarm.metric.name,
-            dimensions=alarm.metric.dimensions,
-            statistic=None if percentile else alarm.statistic,
-            extended_statistic=alarm.statistic if percentile else None,
-            # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
-            evaluate_low_sample_count_percentiles="ignore" if percentile else None,
-            period=alarm.period,
+            **(_filled(alarm) if alarm.missing == "zero" else _as_it_is(alarm)),
             evaluation_periods=alarm.periods,
             datapoints_to_alarm=alarm.breaching,
             comparison_operator=alarm.comparison,
             threshold=alarm.threshold,
-            treat_missing_data=alarm.missing,
             alarm_actions=actions,
             ok_actions=actions,
             opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=STAYS),
         )
+
+
+def _as_it_is(alarm: Alarm) -> dict[str, Any]:
+    """Return the arguments of an alarm on its metric."""
+    percentile = alarm.statistic.startswith("p")
+    return {
+        "namespace": alarm.metric.namespace,
+        "metric_name": alarm.metric.name,
+        "dimensions": alarm.metric.dimensions,
+        "statistic": None if percentile else alarm.statistic,
+        "extended_statistic": alarm.statistic if percentile else None,
+        # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
+        "evaluate_low_sample_count_percentiles": "ignore" if percentile else None,
+        "period": alarm.period,
+        "treat_missing_data": alarm.missing,
+    }
+
+
+def _filled(alarm: Alarm) -> dict[str, Any]:
+    """Return the arguments of an alarm on its metric with a zero in every period without data.
+
+    Where there has never been any, there may be nothing to fill: then missing data count as the zero would.
+    """
+    metric = aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(
+        namespace=alarm.metric.namespace,
+        metric_name=alarm.metric.name,
+        dimensions=alarm.metric.dimensions,
+        stat=alarm.statistic,
+        period=alarm.period,
+    )
+    return {
+        "metric_queries": [
+            aws.cloudwatch.MetricAlarmMetricQueryArgs(id="metric", metric=metric),
+            aws.cloudwatch.MetricAlarmMetricQueryArgs(
+                id="filled", expression="FILL(metric, 0)", label=alarm.metric.name, return_data=True
+            ),
+        ],
+        "treat_missing_data": "breaching" if alarm.breaches(0) else "notBreaching",
+    }
 
 
 def _any_of(names: Sequence[str]) -> str:

@@ -34,17 +34,21 @@ NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
 
 
 class MetricAlarm:
-    """An alarm on one metric."""
+    """An alarm on a metric, or on an expression of one. The server keeps no expressions: they aren't compared."""
 
     identity: tuple[str, ...] = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Write the alarm, over an earlier one."""
         client = aws.client("cloudwatch", inputs["region"])
-        dimensions: dict[str, str] = inputs["dimensions"]
+        watched: dict[str, Any] = (
+            {"Metrics": [_query(query) for query in inputs["metricQueries"]]}
+            if "metricQueries" in inputs
+            else {"Dimensions": _dimensions(inputs["dimensions"])}
+        )
         client.put_metric_alarm(
             AlarmName=inputs["name"],
-            Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
+            **watched,
             **{PARAMETERS[key]: value for key, value in inputs.items() if key in PARAMETERS},
         )
         (alarm,) = client.describe_alarms(AlarmNames=[inputs["name"]])["MetricAlarms"]
@@ -55,9 +59,11 @@ class MetricAlarm:
         found = aws.client("cloudwatch", made.inputs["region"]).describe_alarms(AlarmNames=[made.id])["MetricAlarms"]
         if not found:
             return None
-        described = {key: found[0].get(name) for key, name in PARAMETERS.items() if key not in NOT_DESCRIBED}
-        dimensions = {dimension["Name"]: dimension["Value"] for dimension in found[0]["Dimensions"]}
-        return {**made.outputs, **described, "dimensions": dimensions}
+        wanted = made.inputs.keys() - NOT_DESCRIBED
+        described = {key: found[0].get(name) for key, name in PARAMETERS.items() if key in wanted}
+        if "dimensions" in wanted:
+            described["dimensions"] = {dimension["Name"]: dimension["Value"] for dimension in found[0]["Dimensions"]}
+        return {**made.outputs, **described}
 
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete the alarm, which AWS refuses as long as a composite alarm joins it."""
@@ -110,6 +116,24 @@ class Dashboard:
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete the dashboard."""
         aws.client("cloudwatch", made.inputs["region"]).delete_dashboards(DashboardNames=[made.id])
+
+
+def _query(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of an expression as PutMetricAlarm takes it."""
+    asked: dict[str, Any] = {"Id": query["id"], "ReturnData": query.get("returnData", False)}
+    if "expression" in query:
+        return {**asked, "Expression": query["expression"], "Label": query["label"]}
+    metric = query["metric"]
+    named = {
+        "Namespace": metric["namespace"],
+        "MetricName": metric["metricName"],
+        "Dimensions": _dimensions(metric["dimensions"]),
+    }
+    return {**asked, "MetricStat": {"Metric": named, "Period": metric["period"], "Stat": metric["stat"]}}
+
+
+def _dimensions(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Name": name, "Value": value} for name, value in dimensions.items()]
 
 
 def _composite(client: Any, name: str) -> list[dict[str, Any]]:

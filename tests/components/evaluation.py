@@ -1,18 +1,21 @@
 """Evaluates alarms over series of metrics, as CloudWatch does (user guide, "Alarm evaluation").
 
 An alarm sees only the metric of its own region with exactly its dimensions. Its window slides: it is evaluated every
-minute. What is left out: where data is missing, CloudWatch also looks at somewhat older data before it counts a
-period as missing.
+minute. Where data are missing, CloudWatch also looks at older periods (user guide, "Configuring how CloudWatch alarms
+treat missing data"). At how many, it doesn't say; and its two pages differ on missing data of AWS/DynamoDB. So there
+are several readings, and what an alarm does must not depend on which is right.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 MINUTE = 60
 
 Key = tuple[str, str, str, frozenset[tuple[str, str]]]
+Input = Mapping[str, Any]
+"""A MetricAlarm as it is registered."""
 
 
 @dataclass
@@ -40,13 +43,51 @@ class Series:
                             region, directive["Namespace"], metric["Name"], dimensions, at, document[metric["Name"]]
                         )
 
-    def between(self, alarm: Mapping[str, Any], start: float, end: float) -> list[float]:
-        """Return the values of an alarm's metric after `start`, up to `end`."""
-        key = (alarm["region"], alarm["namespace"], alarm["metricName"], frozenset(alarm["dimensions"].items()))
+    def between(self, key: Key, start: float, end: float) -> list[float]:
+        """Return the values of a metric after `start`, up to `end`."""
         return [value for at, value in self.points.get(key, ()) if start < at <= end]
 
 
-def history(alarm: Mapping[str, Any], series: Series, minutes: int, *, start: int = 0) -> list[str]:
+class Reading(NamedTuple):
+    """How AWS's documents may be understood."""
+
+    further: int = 2
+    """How many periods before an alarm's own are looked at where data are missing."""
+    dynamodb_ignores: bool = False
+    """Whether missing data of AWS/DynamoDB keep an alarm as it was, whatever it says."""
+
+
+LIKELY = Reading()
+READINGS = [Reading(further, ignores) for further in (0, 1, 2, 5) for ignores in (False, True)]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """What an alarm evaluates."""
+
+    metric: Key
+    statistic: str
+    period: int
+    filled: bool
+    """Whether a period without data is 0: `FILL(…, 0)`."""
+
+    @classmethod
+    def of(cls, alarm: Input) -> "Watching":
+        """Read it from an alarm on a metric, or on the expression that fills one."""
+        filled = "metricQueries" in alarm
+        asked = alarm
+        if filled:
+            query, expression = alarm["metricQueries"]
+            assert (expression["expression"], expression["returnData"]) == (f"FILL({query['id']}, 0)", True)
+            assert not query.get("returnData")
+            asked = query["metric"]
+        dimensions = frozenset(asked["dimensions"].items())
+        statistic = asked["stat"] if filled else asked.get("statistic") or asked["extendedStatistic"]
+        metric = (alarm["region"], asked["namespace"], asked["metricName"], dimensions)
+        return cls(metric, statistic, asked["period"], filled)
+
+
+def history(alarm: Input, series: Series, minutes: int, *, start: int = 0, reading: Reading = LIKELY) -> list[str]:
     """Return an alarm's state at every minute from `start`.
 
     Args:
@@ -54,18 +95,25 @@ def history(alarm: Mapping[str, Any], series: Series, minutes: int, *, start: in
         series: the metrics.
         minutes: until when.
         start: when the alarm was made.
+        reading: how AWS's documents are understood.
     """
     states: list[str] = []
     state = "INSUFFICIENT_DATA"
     for minute in range(start, minutes + 1):
-        state = _state(alarm, series, minute * MINUTE, state)
+        state = _state(alarm, series, minute * MINUTE, state, reading)
         states.append(state)
     return states
 
 
-def fires(alarm: Mapping[str, Any], series: Series, minutes: int) -> bool:
-    """Return whether an alarm goes off."""
-    return "ALARM" in history(alarm, series, minutes)
+def histories(alarm: Input, series: Series, minutes: int, *, start: int = 0) -> list[list[str]]:
+    """Return what `history` returns, by every reading."""
+    return [history(alarm, series, minutes, start=start, reading=reading) for reading in READINGS]
+
+
+def fires(alarm: Input, series: Series, minutes: int) -> bool:
+    """Return whether an alarm goes off, which must be the same by every reading."""
+    (found,) = {"ALARM" in states for states in histories(alarm, series, minutes)}
+    return found
 
 
 def composite(rule: str, states: Mapping[str, str]) -> str:
@@ -74,27 +122,54 @@ def composite(rule: str, states: Mapping[str, str]) -> str:
     return "ALARM" if any(states[name] == "ALARM" for name in re.findall(r'"([^"]+)"', rule)) else "OK"
 
 
-def _state(alarm: Mapping[str, Any], series: Series, now: float, before: str) -> str:
-    period, periods, missing = alarm["period"], int(alarm["evaluationPeriods"]), alarm["treatMissingData"]
-    bad = good = 0
-    for number in range(periods):
-        end = now - number * period
-        values = series.between(alarm, end - period, end)
-        if _few(alarm, values):
+def _state(alarm: Input, series: Series, now: float, before: str, reading: Reading) -> str:
+    watching, periods = Watching.of(alarm), int(alarm["evaluationPeriods"])
+    looked_at = periods if watching.filled else periods + reading.further
+    points: list[bool | None] = []
+    for number in range(looked_at):
+        end = now - number * watching.period
+        values = series.between(watching.metric, end - watching.period, end)
+        if number < periods and _few(alarm, values):
             return before
-        breaches = (
-            _breaches(alarm, _datapoint(alarm, values))
-            if values
-            else {"breaching": True, "notBreaching": False}.get(missing)
-        )
-        bad += breaches is True
-        good += breaches is False
-    if bad >= alarm["datapointsToAlarm"]:
-        return "ALARM"
-    return "OK" if good > periods - alarm["datapointsToAlarm"] else before
+        if values or watching.filled:
+            points.append(_breaches(alarm, _datapoint(watching.statistic, values) if values else 0))
+        else:
+            points.append(None)
+    missing = alarm["treatMissingData"]
+    if reading.dynamodb_ignores and watching.metric[1] == "AWS/DynamoDB":
+        missing = "ignore"
+    return judged(points, periods, int(alarm["datapointsToAlarm"]), missing, before)
 
 
-def _few(alarm: Mapping[str, Any], values: list[float]) -> bool:
+def judged(points: Sequence[bool | None], periods: int, needed: int, missing: str, before: str) -> str:
+    """Return the state that follows from the datapoints of the evaluation range.
+
+    Args:
+        points: whether each breaches, the newest first; None: there are no data.
+        periods: how many periods the alarm has ("N").
+        needed: how many must breach ("M").
+        missing: how it treats missing data.
+        before: its state.
+    """
+    real = [point for point in points if point is not None]
+    absent = periods - len(real)
+    if absent <= 0:
+        return "ALARM" if sum(real[:periods]) >= needed else "OK"
+    bad = sum(real)
+    match missing:
+        case "breaching":
+            return "ALARM" if bad + absent >= needed else "OK"
+        case "notBreaching":
+            return "ALARM" if bad >= needed else "OK"
+        case "ignore":
+            if bad >= needed:
+                return "ALARM"
+            return "OK" if bad < len(real) else before
+        case other:
+            raise ValueError(f"no alarm treats missing data as {other} yet")
+
+
+def _few(alarm: Input, values: list[float]) -> bool:
     """Return whether a percentile has too few samples to change the state ("Percentile-based alarms")."""
     percentile = alarm.get("extendedStatistic")
     if percentile is None or not values or alarm["evaluateLowSampleCountPercentiles"] != "ignore":
@@ -102,8 +177,8 @@ def _few(alarm: Mapping[str, Any], values: list[float]) -> bool:
     return len(values) < 10 / (1 - int(percentile[1:]) / 100) - 1e-9
 
 
-def _datapoint(alarm: Mapping[str, Any], values: list[float]) -> float:
-    match alarm.get("statistic") or alarm["extendedStatistic"]:
+def _datapoint(statistic: str, values: list[float]) -> float:
+    match statistic:
         case "Sum":
             return sum(values)
         case "Maximum":
@@ -118,7 +193,7 @@ def _datapoint(alarm: Mapping[str, Any], values: list[float]) -> float:
             raise ValueError(f"no alarm needs the statistic {other} yet")
 
 
-def _breaches(alarm: Mapping[str, Any], value: float) -> bool:
+def _breaches(alarm: Input, value: float) -> bool:
     match alarm["comparisonOperator"]:
         case "GreaterThanOrEqualToThreshold":
             return value >= alarm["threshold"]

@@ -1,6 +1,6 @@
 """Each alarm goes off for what it is about, and for nothing else: evaluated over series that AWS could have."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,18 @@ from coordinate.protocol import Outcome
 from components.observability import Observability, ObservabilityArgs
 from components.thresholds import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
-from tests.components.evaluation import MINUTE, Series, composite, fires, history
+from tests.components.evaluation import (
+    MINUTE,
+    READINGS,
+    Reading,
+    Series,
+    Watching,
+    composite,
+    fires,
+    histories,
+    history,
+    judged,
+)
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, deploy, watched
 from tests.lambda_.coordinate.made_up import items_of, record, register
@@ -41,6 +52,10 @@ def urls(metric: str, by_minute: Mapping[int, float], region: str = OTHER) -> Se
     for minute, value in by_minute.items():
         series.put(region, "AWS/Lambda", metric, {"FunctionName": f"{PREFIX}-mint"}, minute * MINUTE, value)
     return series
+
+
+def answered_5xx(by_minute: Mapping[int, float]) -> Series:
+    return urls("Url5xxCount", by_minute)
 
 
 def throttled(by_minute: Mapping[int, float]) -> Series:
@@ -93,6 +108,8 @@ def looking(minute: float, *, per_second: float = 0, window: int = 10**6, lost: 
 
 BURST = {3: 1000.0}
 """One bad minute."""
+TWO_BURSTS = {3: 1000.0, 23: 1000.0}
+"""Two of them, with nothing in between."""
 LASTING = dict.fromkeys(range(1, 40), 3.0)
 DRIPPING = dict.fromkeys(range(1, 40), 1.0)
 """Less than the threshold, for ever."""
@@ -103,6 +120,7 @@ DRIPPING = dict.fromkeys(range(1, 40), 1.0)
     [
         ("errors", urls("Url5xxCount", LASTING), True),
         ("errors", urls("Url5xxCount", BURST), False),
+        ("errors", urls("Url5xxCount", TWO_BURSTS), False),
         ("errors", urls("Url5xxCount", {1: 9}), False),
         ("errors", urls("Url5xxCount", DRIPPING), False),
         ("errors", urls("Url5xxCount", LASTING, HOME), False),
@@ -112,11 +130,26 @@ DRIPPING = dict.fromkeys(range(1, 40), 1.0)
         ("throttles", urls("Throttles", DRIPPING), False),
         ("tableThrottles", throttled(LASTING), True),
         ("tableThrottles", throttled(DRIPPING), False),
+        ("tableThrottles", throttled(TWO_BURSTS), False),
         ("tableThrottles", Series(), False),
     ],
 )
 def test_what_is_counted_in_a_region(key: str, series: Series, goes_off: bool, deployment: Deployment) -> None:
     assert fires(alarm(deployment, key, OTHER), series, 60) == goes_off
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(
+    ("key", "of"), [("errors", answered_5xx), ("tableThrottles", throttled)], ids=["url", "table"]
+)
+def test_it_ends_a_quarter_of_an_hour_after_the_last_bad_period(
+    key: str, of: Callable[[Mapping[int, float]], Series], reading: Reading, deployment: Deployment
+) -> None:
+    bad_until = max(LASTING)
+    states = history(alarm(deployment, key, OTHER), of(LASTING), 90, reading=reading)
+
+    assert states[bad_until] == "ALARM"
+    assert set(states[bad_until + 15 :]) == {"OK"}
 
 
 def slow(each_minute: int, share: float, metric: tuple[str, str, dict[str, str]] = URL_LATENCY) -> Series:
@@ -198,10 +231,11 @@ def test_a_change_that_hangs(series: Series, goes_off: bool, deployment: Deploym
 
 def test_a_change_that_hangs_is_told_until_it_is_finished(deployment: Deployment) -> None:
     hanging = [changing(0, minute) for minute in (5, 10, 15, 20)]
-    states = history(alarm(deployment, "unfinished"), runs(*hanging, changing(0, 40, settled=True)), 60)
+    series = runs(*hanging, changing(0, 40, settled=True))
 
-    assert set(states[20:40]) == {"ALARM"}, "no run in between ends it"
-    assert set(states[40:]) == {"OK"}
+    for states in histories(alarm(deployment, "unfinished"), series, 60):
+        assert set(states[20:40]) == {"ALARM"}, "no run in between ends it"
+        assert set(states[40:]) == {"OK"}
 
 
 @pytest.mark.parametrize(
@@ -225,10 +259,10 @@ def test_a_ceiling_that_is_near(
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_lost_table_is_told_until_it_is_mended(lost: bool, deployment: Deployment) -> None:
     seen = [looking(20), looking(25, lost=lost), looking(30)]
-    states = history(alarm(deployment, "lostTables"), runs(*seen), 60)
 
-    assert states[26] == ("ALARM" if lost else "OK")
-    assert states[31] == states[60] == "OK"
+    for states in histories(alarm(deployment, "lostTables"), runs(*seen), 60):
+        assert states[26] == ("ALARM" if lost else "OK")
+        assert states[31] == states[60] == "OK"
 
 
 @pytest.mark.parametrize(
@@ -261,13 +295,13 @@ def test_runs_of_the_schedule_that_fail(series: Series, goes_off: bool, deployme
     ids=["runs", "runs that fail", "two are missed", "silence", "only counters are created", "none at all"],
 )
 def test_silence(series: Series, states: set[str], deployment: Deployment) -> None:
-    assert {*history(alarm(deployment, "noRun"), series, 90, start=5)} == states
+    for found in histories(alarm(deployment, "noRun"), series, 90, start=5):
+        assert {*found} == states
 
 
 def test_silence_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
-    states = history(alarm(deployment, "noRun"), schedule(5), 60, start=5)
-
-    assert states.index("ALARM") + 5 == 5 + 3 * WATCH + 5
+    for states in histories(alarm(deployment, "noRun"), schedule(5), 60, start=5):
+        assert states.index("ALARM") + 5 == 5 + 3 * WATCH + 5
 
 
 def test_every_alarm_was_shown(deployment: Deployment) -> None:
@@ -283,7 +317,8 @@ def test_a_quiet_stack_wakes_nobody(watch: int) -> None:
     quiet = runs(*(looking(minute) for minute in range(watch * 20, watch * 40, watch)))
 
     for made in registered(watch):
-        assert "ALARM" not in history(made, quiet, watch * 40, start=watch * 20), made["name"]
+        for states in histories(made, quiet, watch * 40, start=watch * 20):
+            assert "ALARM" not in states, made["name"]
 
 
 def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
@@ -301,7 +336,8 @@ def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
 def test_cloudwatch_takes_every_period(watch: int) -> None:
     """API reference, PutMetricAlarm: multiples of 60; below an hour at most one day altogether, above it seven."""
     for made in registered(watch, noRun=1440, failedRuns=10):
-        period, whole = made["period"], made["period"] * made["evaluationPeriods"]
+        period = Watching.of(made).period
+        whole = period * made["evaluationPeriods"]
         assert period % 60 == 0
         assert whole <= (86_400 if period < 3600 else 604_800)
         assert 1 <= made["datapointsToAlarm"] <= made["evaluationPeriods"]
@@ -324,6 +360,44 @@ MADE: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("points", "needed", "breaching", "not_breaching", "ignore"),
+    [
+        ("0 - X - X", 3, "OK", "OK", "OK"),
+        ("0 - - - -", 3, "OK", "OK", "OK"),
+        ("- - - - -", 3, "ALARM", "OK", "as before"),
+        ("0 X X - X", 3, "ALARM", "ALARM", "ALARM"),
+        ("- - X - -", 3, "ALARM", "OK", "as before"),
+        ("0 - X - X", 2, "ALARM", "ALARM", "ALARM"),
+        ("0 0 X 0 X", 2, "ALARM", "ALARM", "ALARM"),
+        ("0 - X - -", 2, "ALARM", "OK", "OK"),
+        ("- - - - 0", 2, "ALARM", "OK", "OK"),
+        ("- - - X -", 2, "ALARM", "OK", "as before"),
+    ],
+)
+def test_evaluator_judges_as_the_tables_of_the_user_guide(
+    points: str, needed: int, breaching: str, not_breaching: str, ignore: str
+) -> None:
+    """User guide, "Configuring how CloudWatch alarms treat missing data": three periods, of which it looks at five."""
+    newest_first = [{"X": True, "0": False}.get(point) for point in reversed(points.split())]
+
+    found = [judged(newest_first, 3, needed, how, "as before") for how in ("breaching", "notBreaching", "ignore")]
+
+    assert found == [breaching, not_breaching, ignore]
+
+
+def test_evaluator_looks_further_back_where_data_are_missing() -> None:
+    """Which is why no alarm on a count leaves missing data to CloudWatch."""
+    silence = {**MADE, "comparisonOperator": "LessThanThreshold", "treatMissingData": "breaching"}
+    silence |= {"evaluationPeriods": 1, "datapointsToAlarm": 1, "period": 20 * MINUTE}
+    noticed = [states.index("ALARM") for states in histories(silence, series_of({5: 1}), 200, start=5)]
+    bursts = series_of({1: 1, 4: 1})
+    far_apart = {"ALARM" in history(MADE, bursts, 9, reading=reading) for reading in READINGS}
+
+    assert sorted({*noticed}) == [20, 40, 60, 120]
+    assert far_apart == {True, False}
+
+
 def series_of(values: dict[float, float], region: str = "eu-west-1", **dimensions: str) -> Series:
     made = Series()
     for minute, value in values.items():
@@ -337,7 +411,7 @@ def last(values: dict[float, float], minutes: int = 3, **changed: Any) -> str:
 
 @pytest.mark.parametrize(
     ("values", "state"),
-    [({1: 0, 2: 1, 3: 1}, "ALARM"), ({1: 1, 2: 0, 3: 1}, "ALARM"), ({1: 0, 2: 0, 3: 1}, "OK"), ({0: 1, 3: 1}, "OK")],
+    [({1: 0, 2: 1, 3: 1}, "ALARM"), ({1: 1, 2: 0, 3: 1}, "ALARM"), ({0: 1, 1: 0, 2: 0, 3: 1}, "OK")],
 )
 def test_evaluator_counts_the_last_datapoints(values: dict[float, float], state: str) -> None:
     assert last(values) == state

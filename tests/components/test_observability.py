@@ -23,7 +23,7 @@ from tests.components.aws_answers import (
     TABLE,
     TOPIC,
 )
-from tests.components.evaluation import composite
+from tests.components.evaluation import Watching, composite
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, watched
 
@@ -50,7 +50,8 @@ def lines(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str
 def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
     """Return the same of every alarm."""
     for made in deployment.of(ALARM):
-        yield made.inputs["region"], made.inputs["namespace"], made.inputs["metricName"], made.inputs["dimensions"]
+        region, namespace, name, dimensions = Watching.of(made.inputs).metric
+        yield region, namespace, name, dict(dimensions)
 
 
 def names(deployment: Deployment, kind: str, region: str, key: str) -> set[str]:

@@ -87,6 +87,23 @@ def test_an_alarm_on_a_percentile_is_kept_as_such(aws: Aws, name: str) -> None:
     assert up(aws, of_percentile)[1] == Counter(unchanged=1)
 
 
+def test_an_alarm_on_an_expression_is_made_and_changed(aws: Aws, name: str) -> None:
+    metric = {"namespace": "AWS/Lambda", "metricName": "Url5xxCount", "dimensions": {"FunctionName": "mint"}}
+    queries: list[dict[str, Any]] = [
+        {"id": "metric", "metric": {**metric, "stat": "Sum", "period": 300}},
+        {"id": "filled", "expression": "FILL(metric, 0)", "label": "Url5xxCount", "returnData": True},
+    ]
+    of_expression = alarm(name, metricQueries=queries)
+    for key in ("namespace", "metricName", "dimensions", "statistic", "period"):
+        del of_expression.inputs[key]
+
+    assert up(aws, of_expression)[1] == Counter(created=1)
+    assert up(aws, of_expression)[1] == Counter(unchanged=1)
+    of_expression.inputs["threshold"] = 20
+    assert up(aws, of_expression)[1] == Counter(updated=1)
+    assert found(aws, name)["Threshold"] == 20
+
+
 def test_an_alarm_that_somebody_changed_or_deleted_is_put_back(aws: Aws, name: str) -> None:
     up(aws, alarm(name))
     put: dict[str, Any] = found(aws, name)
