@@ -36,6 +36,8 @@ class AddressArgs:
     """Whether callers sign (`AWS_IAM`)."""
     cors_origins: Sequence[str]
     open_counters: bool
+    reserved_concurrency: int
+    """Limit on concurrent executions of each region's minting function. -1 is no limit."""
     settled: pulumi.Resource
     """It is complete once every region of the layout can mint."""
 
@@ -98,6 +100,7 @@ class Address(pulumi.ComponentResource):
                 signed=args.signed,
                 cors_origins=args.cors_origins,
                 open_counters=args.open_counters,
+                reserved_concurrency=args.reserved_concurrency,
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )

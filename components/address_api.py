@@ -9,12 +9,24 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from .address_document import document
+from .address_document import HEALTH, document
 from .cors import cors
 from .python_function import PythonFunction
 
 STAGE = "v1"
 """The REST API's stage. No URL contains it, since the names of the address map to it."""
+
+
+HEALTH_METHOD = f"{HEALTH.replace('/', '~1')}/GET"
+"""`GET /-/health` in the settings of a stage, where a path's slashes are written as in a JSON Pointer (API Gateway API
+reference, UpdateStage)."""
+
+OF_ACCOUNT = (10_000, 5_000)
+"""Requests per second, and at once, that an account has in most regions (API Gateway guide, "Quotas")."""
+
+OF_HEALTH = (50, 100)
+"""The same for `GET /-/health` where callers sign. It needs no signature, so everyone may call it, and each call costs
+money. Route 53's checkers send about 1.5 per second; a client asks once when it starts, and then seldom."""
 
 
 @dataclass
@@ -30,6 +42,19 @@ class AddressApiArgs:
     """Whether callers sign (`AWS_IAM`)."""
     cors_origins: Sequence[str]
     open_counters: bool
+    reserved_concurrency: int
+    """Limit on concurrent executions of the function. -1 is no limit."""
+
+    @property
+    def throttle(self) -> tuple[int, int]:
+        """How many requests per second, and how many at once, the API takes: as many as a Function URL would.
+
+        Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
+        """
+        if self.reserved_concurrency < 1:
+            return OF_ACCOUNT
+        rate, burst = (min(10 * self.reserved_concurrency, most) for most in OF_ACCOUNT)
+        return rate, burst
 
 
 class AddressApi(pulumi.ComponentResource):
@@ -94,12 +119,17 @@ class AddressApi(pulumi.ComponentResource):
             target=integration.id.apply(lambda id_: f"integrations/{id_}"),
             opts=child,
         )
+        rate, burst = args.throttle
         stage = aws.apigatewayv2.Stage(
             f"{name}-stage",
             region=args.region,
             api_id=api.id,
             name="$default",
             auto_deploy=True,
+            # Always both: the provider takes one that is missing for 0 (terraform-provider-aws, issue 14742).
+            default_route_settings=aws.apigatewayv2.StageDefaultRouteSettingsArgs(
+                throttling_rate_limit=rate, throttling_burst_limit=burst
+            ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[route]),
         )
         return api.id, stage.name, api.execution_arn
@@ -131,4 +161,30 @@ class AddressApi(pulumi.ComponentResource):
             stage_name=STAGE,
             opts=pulumi.ResourceOptions(parent=self),
         )
+        everything = self._limit(f"{name}-methods", args, api, stage, "*/*", args.throttle, [])
+        self._limit(f"{name}-health", args, api, stage, HEALTH_METHOD, OF_HEALTH, [everything])
         return api.id, stage.stage_name, api.execution_arn
+
+    def _limit(
+        self,
+        name: str,
+        args: AddressApiArgs,
+        api: aws.apigateway.RestApi,
+        stage: aws.apigateway.Stage,
+        method: str,
+        throttle: tuple[int, int],
+        after: Sequence[pulumi.Resource],
+    ) -> aws.apigateway.MethodSettings:
+        """Limit a method. One after the other, since each changes the stage."""
+        rate, burst = throttle
+        return aws.apigateway.MethodSettings(
+            name,
+            region=args.region,
+            rest_api=api.id,
+            stage_name=stage.stage_name,
+            method_path=method,
+            settings=aws.apigateway.MethodSettingsSettingsArgs(
+                throttling_rate_limit=rate, throttling_burst_limit=burst
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(after)),
+        )

@@ -7,11 +7,24 @@ hands over payload format 1.0, waits 29 seconds for a function instead of 30, an
 requests.
 """
 
+from http import HTTPStatus
 from typing import Any
+
+from .gateway_api import GATEWAY_RESPONSES, gateway_response
 
 ANY = "x-amazon-apigateway-any-method"
 
 HEALTH = "/-/health"
+
+UNAVAILABLE = "the region's function can't be called now, or it failed; try again, or use another region"
+
+RESPONSES = {
+    "API_CONFIGURATION_ERROR": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
+    "INTEGRATION_FAILURE": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
+    "THROTTLED": (HTTPStatus.TOO_MANY_REQUESTS, "too many requests; try again"),
+}
+"""API Gateway's own responses, by type. If Lambda throttles the function, or it is paused, that is a failure of the
+integration, by default 500 or 504 (guide, "Gateway response types")."""
 
 
 def document(name: str, function_arn: str) -> dict[str, Any]:
@@ -25,7 +38,7 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
     """
     _, partition, _, region, *_ = function_arn.split(":")
     operation: dict[str, Any] = {
-        "responses": {"default": {"description": "The function's response."}},
+        "responses": {"200": {"description": "The function's response."}},
         "x-amazon-apigateway-integration": {
             "type": "aws_proxy",
             "httpMethod": "POST",
@@ -52,4 +65,5 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
                 }
             }
         },
+        GATEWAY_RESPONSES: {kind: gateway_response(status, detail) for kind, (status, detail) in RESPONSES.items()},
     }

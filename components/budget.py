@@ -8,8 +8,11 @@ import pulumi_aws as aws
 
 from .staying import STAYS
 
-SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "AmazonCloudWatch")
+SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "Amazon Route 53", "AmazonCloudWatch")
 """The services that a deployment uses, as Cost Explorer calls them."""
+
+EVERYWHERE = "global"
+"""What Cost Explorer calls the region of services that have none, like Route 53."""
 
 NOTIFICATIONS = (("ACTUAL", 80), ("ACTUAL", 100), ("FORECASTED", 100))
 """Of which costs, and at which percentage of the limit."""
@@ -41,7 +44,7 @@ def budget(resource: str, args: BudgetArgs, parent: pulumi.ComponentResource) ->
         time_unit="MONTHLY",
         cost_filters=[
             aws.budgets.BudgetCostFilterArgs(name="Service", values=list(SERVICES)),
-            aws.budgets.BudgetCostFilterArgs(name="Region", values=list(args.regions)),
+            aws.budgets.BudgetCostFilterArgs(name="Region", values=[*args.regions, EVERYWHERE]),
         ],
         notifications=[
             aws.budgets.BudgetNotificationArgs(

@@ -26,6 +26,9 @@ CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 """Types of a request's body, which is ignored. API Gateway takes a POST without a Content-Type for JSON."""
 
 
+GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
+
+
 @dataclass(frozen=True)
 class GatewaySpec:
     """The inputs of the API's document. The partition and the region are those of `table_arn`."""
@@ -70,7 +73,7 @@ def document(spec: GatewaySpec) -> dict[str, Any]:
         **({"components": {"securitySchemes": schemes}} if spec.signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
-        "x-amazon-apigateway-gateway-responses": _gateway_responses(signed=spec.signed),
+        GATEWAY_RESPONSES: _gateway_responses(signed=spec.signed),
     }
 
 
@@ -124,30 +127,34 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _gateway_responses(*, signed: bool) -> dict[str, Any]:
-    """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity."""
+    """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity.
+
+    That for a request that is too large can't be changed (guide, "Amazon API Gateway important notes").
+    """
     not_found = "there is no such path or method; it is /{counter} or /counter?systemKey={counter}, by GET or POST"
+    unavailable = (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again")
     statuses = {
         "ACCESS_DENIED": (HTTPStatus.FORBIDDEN, "not allowed: execute-api:Invoke is needed"),
+        "API_CONFIGURATION_ERROR": unavailable,  # such as a role so new that it can't be assumed yet
         "BAD_REQUEST_PARAMETERS": (HTTPStatus.BAD_REQUEST, "systemKey, the counter's name, is missing"),
         "EXPIRED_TOKEN": (HTTPStatus.FORBIDDEN, "the security token has expired"),
-        "INTEGRATION_FAILURE": (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again"),
-        "INTEGRATION_TIMEOUT": (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again"),
+        "INTEGRATION_FAILURE": unavailable,
+        "INTEGRATION_TIMEOUT": unavailable,
         "INVALID_SIGNATURE": (HTTPStatus.FORBIDDEN, "the signature is wrong"),
         # API Gateway's response also if no method matches.
         "MISSING_AUTHENTICATION_TOKEN": (HTTPStatus.FORBIDDEN, f"the request is not signed, or {not_found}")
         if signed
         else (HTTPStatus.NOT_FOUND, not_found),
-        "REQUEST_TOO_LARGE": (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large"),
         "THROTTLED": (HTTPStatus.SERVICE_UNAVAILABLE, "too many requests; try again"),
         "UNSUPPORTED_MEDIA_TYPE": (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send no body"),
     }
-    return {kind: _gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
+    return {kind: gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
 
 
-def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    headers = {"Cache-Control": "no-store"} | (
-        {"Retry-After": RETRY_AFTER_SECONDS} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    )
+def gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
+    """Return a response of API Gateway itself: a problem document, with `Retry-After` where it may help."""
+    transient = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+    headers = {"Cache-Control": "no-store"} | ({"Retry-After": RETRY_AFTER_SECONDS} if transient else {})
     return {
         "statusCode": str(status.value),
         "responseParameters": {f"gatewayresponse.header.{name}": f"'{value}'" for name, value in headers.items()},

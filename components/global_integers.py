@@ -173,6 +173,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 signed=settings.authorization == "AWS_IAM",
                 cors_origins=settings.cors_origins,
                 open_counters=settings.open_counters,
+                reserved_concurrency=settings.reserved_concurrency,
                 settled=coordinator,
             ),
             opts=pulumi.ResourceOptions(parent=self),

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
+from ..apigateway import api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
 from . import zone
@@ -93,6 +94,7 @@ class Address:
         api = known.apis.get(record.target)
         if api is None:
             return _said(403, "Forbidden")  # as API Gateway responds to a name that leads nowhere
+        url = api.url
         if api.signed and "authorization" in headers:
             alone = [other.host for other in known.records].count(host) == 1
             if not alone:
@@ -102,8 +104,9 @@ class Address:
                     f"{record.region}.{host}, or deploy with authorization: NONE",
                 )
             # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
-            return _pass_on(method, self._endpoint, target, headers, body, timeout)
-        return _pass_on(method, api.url, target, headers, body, timeout)
+            url = self._endpoint
+        response = _pass_on(method, url, target, headers, body, timeout)
+        return _made(api.failed) if _of_lambda(response) else response
 
     def _ask(self, check: Check) -> bool:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
@@ -140,6 +143,17 @@ def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], bod
         return _said(502, "Internal server error")
     finally:
         connection.close()
+
+
+def _of_lambda(response: Response) -> bool:
+    """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called."""
+    return response.status >= 400 and b'"__type"' in response.body
+
+
+def _made(response: rest.Response) -> Response:
+    """Return a response of API Gateway's as a caller gets it."""
+    body = response.body.encode()
+    return Response(response.status, [*response.headers.items(), ("Content-Length", str(len(body)))], body)
 
 
 def _said(status: int, message: str) -> Response:

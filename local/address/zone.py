@@ -1,9 +1,11 @@
 """What the local server's Route 53 keeps of an address, and which API each of its names leads to."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..apigateway.api import Response, gateway_response
 from ..apigateway.proxied import on_server
 from ..apigateway.resources import GATEWAY
 from ..configuration import stacks
@@ -25,6 +27,12 @@ class Api:
     """With its stage, without a final `/`."""
     signed: bool
     """Whether the local server checks signatures for it."""
+    failed: Response
+    """Its response where the function can't be called."""
+
+
+HTTP_API_FAILED = Response(500, {"Content-Type": "application/json"}, '{"message":"Internal Server Error"}')
+"""What an HTTP API answers then (API Gateway guide, "Troubleshooting issues with HTTP API Lambda integrations")."""
 
 
 def records(aws: Aws) -> list[Record]:
@@ -65,12 +73,17 @@ def apis(endpoint: str) -> dict[str, Api]:
     found: dict[str, Api] = {}
     for stack in stacks():
         made = [made for made in State(stack).resources.values() if not made.replaced]
-        signed = {rest.id for rest in made if rest.type == REST_API and on_server(rest.id)}
+        signed = {
+            rest.id: gateway_response(json.loads(rest.inputs["body"]), "INTEGRATION_FAILURE")
+            for rest in made
+            if rest.type == REST_API and on_server(rest.id)
+        }
         mappings = {_place(one.inputs): one.inputs for one in made if one.type == MAPPING}
         for name in made:
             if name.type == DOMAIN_NAME and (mapping := mappings.get(_place(name.inputs))):
                 target = name.outputs["domainNameConfiguration"]["targetDomainName"]
-                found[target] = Api(_url(mapping, endpoint), mapping["apiId"] in signed)
+                api = mapping["apiId"]
+                found[target] = Api(_url(mapping, endpoint), api in signed, signed.get(api, HTTP_API_FAILED))
     return found
 
 

@@ -107,14 +107,17 @@ class Route:
 
 
 class Stage:
-    """A stage of an API, which serves every change of it at once."""
+    """A stage of an API, which serves every change of it at once. The local server limits no rate."""
 
     identity: tuple[str, ...] = ("region", "apiId", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create the stage, over an earlier one."""
         aws.client("apigatewayv2", inputs["region"]).create_stage(
-            ApiId=inputs["apiId"], StageName=inputs["name"], AutoDeploy=inputs["autoDeploy"]
+            ApiId=inputs["apiId"],
+            StageName=inputs["name"],
+            AutoDeploy=inputs["autoDeploy"],
+            DefaultRouteSettings=_capital(inputs["defaultRouteSettings"]),
         )
         return Result(inputs["name"], {})
 

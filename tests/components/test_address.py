@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.gateway_api import GATEWAY_RESPONSES
 from components.hosted_zone import zone_id
 from components.settings import SettingsError
 from tests.components.aws_answers import (
@@ -21,6 +22,7 @@ from tests.components.aws_answers import (
     INTEGRATION,
     ISSUED,
     MAPPING,
+    METHOD_SETTINGS,
     PERMISSION,
     RECORD,
     REST_API,
@@ -237,6 +239,47 @@ def _operations(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, 
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
+
+
+LIMITS = ("throttlingRateLimit", "throttlingBurstLimit")
+
+
+@pytest.mark.parametrize(
+    ("reserved", "limits"),
+    [(0, (100, 100)), (1, (10, 10)), (700, (7000, 5000)), (5000, (10_000, 5000)), (-1, (10_000, 5000))],
+)
+def test_everyones_api_takes_as_much_as_a_function_url_would(reserved: int, limits: tuple[int, int]) -> None:
+    """A Function URL takes ten requests a second for each execution. Lambda's refusals behind an API are billed."""
+    paused: dict[str, Any] = {"paused": [HOME], "authorization": "NONE", "domain": DOMAIN}
+    stage = deploy(config(HOME, **paused, reservedConcurrency=reserved)).one(HTTP_STAGE)
+
+    assert tuple(stage.inputs["defaultRouteSettings"][limit] for limit in LIMITS) == limits
+
+
+def test_what_needs_no_signature_has_a_limit_of_its_own(signed_address: Deployment) -> None:
+    (api,) = [api for api in of_the_address(signed_address, REST_API) if api.inputs["region"] == HOME]
+    settings = {
+        made.inputs["methodPath"]: made
+        for made in signed_address.of(METHOD_SETTINGS)
+        if made.inputs["restApi"] == f"{api.name}-id"
+    }
+    limits = {path: tuple(s.inputs["settings"][limit] for limit in LIMITS) for path, s in settings.items()}
+
+    assert limits == {"*/*": (10_000, 5000), "~1-~1health/GET": (50, 100)}
+    assert settings["*/*"].urn in settings["~1-~1health/GET"].dependencies, "each changes the stage"
+    fewer = deploy(config(HOME, domain=DOMAIN, reservedConcurrency=20)).one(METHOD_SETTINGS, methodPath="*/*")
+    assert tuple(fewer.inputs["settings"][limit] for limit in LIMITS) == (200, 200)
+
+
+def test_a_function_that_cannot_be_called_is_a_transient_error(signed_address: Deployment) -> None:
+    """By default it is 500 or 504, without a word about a retry."""
+    responses = json.loads(of_the_address(signed_address, REST_API)[0].inputs["body"])[GATEWAY_RESPONSES]
+
+    statuses = {kind: response["statusCode"] for kind, response in responses.items()}
+    assert statuses == {"API_CONFIGURATION_ERROR": "503", "INTEGRATION_FAILURE": "503", "THROTTLED": "429"}
+    for status, response in zip(statuses.values(), responses.values(), strict=True):
+        assert response["responseParameters"]["gatewayresponse.header.Retry-After"] == "'1'"
+        assert json.loads(response["responseTemplates"]["application/json"])["status"] == int(status)
 
 
 def test_a_name_leads_to_one_api_at_a_time(signed_address: Deployment, public_address: Deployment) -> None:

@@ -139,9 +139,7 @@ def test_what_is_counted_in_a_region(key: str, series: Series, goes_off: bool, d
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize(
-    ("key", "of"), [("errors", answered_5xx), ("tableThrottles", throttled)], ids=["url", "table"]
-)
+@pytest.mark.parametrize(("key", "of"), [("errors", answered_5xx), ("tableThrottles", throttled)], ids=["url", "table"])
 def test_it_ends_a_quarter_of_an_hour_after_the_last_bad_period(
     key: str, of: Callable[[Mapping[int, float]], Series], reading: Reading, deployment: Deployment
 ) -> None:

@@ -96,7 +96,8 @@ def test_a_budget_tells_of_costs_in_the_deployments_regions(ruled: Deployment) -
 
     assert (budget.inputs["limitAmount"], budget.inputs["timeUnit"]) == ("5", "MONTHLY")
     filters = {entry["name"]: entry["values"] for entry in budget.inputs["costFilters"]}
-    assert set(filters["Region"]) == {*TWO, "us-west-2"}
+    assert set(filters["Region"]) == {*TWO, "us-west-2", "global"}
+    assert "Amazon Route 53" in filters["Service"], "its costs are in no region"
     told = {tuple(n["subscriberEmailAddresses"]) for n in budget.inputs["notifications"]}
     assert told == {("ops@shop.example",)}
 

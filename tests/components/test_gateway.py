@@ -139,6 +139,17 @@ def test_the_gateway_of_a_paused_region_answers_503(public_and_paused: Deploymen
             assert "responseOverride.status = 503" in response["responseTemplates"]["application/json"]
 
 
+def test_what_passes_by_itself_is_said_to(on: Deployment) -> None:
+    responses = body(on, HOME)[gateway_api.GATEWAY_RESPONSES]
+
+    transient = {
+        kind for kind, made in responses.items() if "gatewayresponse.header.Retry-After" in made["responseParameters"]
+    }
+    assert transient == {"API_CONFIGURATION_ERROR", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT", "THROTTLED"}
+    assert {responses[kind]["statusCode"] for kind in transient} == {"503"}
+    assert "REQUEST_TOO_LARGE" not in responses, "which API Gateway lets nobody change"
+
+
 def test_access_logs_are_off(on: Deployment) -> None:
     for stage in on.of(STAGE):
         assert "accessLogSettings" not in stage.inputs

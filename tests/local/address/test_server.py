@@ -219,7 +219,7 @@ def test_paused_regions_are_left_out_unless_all_are(machine: Machine) -> None:
     functions["us-east-1"].delete_function_concurrency(FunctionName=MINT)
     moved(machine, "us-east-1")
     functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
-    while not region_of(machine).startswith("429"):
+    while not region_of(machine).startswith("500"):
         time.sleep(0.1)
 
     functions["ap-southeast-2"].delete_function_concurrency(FunctionName=MINT)
@@ -280,6 +280,13 @@ def test_signed_requests_mint_by_the_name_of_a_region(machine: Machine) -> None:
     assert call(machine)[0] == 403
     status, document = call(machine, "/integers?count=2", **signed(keys, DOMAIN, "us-east-1"))
     assert (status, f"sign for us-east-1.{DOMAIN}" in document["message"]) == (501, True)
+
+    host = f"eu-west-1.{DOMAIN}"
+    function = Aws(machine.endpoint).client("lambda", "eu-west-1")
+    function.put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
+    status, problem = call(machine, "/integers?count=2", host, **signed(keys, host, "eu-west-1"))
+    assert (status, problem["status"], problem["title"]) == (503, 503, "Service Unavailable")
+    function.delete_function_concurrency(FunctionName=MINT)
 
 
 def signed(keys: Credentials, host: str, region: str) -> Mapping[str, str]:
