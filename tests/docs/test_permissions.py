@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from components.address_api import OF_HEALTH
 from components.policy import use_keys
 from components.settings import PUBLIC_CONCURRENCY
 from local.paths import ROOT
-from tests.components.aws_answers import POLICY
+from tests.components.aws_answers import HTTP_STAGE, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings
 
 PAGE = (ROOT / "docs" / "permissions.md").read_text()
@@ -75,11 +76,19 @@ def test_the_callers_that_it_shows_are_accepted() -> None:
     assert settings(config(HOME, callers=shown)).callers.keys() == shown.keys()
 
 
-def row(reads: int, writes: int, kilobytes: float) -> tuple[float, float, float]:
-    """Return the dollars a day of Lambda, DynamoDB and data, for requests that all read, write and return so much."""
-    seconds = PUBLIC_CONCURRENCY * 86_400 * 256 / 1024
-    functions = REQUESTS * 0.20 + seconds * 0.0000133334
-    return functions, REQUESTS * (reads * 0.125 + writes * 0.625), REQUESTS * kilobytes * GIGABYTE
+HTTP_API = 1.00
+"""US dollars for a million requests of an HTTP API. One of up to 512 KB is one."""
+
+
+def row(reads: int, writes: int, kilobytes: float) -> list[float]:
+    """Return the dollars a day of Lambda, DynamoDB and data, together, and with the address's requests.
+
+    All requests read, write and return so much. The executions are busy all day, whoever calls them.
+    """
+    duration = PUBLIC_CONCURRENCY * 86_400 * 256 / 1024 * 0.0000133334
+    each = [REQUESTS * 0.20, REQUESTS * (reads * 0.125 + writes * 0.625), REQUESTS * kilobytes * GIGABYTE]
+    together = duration + sum(each)
+    return [duration + each[0], *each[1:], together, together + REQUESTS * HTTP_API + sum(each)]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +99,26 @@ def row(reads: int, writes: int, kilobytes: float) -> tuple[float, float, float]
         ("blocks of 1,000 with an `Idempotency-Key`", row(1, 2, 18.2)),
     ],
 )
-def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: tuple[float, float, float]) -> None:
+def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: list[float]) -> None:
     for price in ("$0.20 per million Lambda requests", "$0.0000133334 per GB-second", "$0.625 per million write units"):
         assert price in PRICES
     figures = re.findall(rf"^\| {re.escape(what)} \| (.*) \|$", PAGE, re.MULTILINE)
 
-    assert figures == [" | ".join(f"{cost:.2f}" for cost in (*costs, sum(costs)))]
+    assert figures == [" | ".join(f"{cost:.2f}" for cost in costs)]
+
+
+def test_the_address_takes_as_many_requests_as_the_url() -> None:
+    stage = deploy(config(HOME, authorization="NONE", domain="integers.example.com")).one(HTTP_STAGE)
+
+    assert stage.inputs["defaultRouteSettings"]["throttlingRateLimit"] * 86_400 / 1e6 == REQUESTS
+
+
+def test_what_unsigned_requests_cost_is_computed_too() -> None:
+    rate, _ = OF_HEALTH
+    execution = 0.005 * 256 / 1024 * 0.0000133334 * 1e6
+    cost = rate * 86_400 / 1e6 * (3.50 + 0.20 + execution + 0.125 + 0.5 * GIGABYTE)
+
+    assert f"That path takes {rate} requests per second in each region: up to {cost:.0f} dollars a day." in PAGE
 
 
 def test_what_api_gateway_may_cost_is_computed_too() -> None:
