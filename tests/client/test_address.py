@@ -11,6 +11,7 @@ from global_integers.address import Address
         ("https://integers.example.com", "eu-west-1", "https://eu-west-1.integers.example.com/"),
         ("https://Integers.Example.com/", "eu-west-1", "https://eu-west-1.integers.example.com/"),
         ("https://i.example.com:8443/x/", "us-gov-west-1", "https://us-gov-west-1.i.example.com:8443/x/"),
+        ("https://i.example.com/", "eusc-de-east-1", "https://eusc-de-east-1.i.example.com/"),
         ("https://i.example.com/", "i.example.com", "https://i.example.com/"),
         ("http://127.0.0.1:4566/", "127.0.0.1:4566", "http://127.0.0.1:4566/"),
         ("http://[::1]:4566", "[::1]:4566", "http://[::1]:4566/"),
