@@ -9,6 +9,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
+from .address.zone import HTTP_API_FAILED
 from .paths import LocalError, command
 
 MINTS = 5
@@ -41,9 +42,10 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
         with opener.open(urllib.request.Request(url + counter, method="POST"), timeout=30) as response:
             return json.load(response)["integer"]
     except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS:
-            raise Paused(f"{url} answers 429: the region is paused, or it has too many requests") from error
+        with error:
+            body = error.read()
+        if error.code == HTTPStatus.TOO_MANY_REQUESTS or body == HTTP_API_FAILED.body.encode():
+            raise Paused(f"{url} answers {error.code}: the region is paused, or it has too many requests") from error
         if error.code != HTTPStatus.FORBIDDEN:
             raise
         raise LocalError(

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from local.address.zone import HTTP_API_FAILED
 from local.demo import mint, mint_everywhere, table
 from local.paths import LocalError
 
@@ -23,11 +24,17 @@ class Minting(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         offset = self.path.strip("/")
         if offset not in ("1", "2"):
-            self.send_error({"": 500, "paused": 429}.get(offset, 403))
+            if offset == "api":
+                self.answer(500, HTTP_API_FAILED.body.encode())
+            else:
+                self.send_error({"": 500, "paused": 429}.get(offset, 403))
             return
         body = json.dumps({"integer": int(offset) + 2 * self.minted[offset]}).encode()
         self.minted[offset] += 1
-        self.send_response(200)
+        self.answer(200, body)
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -63,11 +70,12 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
     assert [row.split()[-1] for row in shown[2:]] == list(urls.values())
 
 
-def test_a_paused_region_is_shown_as_such(url: str) -> None:
+@pytest.mark.parametrize("paused", ["paused", "api"], ids=["at a Function URL", "behind an HTTP API"])
+def test_a_paused_region_is_shown_as_such(url: str, paused: str) -> None:
     outputs = {
         "regions": list(LAYOUT),
         "layout": LAYOUT,
-        "urls": {"us-east-1": f"{url}paused/", "eu-west-1": f"{url}2/"},
+        "urls": {"us-east-1": f"{url}{paused}/", "eu-west-1": f"{url}2/"},
     }
     minted = mint_everywhere(outputs)
 
