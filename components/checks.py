@@ -179,6 +179,5 @@ class Checks(AlarmChecks):
                 hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
                 self.wrong(name, region, f"is not an AWS region{hint}")
             elif deployed and partition != PARTITION and region not in self._allowed:
-                self.wrong(
-                    name, region, f"is in the partition {partition}, with {NO_FUNCTION_URLS}; {self._if_now(region)}"
-                )
+                what = f"is in the partition {partition}; only {PARTITION} is known to have all that is deployed"
+                self.wrong(name, region, f"{what}: China and GovCloud have {NO_FUNCTION_URLS}; {self._if_now(region)}")

@@ -14,7 +14,8 @@ WITHOUT_FUNCTION_URLS = frozenset(
 
 
 PARTITION = "aws"
-"""The partition that has all that is deployed. Those of China and of the US government have no Function URLs."""
+"""The partition that has all that is deployed. Those of China and of the US government have no Function URLs ("AWS
+Lambda" in the guides of both); of the others, it isn't known."""
 
 
 @cache

@@ -54,7 +54,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
         (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
         (["us-east-1", "eu-wset-1"], ["regions: ", "'eu-wset-1'", "not an AWS region", "did you mean 'eu-west-1'?"]),
         (["mars"], ["regions: ", "'mars'", "not an AWS region", 'see the AWS page "AWS Regions": https://docs.aws.']),
-        (["us-east-1", "cn-north-1"], ["regions: 'cn-north-1' is in the partition aws-cn, with no Lambda Function UR"]),
+        (["us-east-1", "cn-north-1"], ["regions: 'cn-north-1' is in the partition aws-cn; only aws is known to hav"]),
         ("us-east-1", ["regions: ", "'us-east-1'", "not a list of strings", "in Pulumi.test.yaml, global"]),
         ('{"us-east-1": 1}', ["regions: ", "us-east-1", "not a list of strings"]),
         (["us-east-1", 2], ["regions: 2 is not a string; put it in quotes"]),
@@ -117,8 +117,8 @@ def test_wrong_regions_can_not_leave(leaving: object, expected: list[str]) -> No
 def test_partitions_without_function_urls_are_refused_until_they_are_allowed() -> None:
     home, region = refusals(config("cn-north-1", home="cn-northwest-1"))
 
-    assert home.startswith("aws:region: 'cn-northwest-1' is in the partition aws-cn, with no Lambda Function URLs (")
-    assert region.startswith("regions: 'cn-north-1' is in the partition aws-cn, with no Lambda Function URLs (")
+    assert home.startswith("aws:region: 'cn-northwest-1' is in the partition aws-cn; only aws is known to have")
+    assert region.startswith("regions: 'cn-north-1' is in the partition aws-cn; only aws is known to have")
     assert region.endswith('in Pulumi.test.yaml, global-integers:allowUrlRegions: ["cn-north-1"]')
     both = ["cn-north-1", "cn-northwest-1"]
     assert settings(config("cn-north-1", home="cn-northwest-1", allowUrlRegions=both)).regions == ("cn-north-1",)
