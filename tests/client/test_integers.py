@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import json
 import logging
+import mmap
 import os
 import pickle
 import resource
@@ -29,6 +30,7 @@ from global_integers import (
     UnknownCounter,
     UnknownOwner,
     address,
+    forks,
 )
 from global_integers.rendezvous import order_of
 from global_integers.stock import SPLIT
@@ -402,6 +404,23 @@ def test_a_child_hands_out_nothing_of_its_parents(direct: Urls, fork: Callable[[
                 minted += in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)])
             minted += [counter.next() for _ in range(300)]
             assert len(set(minted)) == len(minted) == 1200
+
+
+class Unwiped(mmap.mmap):
+    """A page of a system that takes the advice to wipe it in a child and doesn't follow it, as QEMU's user mode."""
+
+    def madvise(self, *_: int) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("fork", [os.fork, fork_in_c])
+def test_advice_that_is_only_taken_is_not_trusted(
+    direct: Urls, fork: Callable[[], int], settle: Settle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks.mmap, "mmap", Unwiped)
+    monkeypatch.setattr(forks, "_mark", None)
+
+    test_a_child_hands_out_nothing_of_its_parents(direct, fork, settle)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

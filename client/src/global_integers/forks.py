@@ -2,13 +2,17 @@
 
 Whoever hands out integers has the mark of the process in which they were leased, and looks at it last. The kernel
 wipes the mark in a child, however it was forked: by `os.fork`, by a server written in C that runs none of Python's
-hooks, or in a signal handler in the middle of a call, into which the child returns.
+hooks, or in a signal handler in the middle of a call, into which the child returns. Python's own hook wipes it too.
+
+Some systems take the advice to wipe a page and don't follow it, such as QEMU's user mode, in which images for another
+processor run. So the page is used only if the kernel lists it as one that it will wipe.
 """
 
 import logging
 import mmap
 import os
 import sys
+from pathlib import Path
 from typing import Protocol
 from weakref import WeakSet
 
@@ -16,6 +20,10 @@ WIPE_ON_FORK = 18
 """Linux's `MADV_WIPEONFORK` (madvise(2), Linux 4.14), which Python doesn't name."""
 
 log = logging.getLogger("global_integers")
+
+
+WIPED = "wf"
+"""How `/proc/<pid>/smaps` flags a mapping that is wiped in a child (proc_pid_smaps(5), `VmFlags`)."""
 
 
 class Mark(Protocol):
@@ -27,7 +35,7 @@ class Mark(Protocol):
 
 
 class _Process:
-    """A mark for systems that wipe nothing. It takes ten times as long to look at."""
+    """A mark for systems that wipe nothing. It takes several times as long to look at."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
@@ -55,7 +63,9 @@ def forget_in_children(client: Forgetful) -> None:
 def here() -> Mark:
     """Return this process's mark. In a process that was just forked, let all clients forget first."""
     global _mark
-    if not _mark[0]:
+    if _mark is None:
+        _mark = _new_mark()
+    elif not _mark[0]:
         _mark = _new_mark()
         for client in list(_clients):
             try:
@@ -70,13 +80,40 @@ def _new_mark() -> Mark:
         try:
             page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             page.madvise(WIPE_ON_FORK)
+            page[0] = 1
+            if _will_be_wiped(page):
+                return page
         except OSError:
-            return _Process()
-        page[0] = 1
-        return page
+            log.debug("this system wipes no memory in a forked process", exc_info=True)
     return _Process()
 
 
-_mark = _new_mark()
+def _will_be_wiped(page: mmap.mmap) -> bool:
+    """Return whether the kernel says so. That it took the advice says nothing."""
+    import ctypes  # here, because importing this package loads nothing that only a client needs
+
+    view = ctypes.c_char.from_buffer(page)
+    address = ctypes.addressof(view)
+    del view  # while it exists, the page can't be closed
+    found = False
+    with Path("/proc/self/smaps").open(encoding="ascii", errors="replace") as mappings:
+        for line in mappings:
+            name, _, rest = line.partition(" ")
+            if not name.endswith(":"):  # the first line of a mapping: `7f00-7f01 rw-p …`
+                start, _, end = name.partition("-")
+                found = int(start, 16) <= address < int(end, 16)
+            elif found and name == "VmFlags:":
+                return WIPED in rest.split()
+    return False
+
+
+def _forked() -> None:
+    """Wipe the mark, and let all clients forget."""
+    if isinstance(_mark, mmap.mmap):
+        _mark[0] = 0
+    here()
+
+
+_mark: Mark | None = None
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(after_in_child=here)
+    os.register_at_fork(after_in_child=_forked)
