@@ -22,11 +22,21 @@ HEALTH_METHOD = f"{HEALTH.replace('/', '~1')}/GET"
 reference, UpdateStage)."""
 
 OF_ACCOUNT = (10_000, 5_000)
-"""Requests per second, and at once, that an account has in most regions (API Gateway guide, "Quotas")."""
+OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
+"""An account's default quotas, in most regions and in those of `ELSEWHERE`: requests per second (rate), and at once
+(burst) (API Gateway guide, "Quotas"). A stage can't have more (guide, "Throttle requests to your HTTP APIs")."""
+
+ELSEWHERE = frozenset(
+    {
+        *("af-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-7"),
+        *("ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1", "me-central-1", "mx-central-1"),
+    }
+)
 
 OF_HEALTH = (50, 100)
 """The same for `GET /-/health` where callers sign. It needs no signature, so everyone may call it, and each call costs
-money. Route 53's checkers send about 1.5 per second; a client asks once when it starts, and then seldom."""
+money. Route 53's checkers send about 1.5 per second, and each process with a client one per minute: there is room for
+2,900 of them."""
 
 
 @dataclass
@@ -47,13 +57,14 @@ class AddressApiArgs:
 
     @property
     def throttle(self) -> tuple[int, int]:
-        """How many requests per second, and how many at once, the API takes: as many as a Function URL would.
+        """The API's rate and burst: as many requests as a Function URL takes, or the account's quotas.
 
         Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
         """
+        of_account = OF_ACCOUNT_ELSEWHERE if self.region in ELSEWHERE else OF_ACCOUNT
         if self.reserved_concurrency < 1:
-            return OF_ACCOUNT
-        rate, burst = (min(10 * self.reserved_concurrency, most) for most in OF_ACCOUNT)
+            return of_account
+        rate, burst = (min(10 * self.reserved_concurrency, most) for most in of_account)
         return rate, burst
 
 
@@ -175,7 +186,7 @@ class AddressApi(pulumi.ComponentResource):
         throttle: tuple[int, int],
         after: Sequence[pulumi.Resource],
     ) -> aws.apigateway.MethodSettings:
-        """Limit a method. One after the other, since each changes the stage."""
+        """Set the throttle of a method, or of all (`*/*`). `after` are others of the same stage: each changes it."""
         rate, burst = throttle
         return aws.apigateway.MethodSettings(
             name,

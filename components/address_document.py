@@ -21,6 +21,7 @@ UNAVAILABLE = "the region's function can't be called now, or it failed; try agai
 RESPONSES = {
     "API_CONFIGURATION_ERROR": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
     "INTEGRATION_FAILURE": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
+    "INTEGRATION_TIMEOUT": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
     "THROTTLED": (HTTPStatus.TOO_MANY_REQUESTS, "too many requests; try again"),
 }
 """API Gateway's own responses, by type. If Lambda throttles the function, or it is paused, that is a failure of the

@@ -44,11 +44,11 @@ class Alarm:
     missing: Literal["zero", "notBreaching", "ignore"]
     """What a period without data is. `ignore` keeps the alarm as it was.
 
-    `zero` is for counts that nobody writes when there is nothing to count. CloudWatch looks at more periods than the
-    alarm has before it takes any for missing, and doesn't say at how many (user guide, "Configuring how CloudWatch
-    alarms treat missing data"). So silence would be noticed late, and two bad periods far apart could count as two of
-    three. And it may ignore missing data of AWS/DynamoDB whatever the alarm says (API reference, PutMetricAlarm).
-    With `FILL(m, 0)`, none is missing."""
+    `zero` is for counts that have no data while there is nothing to count. CloudWatch's evaluation range is longer
+    than the alarm's periods, by how much isn't documented (user guide, "Configuring how CloudWatch alarms treat missing
+    data"). So silence would be noticed late, and two bad periods far apart could count as two of three. CloudWatch may
+    also ignore missing data of AWS/DynamoDB, whatever `TreatMissingData` is (API reference, PutMetricAlarm). With
+    `FILL(metric, 0)`, no data are missing."""
     breaching: int = 1
     """How many of the last `periods` datapoints must breach the threshold."""
     periods: int = 1

@@ -49,7 +49,7 @@ class Checks(AlarmChecks):
         return home
 
     def regions(self) -> tuple[str, ...]:
-        """Return the regions of the layout. They must be different AWS regions."""
+        """Return the regions of the layout: different ones, in which all that is deployed exists."""
         regions = self.strings("regions", None, ["us-east-1", "eu-west-1"])
         self._check_regions("regions", regions, deployed=True)
         if len(regions) > MAX_REGIONS:
@@ -68,7 +68,7 @@ class Checks(AlarmChecks):
 
     def function_urls(self, **regions: Sequence[str]) -> None:
         """Check that these regions, by the setting that lists them, have Function URLs."""
-        allowed = self._allowed  # which is so checked, whatever the regions are
+        allowed = self._allowed  # read here, so that a wrong list is reported even if no region needs it
         for name, listed in regions.items():
             for region in dict.fromkeys(listed):
                 if region in WITHOUT_FUNCTION_URLS and region not in allowed:
@@ -76,14 +76,14 @@ class Checks(AlarmChecks):
 
     @cached_property
     def _allowed(self) -> tuple[str, ...]:
-        """The regions that got Function URLs after this version was published."""
+        """The setting `allow_url_regions`: regions to accept although nothing is known of Function URLs there."""
         allowed = self.strings("allow_url_regions", (), ["ca-west-1"], may_be_empty=True)
         self._check_regions("allow_url_regions", allowed, deployed=False)
         return allowed
 
     def _if_now(self, region: str) -> str:
         how = self._example("allow_url_regions", [*self._allowed, region])
-        return f"if AWS offers them there now, allow the region: {how}"
+        return f"if AWS offers all of it in {region} now, allow the region: {how}"
 
     def counters(self) -> tuple[str, ...]:
         """Return the counters' names, each once."""
@@ -91,8 +91,9 @@ class Checks(AlarmChecks):
         for counter in dict.fromkeys(counters):
             self._check_counter("counters", counter)
             if counter in RESERVED:
-                # One that an earlier version made mints on without being a setting.
-                self.errors.append(f"{self._key('counters')}: {reserved(counter)}; remove or rename it")
+                # Otherwise nobody would remove it from the settings of a stack that has it already.
+                hint = "take it out of the list; if it exists already, it goes on minting"
+                self.errors.append(f"{self._key('counters')}: {reserved(counter)}; {hint}")
         return counters
 
     def counters_fit(self, counters: int, fitting: int, floors: int) -> None:
@@ -180,4 +181,5 @@ class Checks(AlarmChecks):
                 self.wrong(name, region, f"is not an AWS region{hint}")
             elif deployed and partition != PARTITION and region not in self._allowed:
                 what = f"is in the partition {partition}; only {PARTITION} is known to have all that is deployed"
-                self.wrong(name, region, f"{what}: China and GovCloud have {NO_FUNCTION_URLS}; {self._if_now(region)}")
+                others = f"China and GovCloud, for example, have {NO_FUNCTION_URLS}"
+                self.wrong(name, region, f"{what} ({others}); {self._if_now(region)}")

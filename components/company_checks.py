@@ -30,7 +30,7 @@ PATH = re.compile(r"/|/[!-.0-~]+(/[!-.0-~]+)*/")
 
 MAX_PATH = 512
 MAX_EMAILS, MAX_EMAIL = 10, 50
-"""How many addresses a budget tells (Budgets API reference, NotificationWithSubscribers), and the characters of each
+"""How many addresses a budget notifies (Budgets API reference, NotificationWithSubscribers), and the characters of each
 (Subscriber)."""
 
 
@@ -133,18 +133,18 @@ class CompanyChecks:
         return arn
 
     def budget(self, emails: Sequence[str]) -> int:
-        """Return the budget in US dollars a month, of which these addresses are told; 0 is none."""
+        """Return the budget in US dollars a month, 0 to 1,000,000, of which these addresses are notified; 0 is none."""
         budget = self._checks.integer("budget", 0, 1_000_000, default=0)
         key = self._checks.key("alarm_emails")
         if budget and not emails:
-            self._add("budget", f"nobody would be told: set {key} too")
+            self._add("budget", f"nobody would be notified; set {key} too")
         long = [email for email in emails if len(email) > MAX_EMAIL]
         if budget and (long or len(emails) > MAX_EMAILS):
             what = f"{long[0]!r} has {len(long[0])} characters" if long else f"{key} has {len(emails)} addresses"
             self._add(
                 "budget",
-                f"{what}; a budget of AWS tells at most {MAX_EMAILS} addresses of up to {MAX_EMAIL} characters, "
-                f"so shorten {key}, or set no budget",
+                f"{what}; AWS Budgets notifies at most {MAX_EMAILS} addresses of up to {MAX_EMAIL} characters each; "
+                f"use fewer or shorter ones in {key}, or set no budget",
             )
         return budget
 

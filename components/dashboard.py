@@ -1,4 +1,4 @@
-"""The dashboard of a deployment, as a plain value: one for all regions, in the home region.
+"""The dashboard of a deployment, as a plain value: one for all regions. It is written through the home region.
 
 CloudWatch API reference, "Dashboard body structure and syntax". The first row says whether all is well, the others
 say why not.

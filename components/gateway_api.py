@@ -102,6 +102,8 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
             "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
             "credentials": spec.role_arn,
             "passthroughBehavior": "never",
+            # Otherwise DynamoDB gets the type of the request's body, and refuses any other.
+            "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
             "requestTemplates": dict.fromkeys(CONTENT_TYPES, request_template(table, counter)),
             "responses": {
                 r"2\d{2}": response("200", minted_template(spec.region)),
@@ -129,7 +131,7 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
 def _gateway_responses(*, signed: bool) -> dict[str, Any]:
     """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity.
 
-    That for a request that is too large can't be changed (guide, "Amazon API Gateway important notes").
+    The response to a request that is too large (413) can't be changed (guide, "Amazon API Gateway important notes").
     """
     not_found = "there is no such path or method; it is /{counter} or /counter?systemKey={counter}, by GET or POST"
     unavailable = (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again")

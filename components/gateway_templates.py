@@ -37,13 +37,15 @@ TRANSIENT = (
 )
 """Parts of the names of transient errors: the same errors as in the function (lambda/aws/failure.py).
 
-A role that has just been created is refused for some seconds. API Gateway signs its calls itself."""
+A role that has just been created is refused for some seconds. API Gateway signs its calls itself. If the table's key
+can't be used, that is a ValidationException whose message begins with `KMS ` (`KEY` in lambda/aws/meaning.py)."""
 
 
 def request_template(table: str, counter: str) -> str:
     """Return the template of the request to DynamoDB.
 
-    Headers have their names as the caller sent them, and `$input.params` compares every letter.
+    API Gateway keeps the caller's spelling of header names, and `$input.params(name)` is case-sensitive (guide,
+    "Amazon API Gateway important notes"). So all names are compared.
 
     Args:
         table: the counters table's name.
@@ -101,6 +103,7 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
     waits = "the counter has no integer left in this region until the home region grants it more; try again later"
     return f"""\
 #set($type = "$!input.path('$.__type')")
+#set($message = "$!input.path('$.message')")
 #set($ceiling = "$!input.path('$.Item.ceiling.N')")
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
 #if($type.contains('ConditionalCheckFailed') && "$!input.path('$.Item.stride.N')" == '')
@@ -111,8 +114,10 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, waits, retry=RETRY_LATER_SECONDS)}
 #elseif($type.contains('ConditionalCheckFailed'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
-#elseif({transient})
+#elseif({transient} || $message.startsWith('KMS '))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
+#elseif($message.contains('attribute that does not exist'))
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region is not one of the coordinator")}
 #elseif($type.contains('ValidationException'))
 {_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
 #else

@@ -27,7 +27,7 @@ class ObservabilityArgs:
 
 
 class Observability(pulumi.ComponentResource):
-    """The dashboard in the home region, and the alarms in every region. CloudWatch can notify no other region."""
+    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
 
     def __init__(self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)

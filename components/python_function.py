@@ -18,9 +18,9 @@ RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
 
 LOG_LEVEL = "INFO"
-"""The least level of the functions' own lines that Lambda keeps. Above it, errors are lost: Lambda takes a line without
-a `level` for INFO (Lambda guide, "Using Lambda advanced logging controls with Python"), and the runtime client of
-Python wrote that of uncaught errors and of failed imports as `log_level` until its version 4.1
+"""The lowest level of the functions' lines that Lambda keeps. With WARN, errors would be lost: Lambda takes a line
+without `level` for INFO (Lambda guide, "Using Lambda advanced logging controls with Python"). Before version 4.0.4,
+Python's runtime interface client wrote the level of uncaught errors and failed imports as `log_level`
 (aws-lambda-python-runtime-interface-client, issues 202 and 220)."""
 
 

@@ -1,4 +1,4 @@
-"""What every region gets, as the settings say: its tables and minting function, in waves, and its API Gateway."""
+"""What every region gets: its tables and minting function, in waves, and its API without a function."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Regions:
         )
 
     def gateways(self, counters: Mapping[str, RegionalCounter]) -> dict[str, Gateway]:
-        """Return the API Gateway of each region."""
+        """Return each region's API without a function."""
         return {region: self._gateway(region, counter) for region, counter in counters.items()}
 
     def _gateway(self, region: str, counter: RegionalCounter) -> Gateway:

@@ -10,7 +10,7 @@ from .policy import trusting
 
 @dataclass(frozen=True)
 class RoleRules:
-    """What an account demands of every role (settings `iamPath` and `permissionsBoundary`)."""
+    """What is the same for every role (settings `iamPath` and `permissionsBoundary`)."""
 
     path: str = "/"
     boundary: str = ""
@@ -30,10 +30,10 @@ def role(
 
     Args:
         resource: the resource's name in the program.
-        name: the role's name. With another name or path it would be another role, and a function whose role is
-            deleted stops. So it keeps those with which it was created.
+        name: the role's name. A change of name or path would replace the role, and a function whose role is deleted
+            stops. So later changes of both are ignored.
         service: who assumes it, like `lambda.amazonaws.com`.
-        rules: what the account demands.
+        rules: what is the same for every role.
         parent: the component.
         description: its description at its creation, which never changes either.
     """

@@ -77,7 +77,7 @@ class Settings:
     kms_keys: Mapping[str, str]
     """Region → the ARN of its key. Empty: none has one; otherwise all that are deployed to have one."""
     budget: int
-    """US dollars a month, told to `alarm_emails`; 0 is none."""
+    """US dollars a month, of which `alarm_emails` are notified; 0 is none."""
     prefix: str
 
 

@@ -5,11 +5,11 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 INSTEAD = {
-    "tags": "aws:defaultTags, a setting of Pulumi's AWS provider, puts tags on all resources",
-    "logkmskeys": "the keys of kmsKeys encrypt the log groups too",
-    "budgetemails": "alarmEmails are told of the budget too",
+    "tags": "remove it: aws:defaultTags, a setting of Pulumi's AWS provider, has the tags of all resources",
+    "logkmskeys": "remove it: the keys of kmsKeys encrypt the log groups too",
+    "budgetemails": "remove it: the budget notifies alarmEmails",
 }
-"""What does the work of a setting that earlier commits had, by its name in small letters."""
+"""What takes the place of a setting that earlier commits had, by its name in lower case without underscores."""
 
 
 class ValueChecks:

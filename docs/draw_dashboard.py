@@ -1,6 +1,6 @@
 """Draw docs/dashboard.svg from the dashboard's own definition, for three regions. `python docs/draw_dashboard.py`.
 
-It has the graphs' titles, lines and thresholds, and no curves: only CloudWatch has data for them.
+It has each graph's title, legend and threshold, but no data: only CloudWatch has them.
 """
 
 import sys
@@ -87,7 +87,7 @@ def _graph(graph: Graph, x: int, y: int, wide: int, tall: int) -> list[str]:
         parts.append(f'<text class="small" x="{x + 30}" y="{label}">{escape(line.label)}</text>')
     if graph.limit is not None:
         label += LABEL
-        text = f"alarm {graph.limit.alarm}: at {graph.limit.value:,}"
+        text = f"alarm {graph.limit.alarm}: {'below' if graph.limit.bad == 'below' else 'from'} {graph.limit.value:,}"
         parts.append(f'<path class="limit" d="M {x + 12} {label - 4} h 12"/>')
         parts.append(f'<text class="small alarm" x="{x + 30}" y="{label}">{escape(text)}</text>')
     return parts

@@ -6,15 +6,15 @@ COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 """1 to 63 characters that need no escaping in a URL, a DynamoDB key or a mapping template."""
 
 RESERVED = frozenset({"ping", "sping"})
-"""Names that no new counter gets: API Gateway answers `/ping` and `/sping` itself, for its own health checks (API
-Gateway guide, "Amazon API Gateway important notes"), so an address or an API without a function can't mint there."""
+"""Names that no new counter may have: at a domain name, API Gateway answers `/ping` and `/sping` itself (API Gateway
+guide, "Amazon API Gateway important notes")."""
 
 CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""
 
 
 def reserved(counter: str) -> str:
-    """Return why no counter can get one of the names of `RESERVED`."""
+    """Return why a name of `RESERVED` can't be given to a new counter."""
     return f"{counter!r} can't be a counter's name, because API Gateway answers /{counter} itself"
 
 

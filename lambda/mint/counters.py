@@ -28,7 +28,8 @@ def create(counter: str) -> Response:
     A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        Problem: 400, nobody could reach it; 403, `openCounters` is off; 503, the coordinator refused or didn't respond.
+        Problem: 400, the name is in `RESERVED`; 403, `openCounters` is off; 503, the coordinator refused or didn't
+            respond.
     """
     coordinator = _coordinator()
     if counter in RESERVED:

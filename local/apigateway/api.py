@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from .velocity import render
 
+JSON = "application/json"
+
 Document = Mapping[str, Any]
 """An OpenAPI document, or a part of it."""
 
@@ -59,6 +61,13 @@ class Call:
         return region, service, action.removeprefix("action/")
 
     @property
+    def content_type(self) -> str:
+        """The type of the body that the service gets: the integration's, or that of the caller's body."""
+        fixed = self.integration.get("requestParameters", {}).get("integration.request.header.Content-Type")
+        caller = next((v for name, v in self.parameters["header"].items() if name.lower() == "content-type"), JSON)
+        return str(fixed).strip("'") if fixed else caller
+
+    @property
     def role(self) -> str:
         """The ARN of the role that makes the call."""
         return self.integration["credentials"]
@@ -76,7 +85,7 @@ def call_of(api: Document, request: Request) -> Call | Response:
     if not all(request.query.get(name) for name in required):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
     integration = operation["x-amazon-apigateway-integration"]
-    content_type = (request.header("content-type") or "application/json").partition(";")[0].strip().lower()
+    content_type = (request.header("content-type") or JSON).partition(";")[0].strip().lower()
     template = integration["requestTemplates"].get(content_type)
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")

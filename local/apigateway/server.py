@@ -25,6 +25,9 @@ from .api import Call, Request, Response, call_of, gateway_response, response_of
 INTEGRATION_TIMEOUT = 29
 """Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
 
+TYPES = ("application/x-amz-json-1.0", "application/json")
+"""Of bodies that DynamoDB reads (DynamoDB guide, "DynamoDB low-level API")."""
+
 SESSION_SECONDS = 3600
 """How long a role's credentials are valid."""
 
@@ -61,14 +64,16 @@ class GatewayServer:
             return gateway_response(api, "INTEGRATION_FAILURE")
 
     def _make(self, call: Call) -> tuple[int, str]:
-        """Return the status and body of DynamoDB's response."""
+        """Return the status and body of DynamoDB's response. It refuses other types of bodies, as AWS's does."""
+        if call.content_type not in TYPES:
+            return 404, "<UnknownOperationException/>"
         region, service, action = call.target
         request = AWSRequest(
             "POST",
             self._endpoint,
             data=call.body.encode(),
             headers={
-                "Content-Type": "application/x-amz-json-1.0",
+                "Content-Type": call.content_type,
                 "X-Amz-Target": f"DynamoDB_20120810.{action}",
             },
         )

@@ -256,6 +256,14 @@ def test_everyones_api_takes_as_much_as_a_function_url_would(reserved: int, limi
     assert tuple(stage.inputs["defaultRouteSettings"][limit] for limit in LIMITS) == limits
 
 
+def test_no_api_takes_more_than_the_account_may_in_its_region() -> None:
+    deployment = deploy(config(HOME, "ap-southeast-3", authorization="NONE", domain=DOMAIN, reservedConcurrency=-1))
+    limits = {s.inputs["region"]: s.inputs["defaultRouteSettings"] for s in deployment.of(HTTP_STAGE)}
+
+    assert [limits["ap-southeast-3"][limit] for limit in LIMITS] == [2500, 1250]
+    assert [limits[HOME][limit] for limit in LIMITS] == [10_000, 5000]
+
+
 def test_what_needs_no_signature_has_a_limit_of_its_own(signed_address: Deployment) -> None:
     (api,) = [api for api in of_the_address(signed_address, REST_API) if api.inputs["region"] == HOME]
     settings = {
@@ -276,7 +284,8 @@ def test_a_function_that_cannot_be_called_is_a_transient_error(signed_address: D
     responses = json.loads(of_the_address(signed_address, REST_API)[0].inputs["body"])[GATEWAY_RESPONSES]
 
     statuses = {kind: response["statusCode"] for kind, response in responses.items()}
-    assert statuses == {"API_CONFIGURATION_ERROR": "503", "INTEGRATION_FAILURE": "503", "THROTTLED": "429"}
+    unavailable = dict.fromkeys(("API_CONFIGURATION_ERROR", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT"), "503")
+    assert statuses == {**unavailable, "THROTTLED": "429"}
     for status, response in zip(statuses.values(), responses.values(), strict=True):
         assert response["responseParameters"]["gatewayresponse.header.Retry-After"] == "'1'"
         assert json.loads(response["responseTemplates"]["application/json"])["status"] == int(status)

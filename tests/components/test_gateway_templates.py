@@ -202,6 +202,28 @@ def test_other_refusals_are_problem_documents(kind: str, status: int, retry: boo
     assert headers["Content-Type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("message", "status", "detail"),
+    [
+        (
+            "KMS key disabled error: com.amazonaws.dynamodb.v20120810#DisabledException: arn is disabled",
+            503,
+            "try again",
+        ),
+        ("The provided expression refers to an attribute that does not exist in the item", 503, "not one of the coord"),
+        ("The AttributeValue for a key attribute cannot contain an empty string value. Key: counter", 400, "count can"),
+    ],
+)
+def test_what_dynamodb_finds_invalid_is_the_callers_fault_only_where_it_is(
+    message: str, status: int, detail: str
+) -> None:
+    body = json.dumps({"__type": "com.amazon.coral.validate#ValidationException", "message": message})
+
+    found, headers, document = response_to(operation("t"), 400, body)
+    assert (found, document["status"], detail in document["detail"]) == (status, status, True)
+    assert ("Retry-After" in headers) == (detail == "try again")
+
+
 @pytest.mark.parametrize(("status", "body"), [(500, ""), (503, "<html>"), (200 + 100, "{}")])
 def test_a_reply_that_is_not_dynamodbs_is_a_transient_error(status: int, body: str) -> None:
     found, headers, document = response_to(operation("t"), status, body)

@@ -237,19 +237,19 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"kmsKeys": {**KEYS, "mars": KEY}}, "kmsKeys: 'mars' is not an AWS region"),
         ({"kmsKeys": {**KEYS, "us-east-1": "alias/x"}}, "kmsKeys.us-east-1: 'alias/x' is not the ARN of a key"),
         ({"kmsKeys": {**KEYS, "us-east-1": 5}}, "kmsKeys.us-east-1: 5 is not the ARN of a key"),
-        ({"budget": 5}, "budget: nobody would be told: set alarmEmails too"),
+        ({"budget": 5}, "budget: nobody would be notified; set alarmEmails too"),
         (
             {"budget": 5, "alarmEmails": [f"a{n}@b.example" for n in range(11)]},
-            "budget: alarmEmails has 11 addresses; a budget of AWS tells at most 10 addresses of up to 50 characters",
+            "budget: alarmEmails has 11 addresses; AWS Budgets notifies at most 10 addresses of up to 50 characters",
         ),
         (
             {"budget": 5, "alarmEmails": ["a" * 41 + "@b.example"]},
             f"budget: '{'a' * 41}@b.example' has 51 characters",
         ),
         # what earlier commits had
-        ({"tags": {"team": "shop"}}, "tags: there is no such setting; aws:defaultTags, a setting of Pulumi's AWS prov"),
-        ({"logKmsKeys": KEYS}, "logKmsKeys: there is no such setting; the keys of kmsKeys encrypt the log groups too"),
-        ({"budgetEmails": ["ops@b.example"]}, "budgetEmails: there is no such setting; alarmEmails are told of the bu"),
+        ({"tags": {"team": "shop"}}, "tags: there is no such setting; remove it: aws:defaultTags, a setting of Pul"),
+        ({"logKmsKeys": KEYS}, "logKmsKeys: there is no such setting; remove it: the keys of kmsKeys encrypt"),
+        ({"budgetEmails": ["ops@b.example"]}, "budgetEmails: there is no such setting; remove it: the budget noti"),
         # counters
         (
             {"counters": ["orders", "ping"]},

@@ -64,6 +64,20 @@ def test_it_sees_headers_as_they_were_sent(machine: Machine) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize(
+    "type_", ["application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8"]
+)
+def test_a_body_of_any_type_is_ignored(machine: Machine, type_: str) -> None:
+    """As `curl -d ''` sends one. DynamoDB itself refuses most types."""
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    connection = http.client.HTTPConnection(url.netloc)
+
+    connection.request("POST", url.path, "x", {"Content-Type": type_})
+
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
 def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
     gateway = machine.outputs()["gatewayUrls"]["eu-west-1"]
     iam = Aws(machine.endpoint).client("iam", "us-east-1")
