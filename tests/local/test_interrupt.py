@@ -22,7 +22,7 @@ AFTER_SECONDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 1.7, 2.3, 3.0)
 
 
 IGNORED = (
-    r"Exception ignored in: .*\nTraceback .*\n(  File \"<frozen importlib\._bootstrap>\".*\n)+KeyboardInterrupt: ?\n"
+    r"\n?Exception ignored in: .*\nTraceback .*\n(  File \"<frozen importlib\._bootstrap>\".*\n)+KeyboardInterrupt: ?\n"
 )
 """What Python itself says of a Ctrl-C in a callback of its import system, before our first line runs."""
 
@@ -40,7 +40,8 @@ def interrupted(machine: Machine, after: float, *arguments: str, times: int = 1)
     if process.returncode not in (0, STATUS):  # Python itself was starting, or ending
         assert f"{ROOT}/local/" not in err, moment
         return process.returncode
-    said = out + re.sub(IGNORED, "", err)
+    err = re.sub(IGNORED, "", err)
+    said = out + err
     for never in ("Traceback", "Task was destroyed", "Exception ignored"):
         assert never not in said, moment
     if process.returncode == STATUS:
