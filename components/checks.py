@@ -66,6 +66,16 @@ class Checks(AlarmChecks):
                 self.wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
         return leaving
 
+    def one_partition(self, regions: Iterable[str]) -> None:
+        """Check that these regions can belong to one account."""
+        found = {partitions().get(region) for region in regions} - {None}
+        if len(found) > 1 and found <= {PARTITION, *(partitions().get(region) for region in self._allowed)}:
+            listed = ", ".join(sorted(map(str, found)))
+            self.errors.append(
+                f"{self._key('regions')}: with {self._key('home')} and {self._key('leaving')} they lie in different AWS "
+                f"partitions ({listed}); a stack belongs to one account, and so to one partition"
+            )
+
     def function_urls(self, **regions: Sequence[str]) -> None:
         """Check that these regions, by the setting that lists them, have Function URLs."""
         allowed = self._allowed  # read here, so that a wrong list is reported even if no region needs it
@@ -91,8 +101,12 @@ class Checks(AlarmChecks):
         for counter in dict.fromkeys(counters):
             self._check_counter("counters", counter)
             if counter in RESERVED:
-                # Otherwise nobody would remove it from the settings of a stack that has it already.
-                hint = "take it out of the list; if it exists already, it goes on minting"
+                how = self._example("floors", {"<counter>": 1000})
+                hint = (
+                    "take it out of the list. If it exists already, it goes on minting at its own path of a Function "
+                    "URL. If it was the first counter, another one is then at /: give that one a floor above the "
+                    f"integers of {counter!r}, {how}"
+                )
                 self.errors.append(f"{self._key('counters')}: {reserved(counter)}; {hint}")
         return counters
 

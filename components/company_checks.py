@@ -105,6 +105,8 @@ class CompanyChecks:
                 self._wrong(name, region, f"is not an AWS region{did_you_mean(region, partitions())}")
             elif found is None:
                 self._wrong(f"{name}.{region}", arn, "is not the ARN of a key (an alias is not possible here)")
+            elif found[1] != partitions()[region]:
+                self._wrong(f"{name}.{region}", arn, f"is a key of another partition than {partitions()[region]}")
             elif found[2] != region:
                 self._wrong(f"{name}.{region}", arn, f"is a key of {found[2]}; a table needs a key of its own region")
             else:

@@ -107,6 +107,7 @@ def settings_of(
     home = checks.home()
     regions = checks.regions()
     leaving = checks.leaving(regions)
+    checks.one_partition((home, *regions, *leaving))
     address = AddressChecks(checks)
     domain = address.domain()
     function_urls = address.function_urls(domain)

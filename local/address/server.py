@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -106,7 +107,7 @@ class Address:
             # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
             url = self._endpoint
         response = _pass_on(method, url, target, headers, body, timeout)
-        return _made(api.failed) if _of_lambda(response) else response
+        return _instead(response, api.failed) if _of_lambda(response) else response
 
     def _ask(self, check: Check) -> bool:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
@@ -146,14 +147,19 @@ def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], bod
 
 
 def _of_lambda(response: Response) -> bool:
-    """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called."""
-    return response.status >= 400 and b'"__type"' in response.body
+    """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called.
+
+    The response to HEAD has no body. But the function itself never answers 429.
+    """
+    throttled = response.status == HTTPStatus.TOO_MANY_REQUESTS
+    return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
 
 
-def _made(response: rest.Response) -> Response:
-    """Return a response of API Gateway's as a caller gets it."""
-    body = response.body.encode()
-    return Response(response.status, [*response.headers.items(), ("Content-Length", str(len(body)))], body)
+def _instead(of: Response, failed: rest.Response) -> Response:
+    """Return API Gateway's own response in place of another, for the same pages of other origins."""
+    body = failed.body.encode()
+    origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
+    return Response(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
 
 
 def _said(status: int, message: str) -> Response:
@@ -171,7 +177,8 @@ def serve(port: int, address: Address) -> None:
 
         def respond(self) -> None:
             length = self.headers.get("Content-Length") or "0"
-            if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
+            if malformed or "Transfer-Encoding" in self.headers:
                 self.close_connection = True
                 self.send_error(400)
                 return

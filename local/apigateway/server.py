@@ -114,7 +114,7 @@ def serve(port: int, gateway: GatewayServer) -> None:
 
         def respond(self) -> None:
             length = self.headers.get("Content-Length") or "0"
-            malformed = not (length.isascii() and length.isdigit())
+            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
             if malformed or "Transfer-Encoding" in self.headers or "%00" in self.path:
                 self.close_connection = True
                 self.send_error(400)

@@ -124,6 +124,13 @@ def test_partitions_without_function_urls_are_refused_until_they_are_allowed() -
     assert settings(config("cn-north-1", home="cn-northwest-1", allowUrlRegions=both)).regions == ("cn-north-1",)
 
 
+def test_a_stack_lies_in_one_partition() -> None:
+    (line,) = refusals(config(HOME, "cn-north-1", allowUrlRegions=["cn-north-1"]))
+    assert line.startswith("regions: with aws:region and leaving they lie in different AWS partitions (aws, aws-cn)")
+    (line,) = refusals(config("cn-north-1", home="cn-north-1", leaving=[HOME], allowUrlRegions=["cn-north-1"]))
+    assert "different AWS partitions (aws, aws-cn)" in line
+
+
 def test_regions_without_function_urls_must_be_allowed() -> None:
     for region in WITHOUT_FUNCTION_URLS:
         (line,) = refusals(config(HOME, region))
@@ -236,6 +243,10 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"kmsKeys": {**KEYS, "eu-west-1": KEY}}, f"kmsKeys.eu-west-1: {KEY!r} is a key of us-east-1"),
         ({"kmsKeys": {**KEYS, "mars": KEY}}, "kmsKeys: 'mars' is not an AWS region"),
         ({"kmsKeys": {**KEYS, "us-east-1": "alias/x"}}, "kmsKeys.us-east-1: 'alias/x' is not the ARN of a key"),
+        (
+            {"kmsKeys": {**KEYS, "us-east-1": KEY.replace("arn:aws:", "arn:aws-cn:")}},
+            f"kmsKeys.us-east-1: {KEY.replace('arn:aws:', 'arn:aws-cn:')!r} is a key of another partition than aws",
+        ),
         ({"kmsKeys": {**KEYS, "us-east-1": 5}}, "kmsKeys.us-east-1: 5 is not the ARN of a key"),
         ({"budget": 5}, "budget: nobody would be notified; set alarmEmails too"),
         (

@@ -67,6 +67,14 @@ def call(
     return status, document
 
 
+def head(machine: Machine, host: str) -> int:
+    """The status of a HEAD request, whose response has no body."""
+    connection = http.client.HTTPConnection("127.0.0.1", process(machine)[1], timeout=HANGING)
+    connection.request("HEAD", "/-/health", headers={"Host": host})
+    with connection.getresponse() as response:
+        return response.status
+
+
 def process(machine: Machine) -> tuple[int, int]:
     """Its process and port."""
     record = json.loads((machine.folder / "address.json").read_text())
@@ -219,6 +227,7 @@ def test_paused_regions_are_left_out_unless_all_are(machine: Machine) -> None:
     functions["us-east-1"].delete_function_concurrency(FunctionName=MINT)
     moved(machine, "us-east-1")
     functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
+    assert head(machine, f"us-east-1.{DOMAIN}") == 500
     while not region_of(machine).startswith("500"):
         time.sleep(0.1)
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 from collections.abc import Callable, Generator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -62,6 +63,15 @@ def test_it_sees_headers_as_they_were_sent(machine: Machine) -> None:
     response = connection.getresponse()
     assert (response.status, "no Idempotency-Key" in json.loads(response.read())["detail"]) == (400, True)
     connection.close()
+
+
+def test_malformed_headers_are_refused(machine: Machine) -> None:
+    """Whoever reads them otherwise could see a key where this server sees none."""
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    with socket.create_connection((url.hostname or "", url.port or 0)) as connection:
+        connection.sendall(f"POST {url.path} HTTP/1.1\r\nHost: h\r\nno colon\r\nIdempotency-Key: k\r\n\r\n".encode())
+
+        assert connection.recv(100).startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(
