@@ -72,8 +72,8 @@ class Checks(AlarmChecks):
         if len(found) > 1 and found <= {PARTITION, *(partitions().get(region) for region in self._allowed)}:
             listed = ", ".join(sorted(map(str, found)))
             self.errors.append(
-                f"{self._key('regions')}: with {self._key('home')} and {self._key('leaving')} they lie in different AWS "
-                f"partitions ({listed}); a stack belongs to one account, and so to one partition"
+                f"{self._key('regions')}: with {self._key('home')} and {self._key('leaving')} they lie in different "
+                f"AWS partitions ({listed}); a stack belongs to one account, and so to one partition"
             )
 
     def function_urls(self, **regions: Sequence[str]) -> None:
