@@ -54,7 +54,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
         (["us-east-1", "eu-west-1", "us-east-1"], ["regions: ", "'us-east-1'", "listed 2 times", "once"]),
         (["us-east-1", "eu-wset-1"], ["regions: ", "'eu-wset-1'", "not an AWS region", "did you mean 'eu-west-1'?"]),
         (["mars"], ["regions: ", "'mars'", "not an AWS region", 'see the AWS page "AWS Regions": https://docs.aws.']),
-        (["us-east-1", "cn-north-1"], ["regions: 'cn-north-1' is in the partition aws-cn; only aws is known to hav"]),
+        (["us-east-1", "cn-north-1"], ["regions: 'cn-north-1' is in the partition aws-cn; only aws is known to"]),
         ("us-east-1", ["regions: ", "'us-east-1'", "not a list of strings", "in Pulumi.test.yaml, global"]),
         ('{"us-east-1": 1}', ["regions: ", "us-east-1", "not a list of strings"]),
         (["us-east-1", 2], ["regions: 2 is not a string; put it in quotes"]),
