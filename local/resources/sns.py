@@ -44,10 +44,9 @@ class Subscription:
         return Result(arn, {"arn": arn})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or None if it no longer exists."""
-        client = aws.client("sns", made.inputs["region"])
-        found = client.list_subscriptions_by_topic(TopicArn=made.inputs["topic"])["Subscriptions"]
-        return made.outputs if any(one["SubscriptionArn"] == made.id for one in found) else None
+        """Return its outputs, or raise the service's error if it no longer exists."""
+        aws.client("sns", made.inputs["region"]).get_subscription_attributes(SubscriptionArn=made.id)
+        return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
         """Unsubscribe."""
