@@ -35,6 +35,9 @@ class Awaited:
     def __getitem__(self, counter: str) -> "Awaited":
         return Awaited(self._awaitable[counter], self._run)
 
+    def __contains__(self, item: object) -> bool:
+        return item in self._awaitable
+
     def __iter__(self) -> "Awaited":
         self._awaitable.__aiter__()
         return self

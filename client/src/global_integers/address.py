@@ -6,7 +6,6 @@ client's `attempts` carry out what is decided here.
 """
 
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
@@ -20,6 +19,7 @@ from .answers import Failure, Kind, Unreadable, document_of
 from .attempts import Steps, attempts
 from .calls import Call
 from .errors import FailedEverywhere, Refused, Unavailable
+from .names import REGION
 from .regions import Regions
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
 
-REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 
 Reader = Callable[[str, httpx.Response, int], tuple[str, ...]]

@@ -29,6 +29,13 @@ class AnyCounter:
         """Refuse to be copied or pickled: a copy would hand out the same integers."""
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
+    def __contains__(self, item: object) -> NoReturn:
+        """Refuse, since an iterator would be minted from until it has the item."""
+        raise TypeError(
+            f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
+            "integers.owner(n) says who mints n"
+        )
+
     def _keyed(self, count: int, key: str) -> tuple[Call[Block], list[str]]:
         """Return the request with a key, and the regions that may answer it, in order."""
         order = order_of(key, self._options.urls)[: None if self._options.key_failover else 1]

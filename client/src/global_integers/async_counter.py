@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -12,10 +13,28 @@ from .answers import Block
 from .any_counter import AnyCounter
 from .events import Leased
 from .names import MAX_BLOCK, checked_size
-from .stock import Stock
+from .stock import Lease, Stock
 
 if TYPE_CHECKING:
     from .async_integers import AsyncIntegers
+
+
+class Waiting:
+    """A task that waits for a block."""
+
+    def __init__(self) -> None:
+        self.share: Lease | None = None
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """End its waiting."""
+        self._woken.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it is woken, up to so many seconds. Return whether it was."""
+        with anyio.move_on_after(max(seconds, 0)):
+            await self._woken.wait()
+        return self._woken.is_set()
 
 
 class AsyncCounter(AnyCounter):
@@ -29,7 +48,8 @@ class AsyncCounter(AnyCounter):
     def forget(self) -> None:
         """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
         super().forget()
-        self._fetching = asyncio.Lock()
+        self._shares: WeakKeyDictionary[asyncio.Task[Any], Lease] = WeakKeyDictionary()
+        """Task → its share of the last block that it waited for."""
 
     async def next(self, *, key: str | None = None) -> int:
         """Return the next integer. See `Counter.next`."""
@@ -84,38 +104,52 @@ class AsyncCounter(AnyCounter):
                 return integer
 
     async def _next_leased(self, deadline: float) -> int:
-        """Return the next integer of the stock, or of a block that is fetched for it; 0 if it was dropped meanwhile."""
-        stock, fetching = self._stock, self._fetching
-        if integer := stock.take():
+        """Return the next integer of the stock, or of a block that is fetched for it; 0: try again."""
+        stock, shares, me, waiting = self._stock, self._shares, _task(), Waiting()
+        share = shares.get(me)
+        integer = stock.take(share) or stock.take(share := stock.unused())
+        if integer:
             if stock.is_low():
                 self._integers.background(self._prefetch)
-            return integer
-        try:
-            with anyio.fail_after(max(deadline - monotonic(), 0)):
-                await fetching.acquire()
-        except TimeoutError:
-            raise self._no_block() from None
-        try:
-            integer = stock.take() or await self._fetch(stock, deadline)
-        finally:
-            fetching.release()
+        else:
+            size = stock.claim(me, waiting)
+            share = await (self._fetch(stock, me, size, deadline) if size else self._wait(stock, waiting, deadline))
+            integer = stock.take(share) if share is not None else 0
+        if share is not None:
+            shares[me] = share
         return integer if stock is self._stock else 0
+
+    async def _wait(self, stock: Stock, waiting: Waiting, deadline: float) -> Lease | None:
+        """Return this task's share of a block that another one fetches; None: try again."""
+        try:
+            if not await waiting.wait(deadline - monotonic()):
+                raise self._no_block()
+        finally:
+            stock.leave(waiting)
+        return waiting.share
 
     async def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
-        stock, fetching = self._stock, self._fetching
-        if fetching.locked():
-            return  # another task is fetching it
-        async with fetching:
-            if stock.is_low():
-                await self._fetch(stock, monotonic() + self._options.timeout, keep_first=True)
+        stock, me = self._stock, _task()
+        if stock.is_low():
+            await self._fetch(stock, me, stock.begun(me, own=0), monotonic() + self._options.timeout, own=0)
 
-    async def _fetch(self, stock: Stock, deadline: float, *, keep_first: bool = False) -> int:
-        """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
-        block = await self._mint(stock.next_size(), deadline)
-        stock.add(block, keep_first=keep_first)
+    async def _fetch(
+        self, stock: Stock, me: asyncio.Task[Any], size: int, deadline: float, *, own: int = 1
+    ) -> Lease | None:
+        """Fetch a block into the stock. Return this task's share of it."""
+        try:
+            block = await self._mint(size, deadline)
+        except BaseException:
+            stock.ended(me, size, None, own=own)
+            raise
+        share = stock.ended(me, size, block, own=own)
         self._integers.tell(Leased(self.name, block.region, block.count))
-        return block.first
+        return share
 
     async def _mint(self, count: int, deadline: float) -> Block:
         return await self._integers.call(calls.mint(self.name, count), deadline)
+
+
+def _task() -> asyncio.Task[Any]:
+    return cast("asyncio.Task[Any]", asyncio.current_task())

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from .answers import Block, Failure, Kind, Owner, Unreadable, document_of, failure_of, integer
-from .names import MAX_BLOCK, checked_counter, key_header
+from .names import MAX_BLOCK, REGION, checked_counter, key_header
 
 BLOCK = "application/vnd.global-integers.block+json"
 """The media type of a block's short form: its first and last integer and its stride."""
@@ -61,7 +61,11 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Call[Block]:
     if type(count) is not int or not 1 <= count <= MAX_BLOCK:
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
-    return Call(_subject(counter), "POST", _path(counter), _block, headers, count, keyed=key is not None)
+
+    def read(region: str, response: httpx.Response, asked: int) -> Block:
+        return _block(region, _document(region, response, counter), asked, response)
+
+    return Call(_subject(counter), "POST", _path(counter), read, headers, count, keyed=key is not None)
 
 
 def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
@@ -70,8 +74,11 @@ def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
     Raises:
         ValueError: the name is not allowed.
     """
-    subject = f"{number} of {_subject(counter)}"
-    return Call(subject, "GET", f"{checked_counter(counter)}/{number}", _owner)
+
+    def read(_: str, response: httpx.Response, __: int) -> tuple[Owner, str | None]:
+        return _owner(counter, number, document_of(response))
+
+    return Call(f"{number} of {_subject(counter)}", "GET", f"{checked_counter(counter)}/{number}", read)
 
 
 def create(counter: str) -> Call[bool]:
@@ -80,12 +87,24 @@ def create(counter: str) -> Call[bool]:
     Raises:
         ValueError: the name is not allowed.
     """
-    return Call(_subject(counter), "PUT", checked_counter(counter), lambda _, response, __: response.status_code == 201)
+
+    def read(_: str, response: httpx.Response, __: int) -> bool:
+        _document("", response, counter)  # any region may say that all have it
+        return response.status_code == 201
+
+    return Call(_subject(counter), "PUT", checked_counter(counter), read)
 
 
 def health() -> Call[bool]:
     """Return the request that asks whether a region can mint. Its answer is True."""
-    return Call("health", "GET", "-/health", lambda _, __, ___: True)
+
+    def read(region: str, response: httpx.Response, _: int) -> bool:
+        document = _document(region, response, "")
+        if document.get("status") != "ok":
+            raise Unreadable(f"status is {document.get('status')!r} in the response")
+        return True
+
+    return Call("health", "GET", "-/health", read)
 
 
 def document(path: str) -> Call[Mapping[str, Any]]:
@@ -101,8 +120,22 @@ def _subject(counter: str) -> str:
     return f"counter {counter!r}" if counter else "the default counter"
 
 
-def _block(region: str, response: httpx.Response, asked: int) -> Block:
+def _document(region: str, response: httpx.Response, counter: str) -> Mapping[str, Any]:
+    """Return the response's document, of this region and counter. An address answers from any region.
+
+    Raises:
+        Unreadable: it is another region's or another counter's, or no document at all.
+    """
     document = document_of(response)
+    answers = document.get("region")
+    if REGION.fullmatch(region) and answers != region:
+        raise Unreadable(f"the response is of the region {answers!r}")
+    if counter and document.get("counter") != counter:
+        raise Unreadable(f"the response is about counter {document.get('counter')!r}")
+    return document
+
+
+def _block(region: str, document: Mapping[str, Any], asked: int, response: httpx.Response) -> Block:
     first, last = integer(document, "first"), integer(document, "last")
     stride, count = integer(document, "stride", 64), integer(document, "count", MAX_BLOCK)
     if last != first + (count - 1) * stride or count != asked:
@@ -110,8 +143,9 @@ def _block(region: str, response: httpx.Response, asked: int) -> Block:
     return Block(region, first, stride, count, "idempotency-replayed" in response.headers)
 
 
-def _owner(_: str, response: httpx.Response, __: int) -> tuple[Owner, str | None]:
-    document = document_of(response)
+def _owner(counter: str, number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
+    if (document.get("counter"), document.get("integer")) != (counter, number):
+        raise Unreadable(f"the response is about {document.get('integer')!r} of counter {document.get('counter')!r}")
     minted, ask = document.get("minted"), document.get("ask")
     owner = Owner(
         str(document.get("counter")),

@@ -11,11 +11,29 @@ from .any_counter import AnyCounter
 from .events import Leased
 from .forks import here
 from .names import MAX_BLOCK, checked_size
-from .stock import Stock
-from .turn import Turn
+from .stock import Lease, Stock
 
 if TYPE_CHECKING:
     from .integers import Integers
+
+
+class Waiting:
+    """A thread that waits for a block."""
+
+    def __init__(self) -> None:
+        self.share: Lease | None = None
+        self.woken = False
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def wake(self) -> None:
+        """End its waiting. Called once."""
+        self.woken = True
+        self._lock.release()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is woken, up to so many seconds."""
+        self._lock.acquire(timeout=max(seconds, 0))
 
 
 class Counter(AnyCounter):
@@ -30,7 +48,8 @@ class Counter(AnyCounter):
         """Start anew. For a forked process: its parent has the same leases, and other threads had the locks."""
         super().forget()
         self._state = threading.RLock()
-        self._turn = Turn()
+        self._mine = threading.local()
+        """A thread's `share` of the last block that it waited for."""
 
     def drop(self) -> None:
         """Drop what is leased: a gap."""
@@ -110,45 +129,57 @@ class Counter(AnyCounter):
                 return integer
 
     def _next_leased(self, deadline: float) -> int:
-        """Return the next integer of the stock, or of a block that is fetched for it; 0 if it was dropped meanwhile."""
-        stock, turn = self._stock, self._turn
+        """Return the next integer of the stock, or of a block that is fetched for it; 0: try again."""
+        stock, waiting, me = self._stock, Waiting(), threading.get_ident()
+        share: Lease | None = getattr(self._mine, "share", None)
+        size = 0
         with self._state:
-            integer = stock.take()
-            low = stock.is_low()
+            integer = stock.take(share) or stock.take(share := stock.unused())
+            if integer:
+                low = stock.is_low()
+            else:
+                low, size = False, stock.claim(me, waiting)
         if integer:
             if low:
                 self._integers.background(self._prefetch)
-            return integer
-        try:
-            if not turn.take(deadline - monotonic()):
-                raise self._no_block()
+        else:
+            share = self._fetch(stock, me, size, deadline) if size else self._wait(stock, waiting, deadline)
             with self._state:
-                integer = stock.take()  # another thread may have fetched a block meanwhile
-                size = stock.next_size()
-            integer = integer or self._fetch(stock, size, deadline)
-        finally:
-            turn.end()
+                integer = stock.take(share) if share is not None else 0
+        self._mine.share = share
         return integer if stock is self._stock else 0
+
+    def _wait(self, stock: Stock, waiting: Waiting, deadline: float) -> Lease | None:
+        """Return this thread's share of a block that another one fetches; None: try again."""
+        try:
+            waiting.wait(deadline - monotonic())
+        finally:
+            with self._state:
+                stock.leave(waiting)
+        if not waiting.woken:
+            raise self._no_block()
+        return waiting.share
 
     def _prefetch(self) -> None:
         """Fetch the next block while the present one is in use."""
-        stock, turn = self._stock, self._turn
-        try:
-            if turn.take(0):  # else another thread is fetching it
-                with self._state:
-                    low, size = stock.is_low(), stock.next_size()
-                if low:
-                    self._fetch(stock, size, monotonic() + self._options.timeout, keep_first=True)
-        finally:
-            turn.end()
-
-    def _fetch(self, stock: Stock, size: int, deadline: float, *, keep_first: bool = False) -> int:
-        """Fetch a block into the stock. Return its first integer, which isn't in the stock unless `keep_first`."""
-        block = self._mint(size, deadline)
+        stock, me = self._stock, threading.get_ident()
         with self._state:
-            stock.add(block, keep_first=keep_first)
+            size = stock.begun(me, own=0) if stock.is_low() else 0
+        if size:
+            self._fetch(stock, me, size, monotonic() + self._options.timeout, own=0)
+
+    def _fetch(self, stock: Stock, me: int, size: int, deadline: float, *, own: int = 1) -> Lease | None:
+        """Fetch a block into the stock. Return this thread's share of it."""
+        try:
+            block = self._mint(size, deadline)
+        except BaseException:
+            with self._state:
+                stock.ended(me, size, None, own=own)
+            raise
+        with self._state:
+            share = stock.ended(me, size, block, own=own)
         self._integers.tell(Leased(self.name, block.region, block.count))
-        return block.first
+        return share
 
     def _mint(self, count: int, deadline: float) -> Block:
         return self._integers.call(calls.mint(self.name, count), deadline)

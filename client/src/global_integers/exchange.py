@@ -2,17 +2,19 @@
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
 import httpx
 
 from .address import Address
-from .answers import Failure, Kind
+from .answers import Block, Failure, Kind
 from .calls import Call
+from .deadline import TimeLeft
 from .events import Event, Requested
 from .options import Options
-from .signing import signatures
+from .signing import CannotSign, signatures
 
 LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 """Hosts for which no proxy is used, whatever the environment says."""
@@ -22,24 +24,11 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepa
 MAX_RESPONSE = 1_000_000
 """Bytes. This API sends no larger responses to a client."""
 
+REMEMBERED = 64
+"""Blocks of a counter of which the first integer is remembered, for each region."""
+
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
-
-
-class TimeLeft(dict[str, float]):
-    """httpx's timeouts (to connect, for each read …). Each is the time that is left of one attempt."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._ends = time.monotonic() + seconds
-
-    def seconds(self) -> float:
-        """Return the seconds that are left, more than 0."""
-        return max(self._ends - time.monotonic(), 0.001)
-
-    def get(self, key: str, default: Any = None) -> float:  # noqa: ARG002 (they are all the same)
-        """Return the seconds that are left, whatever the key."""
-        return self.seconds()
 
 
 class Exchange:
@@ -55,6 +44,8 @@ class Exchange:
         urls = options.urls
         self.auths = urls.signatures if isinstance(urls, Address) else signatures(urls, options.sign)
         self._observer = options.observer
+        self._recent: dict[tuple[str, str], dict[int, object]] = {}
+        """Region and path → the first integers of the last blocks."""
 
     def request(
         self, client: httpx.Client | httpx.AsyncClient, region: str, call: Call[Any], seconds: float
@@ -88,7 +79,9 @@ class Exchange:
                     body.add(chunk)
             finally:
                 response.close()
-            answer = call.answer(region, body.response(response))
+            answer = self._new(region, call, call.answer(region, body.response(response)))
+        except CannotSign:
+            raise  # no region's failure
         except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
         self._note(region, call, began, answer)
@@ -108,10 +101,29 @@ class Exchange:
                         body.add(chunk)
                 finally:
                     await response.aclose()
-            answer = call.answer(region, body.response(response))
+            answer = self._new(region, call, call.answer(region, body.response(response)))
+        except CannotSign:
+            raise  # no region's failure
         except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
         self._note(region, call, began, answer)
+        return answer
+
+    def _new(self, region: str, call: Call[T], answer: T | Failure) -> T | Failure:
+        """Return the answer, or a failure if it has integers that the region has returned before, without a key.
+
+        A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
+        """
+        if not isinstance(answer, Block) or call.keyed:
+            return answer
+        recent = self._recent.setdefault((region, call.path), {})
+        mine = object()
+        again = recent.setdefault(answer.first, mine) is not mine  # one step: threads may do this at the same time
+        with suppress(RuntimeError, StopIteration):  # another thread removes one, too
+            while len(recent) > REMEMBERED:
+                recent.pop(next(iter(recent)), None)
+        if again or answer.replayed:
+            return Failure(Kind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …")
         return answer
 
     def _note(self, region: str, call: Call[Any], began: float, answer: object) -> None:

@@ -17,6 +17,7 @@ from .attempts import Ask, Steps
 from .calls import Call
 from .client import Client
 from .counter import Counter
+from .deadline import keep_deadlines
 from .errors import FailedEverywhere, UnknownCounter, UnknownOwner
 from .events import Observer
 from .exchange import default_client
@@ -26,6 +27,19 @@ from .options import Options, urls_from_environment
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
+
+
+class Closed(Exception):
+    """The client was closed after this work in the background had begun."""
+
+
+class Background(threading.Thread):
+    """Work in the background, which doesn't keep the process alive, and ends when its client is closed."""
+
+    def __init__(self, client: "Integers", generation: int, work: Callable[[], object]) -> None:
+        super().__init__(target=work, name="global-integers", daemon=True)
+        self.client = client
+        self.generation = generation
 
 
 class Integers(Client[Counter], Counter):
@@ -88,6 +102,8 @@ class Integers(Client[Counter], Counter):
         self.set_up(options, lambda name: Counter(self, name))
         self._make_http = http or default_client
         self._http: httpx.Client | None = None
+        self._generation = 0
+        """How often it was closed."""
         Counter.__init__(self, self, counter)
         forget_in_children(self)
 
@@ -161,6 +177,7 @@ class Integers(Client[Counter], Counter):
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
         here()
+        self._generation += 1
         for counter in (self, *list(self._counters.values())):
             Counter.drop(counter)
         closed, self._http = self._http, None
@@ -183,7 +200,9 @@ class Integers(Client[Counter], Counter):
         for counter in list(self._counters.values()):
             counter.forget()
         self.regions.forget()
-        self._connecting = threading.Lock()
+        self._connecting = threading.RLock()
+        self._inside = threading.local()
+        """Whether this thread is `sending`."""
         self._http = None  # closed by the parent, which has the same connections
 
     def call(
@@ -224,20 +243,42 @@ class Integers(Client[Counter], Counter):
         began = time.monotonic()
         answer: object = INTERRUPTED
         try:
-            answer = self._exchange.send(self._connected(), region, calls.health(), self.options.attempt_timeout)
+            answer = self._send(region, calls.health(), self.options.attempt_timeout)
         finally:
             health = self._checked(region, answer, began)
         return health
 
     def ask(self, region: str, call: Call[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
-        return self._exchange.send(self._connected(), region, call, self.options.attempt_timeout)
+        return self._send(region, call, self.options.attempt_timeout)
+
+    def _send(self, region: str, call: Call[T], seconds: float) -> T | Failure:
+        """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again.
+
+        A signal handler may interrupt its own thread while that sends. It gets a connection of its own, since those
+        of the thread have locks that only the thread can release.
+        """
+        if getattr(self._inside, "sending", False):
+            with keep_deadlines(self._make_http()) as http:
+                return self._exchange.send(http, region, call, seconds)
+        while True:
+            generation = self._generation
+            self._inside.sending = True
+            try:
+                answer = self._exchange.send(self._connected(), region, call, seconds)
+            finally:
+                self._inside.sending = False
+            if not isinstance(answer, Failure) or generation == self._generation:
+                return answer
 
     def _connected(self) -> httpx.Client:
         """Return the HTTP client, which is made when it is first needed."""
         here()
+        thread = threading.current_thread()
+        if isinstance(thread, Background) and thread.client is self and thread.generation != self._generation:
+            raise Closed
         with self._connecting:
-            self._http = self._http or self._make_http()
+            self._http = self._http or keep_deadlines(self._make_http())
             return self._http
 
     def background(self, work: Callable[[], object]) -> bool:
@@ -247,7 +288,7 @@ class Integers(Client[Counter], Counter):
             Whether a thread could be started.
         """
         try:
-            threading.Thread(target=self._logged, args=(work,), name="global-integers", daemon=True).start()
+            Background(self, self._generation, lambda: self._logged(work)).start()
         except RuntimeError:  # the interpreter is ending, or the system has no thread left
             log.debug("no thread can be started")
             return False
@@ -261,7 +302,7 @@ class Integers(Client[Counter], Counter):
             except StopIteration as done:
                 return done.value
             if isinstance(step, Ask):
-                answer = self._exchange.send(self._connected(), step.region, step.call, step.seconds)
+                answer = self._send(step.region, step.call, step.seconds)
             else:
                 time.sleep(step.seconds)
                 answer = None
@@ -283,5 +324,7 @@ class Integers(Client[Counter], Counter):
     def _logged(self, work: Callable[[], object]) -> None:
         try:
             work()
+        except Closed:
+            log.debug("work in the background ended, since the client was closed")
         except Exception as error:
             log.warning("work in the background failed: %s", error)

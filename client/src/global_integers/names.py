@@ -5,6 +5,9 @@ import re
 COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
+REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
+"""AWS's names of regions, like eu-west-1."""
+
 MAX_INTEGER = 2**53 - 1
 """The largest integer that is ever minted."""
 

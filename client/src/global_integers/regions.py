@@ -75,7 +75,7 @@ class Regions:
         self._nearest: str | None = None
         self._clock = clock
         self._spread = spread
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._measured = threading.Event()
         if len(self._names) == 1 or prefer is not None:
             self._measured.set()
@@ -182,7 +182,7 @@ class Regions:
 
     def forget(self) -> None:
         """Make new locks. For a process that was forked while another thread held one."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         measured, self._measured = self._measured.is_set(), threading.Event()
         if measured:
             self._measured.set()

@@ -5,6 +5,7 @@ Needs botocore: `pip install "global-integers-client[aws]"`.
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,7 +21,7 @@ FUNCTION_URLS = ".on.aws"
 
 
 class CannotSign(ValueError):
-    """Requests must be signed, but botocore or the credentials are missing."""
+    """Requests must be signed, but botocore or the credentials are missing, or the credentials can't be had now."""
 
 
 class Signature(httpx.Auth):
@@ -55,13 +56,28 @@ class Signature(httpx.Auth):
         for name in ("accept", "idempotency-key"):
             if name in request.headers:
                 signed.headers[name] = request.headers[name]
-        self._signer().add_auth(signed)
+        with _said_of_credentials():
+            self._signer().add_auth(signed)
         request.headers.update(dict(signed.headers.items()))
 
     def _signer(self) -> Any:
         from botocore.auth import SigV4Auth
 
         return SigV4Auth(self._credentials, self._service, self._region)
+
+
+@contextmanager
+def _said_of_credentials() -> Generator[None]:
+    """Say what to do where botocore can't get the credentials that it looks for, as of a missing profile."""
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        yield
+    except BotoCoreError as error:
+        raise CannotSign(
+            f"the AWS credentials can't be had: {error} Check the environment (AWS_PROFILE, AWS_ACCESS_KEY_ID …), the "
+            "profile or the role; `aws sts get-caller-identity` shows what they are"
+        ) from error
 
 
 def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Auth | None]:
@@ -97,7 +113,8 @@ def found_credentials(*, required: bool) -> "Credentials | None":
         if required:
             raise CannotSign('signing needs botocore: pip install "global-integers-client[aws]"') from None
         return None
-    credentials = Session().get_credentials()
+    with _said_of_credentials():
+        credentials = Session().get_credentials()
     if credentials is None and required:
         raise CannotSign(
             "signing needs AWS credentials, and botocore finds none; set them in the environment, a profile or a role"

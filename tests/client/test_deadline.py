@@ -1,0 +1,183 @@
+"""One deadline for an attempt: over all addresses of a name, over the resolver, and over every byte that arrives."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import httpcore
+import httpx
+import pytest
+from global_integers import AsyncIntegers, Integers
+from global_integers.answers import Failure, Kind
+from global_integers.calls import health
+from global_integers.deadline import Left, TimeLeft, keep_deadlines
+from global_integers.exchange import default_client
+
+from tests.client.ways import HANG
+
+NAME = "hole.test"
+ADDRESSES = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
+SECONDS = 2.0
+
+
+@pytest.fixture
+def hole(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    """A URL whose name has four addresses that answer nothing: their backlogs are full."""
+    with ExitStack() as stack:
+        port = 0
+        for address in ADDRESSES:
+            listening = stack.enter_context(socket.socket())
+            listening.bind((address, port))
+            port = listening.getsockname()[1]
+            listening.listen(0)
+            for _ in range(4):
+                waiting = stack.enter_context(socket.socket())
+                waiting.setblocking(False)
+                with suppress(BlockingIOError):
+                    waiting.connect((address, port))
+        resolve = socket.getaddrinfo
+
+        def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
+            if host in (NAME, NAME.encode()):
+                return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ADDRESSES]
+            return resolve(host, *arguments, **options)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolved)
+        yield f"http://{NAME}:{port}/"
+
+
+def serving(answer: Callable[[socket.socket], None]) -> Generator[str]:
+    """Serve every connection by `answer`."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.recv(10_000)
+                answer(connection)
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=serve, args=[server.accept()[0]], daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def dripping() -> Generator[str]:
+    """A URL whose response has one header more every tenth of a second, without end."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            connection.sendall(b"X: y\r\n")
+            time.sleep(0.1)
+
+    yield from serving(answer)
+
+
+@pytest.fixture
+def flooding() -> Generator[str]:
+    """A URL that sends interim responses without end."""
+
+    def answer(connection: socket.socket) -> None:
+        while True:
+            connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100)
+
+    yield from serving(answer)
+
+
+@pytest.fixture(params=["hole", "dripping", "flooding"])
+def url(request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue(request.param)
+
+
+def test_a_region_that_does_not_answer_costs_one_attempt(url: str) -> None:
+    """Without one deadline, the addresses alone cost four, and the others never end."""
+    with Integers({"us-east-1": url}, attempt_timeout=SECONDS) as integers:
+        began = time.monotonic()
+        answer = integers.ask("us-east-1", health())
+        seconds = time.monotonic() - began
+
+    assert isinstance(answer, Failure)
+    assert (answer.kind, answer.reason) == (Kind.SILENT, f"no response within {SECONDS:.3g} s")
+    assert seconds >= SECONDS * 0.9
+
+
+def test_tasks_have_the_same_deadline(url: str) -> None:
+    async def ask() -> object:
+        async with AsyncIntegers({"us-east-1": url}, attempt_timeout=SECONDS) as integers:
+            return (await integers.health())["us-east-1"]
+
+    assert asyncio.run(ask()) == (False, None, f"no response within {SECONDS:.3g} s")
+
+
+def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def resolve(*_: object, **__: object) -> Any:
+        ended.wait(HANG)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with Integers({"us-east-1": "http://nowhere.test/"}, attempt_timeout=SECONDS) as integers:
+        answer = integers.ask("us-east-1", health())
+    ended.set()
+
+    assert isinstance(answer, Failure)
+    assert (answer.kind, answer.reason) == (Kind.SILENT, f"no response within {SECONDS:.3g} s")
+
+
+def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks into private attributes: this fails where another version of httpx has others."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    with keep_deadlines(default_client()) as client:
+        transports: list[Any] = [client._transport, *filter(None, client._mounts.values())]
+
+    assert len(transports) > 1
+    backends = {type(transport._pool._network_backend).__module__ for transport in transports}
+    assert backends == {"global_integers.deadline"}
+
+
+class Deaf(httpcore.NetworkBackend):
+    """A network in which no address answers, and time passes only while it is waited for."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.waited: list[float] = []
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *_: Any, **__: Any) -> Any:
+        assert timeout is not None
+        self.waited.append(timeout)
+        self.now += timeout
+        raise httpcore.ConnectTimeout(f"{host}:{port}")
+
+
+def test_each_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Deaf()
+    infos = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ADDRESSES]
+
+    def resolved(*_: object, **__: object) -> Any:
+        return infos
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr(time, "monotonic", lambda: network.now)
+    with default_client() as client:
+        transport: Any = client._transport
+        transport._pool._network_backend = network
+        keep_deadlines(client)
+        with pytest.raises(httpx.ConnectTimeout):
+            client.get(f"http://{NAME}/", extensions={"timeout": TimeLeft(8)})
+
+    assert network.waited == [2, 2, 2, 2]
+
+
+def test_what_is_left_is_never_nothing() -> None:
+    """To httpx, 0 is no time-out for some steps."""
+    assert Left(time.monotonic() - 5) == 0.001
