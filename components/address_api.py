@@ -1,6 +1,5 @@
 """The API of one region's part of the address: it calls the minting function."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +11,7 @@ import pulumi_aws as aws
 from .address_document import HEALTH, document
 from .cors import cors
 from .python_function import PythonFunction
-
-STAGE = "v1"
-"""The REST API's stage. No URL contains it, since the names of the address map to it."""
-
-
-HEALTH_METHOD = f"{HEALTH.replace('/', '~1')}/GET"
-"""`GET /-/health` in the settings of a stage, where a path's slashes are written as in a JSON Pointer (API Gateway API
-reference, UpdateStage)."""
+from .rest_stage import Throttle, rest_stage
 
 OF_ACCOUNT = (10_000, 5_000)
 OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
@@ -157,45 +149,9 @@ class AddressApi(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        deployment = aws.apigateway.Deployment(
-            f"{name}-deployment",
-            region=args.region,
-            rest_api=api.id,
-            triggers={"body": body.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        stage = aws.apigateway.Stage(
-            f"{name}-stage",
-            region=args.region,
-            rest_api=api.id,
-            deployment=deployment.id,
-            stage_name=STAGE,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        everything = self._limit(f"{name}-methods", args, api, stage, "*/*", args.throttle, [])
-        self._limit(f"{name}-health", args, api, stage, HEALTH_METHOD, OF_HEALTH, [everything])
+        throttles = {
+            "methods": Throttle("*/*", *args.throttle),
+            "health": Throttle(f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
+        }
+        stage = rest_stage(name, args.region, api, body, throttles, self)
         return api.id, stage.stage_name, api.execution_arn
-
-    def _limit(
-        self,
-        name: str,
-        args: AddressApiArgs,
-        api: aws.apigateway.RestApi,
-        stage: aws.apigateway.Stage,
-        method: str,
-        throttle: tuple[int, int],
-        after: Sequence[pulumi.Resource],
-    ) -> aws.apigateway.MethodSettings:
-        """Set the throttle of a method, or of all (`*/*`). `after` are others of the same stage: each changes it."""
-        rate, burst = throttle
-        return aws.apigateway.MethodSettings(
-            name,
-            region=args.region,
-            rest_api=api.id,
-            stage_name=stage.stage_name,
-            method_path=method,
-            settings=aws.apigateway.MethodSettingsSettingsArgs(
-                throttling_rate_limit=rate, throttling_burst_limit=burst
-            ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(after)),
-        )

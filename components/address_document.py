@@ -10,18 +10,21 @@ requests.
 from http import HTTPStatus
 from typing import Any
 
-from .gateway_api import GATEWAY_RESPONSES, gateway_response
+from .gateway_api import GATEWAY_RESPONSES, gateway_responses
 
 ANY = "x-amazon-apigateway-any-method"
 
 HEALTH = "/-/health"
 
-UNAVAILABLE = "the region's function can't be called now, or it failed; try again, or use another region"
+UNAVAILABLE = (
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "the region's function can't be called now, or it failed; try again, or use another region",
+)
 
 RESPONSES = {
-    "API_CONFIGURATION_ERROR": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
-    "INTEGRATION_FAILURE": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
-    "INTEGRATION_TIMEOUT": (HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE),
+    "API_CONFIGURATION_ERROR": UNAVAILABLE,
+    "INTEGRATION_FAILURE": UNAVAILABLE,
+    "INTEGRATION_TIMEOUT": UNAVAILABLE,
     "THROTTLED": (HTTPStatus.TOO_MANY_REQUESTS, "too many requests; try again"),
 }
 """API Gateway's own responses, by type. If Lambda throttles the function, or it is paused, that is a failure of the
@@ -66,5 +69,5 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
                 }
             }
         },
-        GATEWAY_RESPONSES: {kind: gateway_response(status, detail) for kind, (status, detail) in RESPONSES.items()},
+        GATEWAY_RESPONSES: gateway_responses(RESPONSES),
     }

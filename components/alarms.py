@@ -62,16 +62,6 @@ class Alarm:
         """What it is called: as its threshold, or `addressErrors` for the `errors` of the address."""
         return f"{self.front}{self.key[0].upper()}{self.key[1:]}" if self.front else self.key
 
-    def breaches(self, value: float) -> bool:
-        """Return whether a datapoint of this value breaches the threshold."""
-        match self.comparison:
-            case "GreaterThanOrEqualToThreshold":
-                return value >= self.threshold
-            case "GreaterThanThreshold":
-                return value > self.threshold
-            case "LessThanThreshold":
-                return value < self.threshold
-
     @property
     def of_the_whole(self) -> bool:
         """Whether it is on the coordinator's metrics, so that the composite alarm joins it."""

@@ -1,6 +1,5 @@
 """API Gateway in front of a region's counters: it calls DynamoDB itself, without a function."""
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import cast
@@ -11,9 +10,8 @@ import pulumi_aws as aws
 from .gateway_api import GatewaySpec, document
 from .policy import allow, policy, use_keys
 from .resource_names import ResourceNames
+from .rest_stage import Throttle, rest_stage
 from .role import RoleRules, role
-
-STAGE = "v1"
 
 
 @dataclass
@@ -77,32 +75,8 @@ class Gateway(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=child,
         )
-        deployment = aws.apigateway.Deployment(
-            f"{name}-deployment",
-            region=region,
-            rest_api=api.id,
-            triggers={"body": body.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())},
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[allowed]),
-        )
-        stage = aws.apigateway.Stage(
-            f"{name}-stage",
-            region=region,
-            rest_api=api.id,
-            deployment=deployment.id,
-            stage_name=STAGE,
-            opts=child,
-        )
-        aws.apigateway.MethodSettings(
-            f"{name}-methods",
-            region=region,
-            rest_api=api.id,
-            stage_name=stage.stage_name,
-            method_path="*/*",
-            settings=aws.apigateway.MethodSettingsSettingsArgs(
-                throttling_rate_limit=args.rate, throttling_burst_limit=args.burst
-            ),
-            opts=child,
-        )
+        throttles = {"methods": Throttle("*/*", args.rate, args.burst)}
+        stage = rest_stage(name, region, api, body, throttles, self, after=[allowed])
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})

@@ -6,7 +6,7 @@ itself has the stride and the ceiling.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -73,7 +73,7 @@ def document(spec: GatewaySpec) -> dict[str, Any]:
         **({"components": {"securitySchemes": schemes}} if spec.signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
-        GATEWAY_RESPONSES: _gateway_responses(signed=spec.signed),
+        GATEWAY_RESPONSES: _responses(signed=spec.signed),
     }
 
 
@@ -128,7 +128,7 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _gateway_responses(*, signed: bool) -> dict[str, Any]:
+def _responses(*, signed: bool) -> dict[str, Any]:
     """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity.
 
     The response to a request that is too large (413) can't be changed (guide, "Amazon API Gateway important notes").
@@ -150,11 +150,15 @@ def _gateway_responses(*, signed: bool) -> dict[str, Any]:
         "THROTTLED": (HTTPStatus.SERVICE_UNAVAILABLE, "too many requests; try again"),
         "UNSUPPORTED_MEDIA_TYPE": (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send no body"),
     }
-    return {kind: gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
+    return gateway_responses(statuses)
 
 
-def gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    """Return a response of API Gateway itself: a problem document, with `Retry-After` where it may help."""
+def gateway_responses(statuses: Mapping[str, tuple[HTTPStatus, str]]) -> dict[str, Any]:
+    """Return responses of API Gateway itself, by type: problem documents, with `Retry-After` where it may help."""
+    return {kind: _gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
+
+
+def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
     transient = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
     headers = {"Cache-Control": "no-store"} | ({"Retry-After": RETRY_AFTER_SECONDS} if transient else {})
     return {

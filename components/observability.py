@@ -134,7 +134,7 @@ def _filled(alarm: Alarm) -> dict[str, Any]:
                 id="filled", expression="FILL(metric, 0)", label=alarm.metric.name, return_data=True
             ),
         ],
-        "treat_missing_data": "breaching" if alarm.breaches(0) else "notBreaching",
+        "treat_missing_data": "breaching" if alarm.comparison == "LessThanThreshold" else "notBreaching",
     }
 
 
