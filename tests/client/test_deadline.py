@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from global_integers.deadline import Left, TimeLeft, keep_deadlines
 from global_integers.exchange import default_client
 
 from tests.client.ways import HANG
+from tests.lambda_.aws.faulty_server import FaultyServer
 
 NAME = "hole.test"
 ADDRESSES = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -50,47 +51,31 @@ def hole(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
         yield f"http://{NAME}:{port}/"
 
 
-def serving(answer: Callable[[socket.socket], None]) -> Generator[str]:
-    """Serve every connection by `answer`."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def drips(server: FaultyServer, connection: socket.socket) -> None:
+    """Send one header more every tenth of a second, without end."""
+    connection.recv(10_000)
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while not server.ends.wait(0.1):
+        connection.sendall(b"X: y\r\n")
 
-        def serve(connection: socket.socket) -> None:
-            with connection, suppress(OSError):
-                connection.recv(10_000)
-                answer(connection)
 
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    threading.Thread(target=serve, args=[server.accept()[0]], daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
-        server.shutdown(socket.SHUT_RDWR)
+def floods(server: FaultyServer, connection: socket.socket) -> None:
+    """Send interim responses without end."""
+    connection.recv(10_000)
+    while not server.ends.is_set():
+        connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100)
 
 
 @pytest.fixture
 def dripping() -> Generator[str]:
-    """A URL whose response has one header more every tenth of a second, without end."""
-
-    def answer(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n")
-        while True:
-            connection.sendall(b"X: y\r\n")
-            time.sleep(0.1)
-
-    yield from serving(answer)
+    with FaultyServer(drips) as server:
+        yield server.url
 
 
 @pytest.fixture
 def flooding() -> Generator[str]:
-    """A URL that sends interim responses without end."""
-
-    def answer(connection: socket.socket) -> None:
-        while True:
-            connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100)
-
-    yield from serving(answer)
+    with FaultyServer(floods) as server:
+        yield server.url
 
 
 @pytest.fixture(params=["hole", "dripping", "flooding"])

@@ -166,9 +166,18 @@ class Crowd:
         sizes = {who: self.stock.claim(who, caller) for who, caller in enumerate(self.callers)}
         return {who: size for who, size in sizes.items() if size}
 
-    def taken(self, share: Lease | None) -> list[int]:
-        """Return all of a share."""
-        return [] if share is None else list(share[0])
+    def one_fetches(self, used: int, seconds: float = 0.001) -> tuple[int, int]:
+        """Let a block of so many be used up in this time, and all find nothing. Return who fetches how many."""
+        self.stock.add(Block("a", 1, 1, used))
+        self.stock.take_many(used)
+        self.clock.now += seconds
+        ((who, size),) = self.arrive().items()
+        return who, size
+
+
+def taken(share: Lease | None) -> list[int]:
+    """Return all of a share."""
+    return [] if share is None else list(share[0])
 
 
 def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
@@ -190,20 +199,17 @@ def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
     assert crowd.arrive() == {0: 2, 2: 2, 4: 2, 6: 2, 8: 2}
     for who in range(0, 9, 2):
         mine = crowd.stock.ended(who, 2, Block("a", 2 + who, 1, 2), own=1)
-        assert crowd.taken(mine) == [2 + who]
-    assert [crowd.taken(crowd.callers[who].share) for who in range(1, 9, 2)] == [[3], [5], [7], [9]]
+        assert taken(mine) == [2 + who]
+    assert [taken(crowd.callers[who].share) for who in range(1, 9, 2)] == [[3], [5], [7], [9]]
 
 
 def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
     crowd = Crowd(most=1000, callers=7)
-    crowd.stock.add(Block("a", 1, 1, 250))
-    crowd.stock.take_many(250)
-    crowd.clock.now += 0.1
-    ((who, size),) = crowd.arrive().items()
+    who, size = crowd.one_fetches(used=250, seconds=0.1)
 
     mine = crowd.stock.ended(who, size, Block("a", 1001, 1, size), own=1)
 
-    shares = [crowd.taken(mine), *(crowd.taken(caller.share) for caller in crowd.callers[1:])]
+    shares = [taken(mine), *(taken(caller.share) for caller in crowd.callers[1:])]
     assert sorted(integer for share in shares for integer in share) == list(range(1001, 1001 + size))
     assert {len(share) for share in shares} <= {size // 7, size // 7 + 1}
     assert all(caller.woken for caller in crowd.callers[1:])
@@ -212,10 +218,7 @@ def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
 
 def test_if_a_block_does_not_come_those_who_wait_try_again() -> None:
     crowd = Crowd(most=1000, callers=4)
-    crowd.stock.add(Block("a", 1, 1, 1))
-    crowd.stock.take()
-    crowd.clock.now += 0.001
-    ((who, size),) = crowd.arrive().items()
+    who, size = crowd.one_fetches(used=1)
 
     assert crowd.stock.ended(who, size, None, own=1) is None
     assert [(caller.woken, caller.share) for caller in crowd.callers[1:]] == [(True, None)] * 3
@@ -223,30 +226,24 @@ def test_if_a_block_does_not_come_those_who_wait_try_again() -> None:
 
 def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None:
     crowd = Crowd(most=1000, callers=4)
-    crowd.stock.add(Block("a", 1, 1, 1))
-    crowd.stock.take()
-    crowd.clock.now += 0.001
-    ((who, size),) = crowd.arrive().items()
+    who, size = crowd.one_fetches(used=1)
     assert size == GROWTH
 
     mine = crowd.stock.ended(who, size, Block("a", 5, 1, 2), own=1)
 
-    assert [crowd.taken(mine), *(crowd.taken(caller.share) for caller in crowd.callers[1:])] == [[5], [6], [], []]
+    assert [taken(mine), *(taken(caller.share) for caller in crowd.callers[1:])] == [[5], [6], [], []]
     assert all(caller.woken for caller in crowd.callers[1:])
 
 
 def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
     crowd = Crowd(most=1000, callers=2)
-    crowd.stock.add(Block("a", 1, 1, 2))
-    crowd.stock.take_many(2)
-    crowd.clock.now += 0.001
-    ((who, size),) = crowd.arrive().items()
+    who, size = crowd.one_fetches(used=2)
     crowd.stock.ended(who, size, Block("a", 11, 1, size), own=1)
 
     assert crowd.stock.unused() is None
     assert crowd.stock.left() == size
     crowd.clock.now += UNUSED
-    assert crowd.taken(crowd.stock.unused()) + crowd.taken(crowd.stock.unused()) == list(range(11, 11 + size))
+    assert taken(crowd.stock.unused()) + taken(crowd.stock.unused()) == list(range(11, 11 + size))
     assert crowd.stock.unused() is None
 
 

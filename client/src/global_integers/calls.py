@@ -63,7 +63,8 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Call[Block]:
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
 
     def read(region: str, response: httpx.Response, asked: int) -> Block:
-        return _block(region, _document(region, response, counter), asked, response)
+        replayed = "idempotency-replayed" in response.headers
+        return _block(region, _document(region, response, counter), asked, replayed=replayed)
 
     return Call(_subject(counter), "POST", _path(counter), read, headers, count, keyed=key is not None)
 
@@ -76,7 +77,7 @@ def owner(counter: str, number: int) -> Call[tuple[Owner, str | None]]:
     """
 
     def read(_: str, response: httpx.Response, __: int) -> tuple[Owner, str | None]:
-        return _owner(counter, number, document_of(response))
+        return _owner(number, _document("", response, counter))
 
     return Call(f"{number} of {_subject(counter)}", "GET", f"{checked_counter(counter)}/{number}", read)
 
@@ -121,7 +122,7 @@ def _subject(counter: str) -> str:
 
 
 def _document(region: str, response: httpx.Response, counter: str) -> Mapping[str, Any]:
-    """Return the response's document, of this region and counter. An address answers from any region.
+    """Return the response's document, of this region and counter. An address, or no region (""), may be any of them.
 
     Raises:
         Unreadable: it is another region's or another counter's, or no document at all.
@@ -135,17 +136,17 @@ def _document(region: str, response: httpx.Response, counter: str) -> Mapping[st
     return document
 
 
-def _block(region: str, document: Mapping[str, Any], asked: int, response: httpx.Response) -> Block:
+def _block(region: str, document: Mapping[str, Any], asked: int, *, replayed: bool) -> Block:
     first, last = integer(document, "first"), integer(document, "last")
     stride, count = integer(document, "stride", 64), integer(document, "count", MAX_BLOCK)
     if last != first + (count - 1) * stride or count != asked:
         raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
-    return Block(region, first, stride, count, "idempotency-replayed" in response.headers)
+    return Block(region, first, stride, count, replayed)
 
 
-def _owner(counter: str, number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
-    if (document.get("counter"), document.get("integer")) != (counter, number):
-        raise Unreadable(f"the response is about {document.get('integer')!r} of counter {document.get('counter')!r}")
+def _owner(number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
+    if document.get("integer") != number:
+        raise Unreadable(f"the response is about {document.get('integer')!r}")
     minted, ask = document.get("minted"), document.get("ask")
     owner = Owner(
         str(document.get("counter")),

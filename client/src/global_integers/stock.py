@@ -167,11 +167,11 @@ class Stock:
             who: the thread or task. One that fetches already can't wait for itself, as a signal handler would.
             waiter: gets the share of who waits.
         """
-        covered = self._coming > len(self._waiting)
-        can_grow = bool(self._fetching) and self.next_size() < self._most
-        if who not in self._fetching and (covered or can_grow):
-            self._waiting.append(waiter)
-            return 0
+        if who not in self._fetching:
+            covered = self._coming > len(self._waiting)
+            if covered or (self._fetching and self.next_size() < self._most):  # the next block may be large enough
+                self._waiting.append(waiter)
+                return 0
         return self.begun(who, own=1)
 
     def begun(self, who: Hashable, *, own: int) -> int:
