@@ -1,7 +1,8 @@
 """API Gateway's mapping templates, in Velocity. No Pulumi.
 
 Only a valid counter name is put into the request. An invalid one is replaced with a key that no counter has. If the
-request has an unsupported `count` or an `Idempotency-Key`, the name is replaced with a key that DynamoDB refuses.
+request has an unsupported `count`, a repeated parameter or an `Idempotency-Key`, or if it is a browser's prefetch, the
+name is replaced with a key that DynamoDB refuses.
 """
 
 import json
@@ -16,6 +17,10 @@ NO_KEY = ""
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
+REFUSED = (
+    "count can only be 1 here, each parameter once, and no Idempotency-Key; use the function's URL. A prefetch mints "
+    "nothing"
+)
 RETRY_AFTER_SECONDS = "1"
 """The `Retry-After` of transient errors, in seconds."""
 
@@ -47,6 +52,8 @@ def request_template(table: str, counter: str) -> str:
     API Gateway keeps the caller's spelling of header names, and `$input.params(name)` is case-sensitive (guide,
     "Amazon API Gateway important notes"). So all names are compared.
 
+    Of a repeated parameter, `$input.params` has the last value; `$method.request.multivaluequerystring` has them all.
+
     Args:
         table: the counters table's name.
         counter: the Velocity expression of the requested counter.
@@ -68,8 +75,13 @@ def request_template(table: str, counter: str) -> str:
 #if($count != '' && $count != '1')
 #set($counter = '{NO_KEY}')
 #end
+#foreach($name in $method.request.multivaluequerystring.keySet())
+#if($name.matches('count|systemKey') && $method.request.multivaluequerystring.get($name).size() > 1)
+#set($counter = '{NO_KEY}')
+#end
+#end
 #foreach($header in $input.params().header.keySet())
-#if($header.matches('(?i)idempotency-key'))
+#if($header.matches('(?i)idempotency-key|sec-purpose'))
 #set($counter = '{NO_KEY}')
 #end
 #end
@@ -119,7 +131,7 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
 #elseif($message.contains('attribute that does not exist'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region is not one of the coordinator")}
 #elseif($type.contains('ValidationException'))
-{_override(HTTPStatus.BAD_REQUEST, "count can only be 1 here, and no Idempotency-Key; use the function's URL")}
+{_override(HTTPStatus.BAD_REQUEST, REFUSED)}
 #else
 {_override(HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected reply of the table")}
 #end

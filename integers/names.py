@@ -5,9 +5,10 @@ import re
 COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 """1 to 63 characters that need no escaping in a URL, a DynamoDB key or a mapping template."""
 
-RESERVED = frozenset({"ping", "sping"})
-"""Names that no new counter may have: at a domain name, API Gateway answers `/ping` and `/sping` itself (API Gateway
-guide, "Amazon API Gateway important notes")."""
+RESERVED = frozenset({"counter", "ping", "sping"})
+"""Names that no new counter may have, since API Gateway has these paths itself: at a domain name, `/ping` and `/sping`
+(API Gateway guide, "Amazon API Gateway important notes"); and with `apiGateway`, `/counter?systemKey=` for every
+counter. Whoever may call that path may mint from all of them."""
 
 CHECK_COUNTER = "-check"
 """The counter of which an integer is minted to check a region. No setting and no caller can name it."""

@@ -22,7 +22,9 @@ class Allowed:
     """The counters that one caller may use."""
 
     def __init__(self, caller: str, names: frozenset[str]) -> None:
-        self._caller = caller
+        self.caller = as_role(caller)
+        """The ARN of the user or role: all sessions of a role are one caller."""
+        self._signer = caller
         self._names = names
 
     @property
@@ -39,7 +41,7 @@ class Allowed:
         if ALL not in self._names and counter not in self._names:
             raise Problem(
                 HTTPStatus.FORBIDDEN,
-                f"{self._caller} may not use the counter {counter!r}; an operator can add it to the setting callers",
+                f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers",
             )
 
 

@@ -81,7 +81,9 @@ def _respond(event: Mapping[str, Any]) -> Response:
     if allowed and not isinstance(request, Health | ListCounters):
         allowed.check(request.counter)
     try:
-        return _mint(request, region) if isinstance(request, Mint) else _without_minting(request, region, allowed)
+        return (
+            _mint(request, region, allowed) if isinstance(request, Mint) else _without_minting(request, region, allowed)
+        )
     except Unavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
@@ -110,8 +112,8 @@ def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
     return isinstance(request, Health) or (isinstance(request, Status) and invoked_directly(event))
 
 
-def _mint(request: Mint, region: str) -> Response:
-    block, replayed = mint(request)
+def _mint(request: Mint, region: str, allowed: "Allowed | None") -> Response:
+    block, replayed = mint(request, allowed.caller if allowed else "")
     return minted_response(
         request.counter,
         region,

@@ -9,8 +9,12 @@ from .http.request import Mint
 from .table import Block, CeilingReached, UnknownCounter
 
 
-def mint(request: Mint) -> tuple[Block, bool]:
+def mint(request: Mint, caller: str = "") -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
+
+    Args:
+        request: the request.
+        caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
 
     Raises:
         Problem: 404, there is no such counter; 410, this region has left; 422, the key was used for another request;
@@ -20,13 +24,14 @@ def mint(request: Mint) -> tuple[Block, bool]:
     """
     if request.key is None:
         return _mint_new(request), False
-    from .receipts import OtherRequest
+    from .receipts import Key, OtherRequest
 
+    key = Key(request.key, request.counter, caller)
     try:
-        return runtime.receipts().once(request.key, request.counter, request.count, lambda: _mint_new(request))
+        return runtime.receipts().once(key, request.count or 1, lambda: _mint_new(request))
     except OtherRequest:
         raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "this Idempotency-Key was used for another counter or count; use a new one"
+            HTTPStatus.UNPROCESSABLE_ENTITY, "this Idempotency-Key was used for another count; use a new one"
         ) from None
 
 

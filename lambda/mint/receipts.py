@@ -14,15 +14,23 @@ from .table import Block, ConditionFailed, call_table
 
 
 class OtherRequest(Exception):
-    """The key was used before for another counter or count."""
+    """The key was used before for another count."""
 
 
-class Receipt(NamedTuple):
-    """A request with a key, and the block minted for it. `count` is None for a single integer."""
+class Key(NamedTuple):
+    """An Idempotency-Key, of a counter and a caller: others may use the same key for requests of their own.
 
+    `caller` is "" without the setting `callers`, since the function then doesn't look at who calls.
+    """
+
+    key: str
     counter: str
-    count: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
-    block: Block
+    caller: str = ""
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """The receipt's key in the table. No part of it has a space in it."""
+        return {"receipt": {"S": " ".join(filter(None, (self.counter, self.caller, self.key)))}}
 
 
 class Receipts:
@@ -37,43 +45,41 @@ class Receipts:
         self._lifetime = lifetime
         self._dynamodb = dynamodb or DynamoDB()
 
-    def once(self, key: str, counter: str, count: int | None, mint: Callable[[], Block]) -> tuple[Block, bool]:
+    def once(self, key: Key, count: int, mint: Callable[[], Block]) -> tuple[Block, bool]:
         """Return the block minted for this key, and whether an earlier request minted it.
 
         Args:
-            key: the Idempotency-Key.
-            counter: the request's counter.
-            count: the size of the requested block, or None for a single integer.
+            key: the Idempotency-Key, with its counter and caller.
+            count: the size of the requested block.
             mint: mints the block; called only if there is no receipt. Its errors are passed on.
 
         Raises:
-            OtherRequest: the key was used for another counter or count.
+            OtherRequest: the key was used for another count.
             Unavailable: the table is unavailable.
         """
-        request = {"TableName": self._table, "Key": _key(key), "ConsistentRead": True}
+        request = {"TableName": self._table, "Key": key.item, "ConsistentRead": True}
         found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
         if found and int(found["expires"]["N"]) > time.time():
-            return _block_of(found, counter, count), True
+            return _block_of(found, count), True
         block = mint()
         try:
-            call_table(lambda: self._put(key, Receipt(counter, count, block)))
+            call_table(lambda: self._put(key, block))
         except ConditionFailed as failed:  # there is a receipt; nothing else can make the condition fail
-            winner = _block_of(failed.item or {}, counter, count)
+            winner = _block_of(failed.item or {}, count)
             return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
 
-    def _put(self, key: str, receipt: Receipt) -> object:
+    def _put(self, key: Key, block: Block) -> object:
         now = int(time.time())
         return self._dynamodb.call(
             "PutItem",
             {
                 "TableName": self._table,
                 "Item": {
-                    **_key(key),
-                    "counter": {"S": receipt.counter},
-                    "count": {"N": str(receipt.count or 0)},
-                    "first": {"N": str(receipt.block.first)},
-                    "stride": {"N": str(receipt.block.stride)},
+                    **key.item,
+                    "count": {"N": str(block.count)},
+                    "first": {"N": str(block.first)},
+                    "stride": {"N": str(block.stride)},
                     "expires": {"N": str(now + self._lifetime)},
                 },
                 "ConditionExpression": "attribute_not_exists(receipt) OR expires <= :now",
@@ -83,12 +89,9 @@ class Receipts:
         )
 
 
-def _key(key: str) -> dict[str, Any]:
-    return {"receipt": {"S": key}}
-
-
-def _block_of(found: Mapping[str, Any], counter: str, count: int | None) -> Block:
+def _block_of(found: Mapping[str, Any], count: int) -> Block:
     """Return the block of a receipt, if it is one of the same request."""
-    if (found["counter"]["S"], int(found["count"]["N"])) != (counter, count or 0):
+    block = Block(*(int(found[name]["N"]) for name in ("first", "stride", "count")))
+    if block.count != count:
         raise OtherRequest
-    return Block(int(found["first"]["N"]), int(found["stride"]["N"]), count or 1)
+    return block

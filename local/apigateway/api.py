@@ -6,7 +6,7 @@ doesn't throttle, and of a signed request it only checks that there is a signatu
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -26,7 +26,8 @@ class Request:
     method: str
     path: str
     """Below the stage, encoded."""
-    query: Mapping[str, str]
+    query: Mapping[str, Sequence[str]]
+    """Each parameter with all its values."""
     headers: Mapping[str, str]
     """Names as the caller spelt them, which is how templates see them."""
     body: str
@@ -82,7 +83,8 @@ def call_of(api: Document, request: Request) -> Call | Response:
     if "security" in operation and not request.header("authorization").startswith("AWS4-HMAC-SHA256 "):
         return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
     required = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
-    if not all(request.query.get(name) for name in required):
+    last = {name: values[-1] for name, values in request.query.items()}
+    if not all(last.get(name) for name in required):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
     integration = operation["x-amazon-apigateway-integration"]
     content_type = (request.header("content-type") or JSON).partition(";")[0].strip().lower()
@@ -90,8 +92,8 @@ def call_of(api: Document, request: Request) -> Call | Response:
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
     in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
-    parameters = {"path": in_path, "querystring": request.query, "header": request.headers}
-    call = Call(integration, parameters, render(template, parameters, request.body).text)
+    parameters = {"path": in_path, "querystring": last, "header": request.headers}
+    call = Call(integration, parameters, render(template, parameters, request.body, request.query).text)
     if integration["type"] == "mock":  # its request says the status of the response that it stands for
         return response_of(call, json.loads(call.body)["statusCode"], "")
     return call

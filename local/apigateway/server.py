@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import boto3
 from botocore.auth import SigV4Auth
@@ -54,7 +54,7 @@ class GatewayServer:
             api = json.loads((self._folder / f"{Path(api_id).name}.json").read_text())
         except FileNotFoundError:
             return FORBIDDEN
-        query = dict(parse_qsl(url.query, keep_blank_values=True))
+        query = parse_qs(url.query, keep_blank_values=True)
         call = call_of(api, Request(method, path, query, headers, body))
         if isinstance(call, Response):
             return call

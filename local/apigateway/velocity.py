@@ -1,11 +1,11 @@
 """Renders mapping templates as API Gateway does (guide, "Variables for data transformations").
 
 The package airspeed knows the language, Velocity; here are the variables that API Gateway adds: `$input`, `$util`,
-`$context`.
+`$context`, and `$method`, in which AWS's guide shows parameters with all their values, but not their use here.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -63,18 +63,29 @@ class Rendered:
     """The headers that it sets."""
 
 
-def render(template: str, parameters: Mapping[str, Mapping[str, str]], body: str) -> Rendered:
+def render(
+    template: str,
+    parameters: Mapping[str, Mapping[str, str]],
+    body: str,
+    repeated: Mapping[str, Sequence[str]] | None = None,
+) -> Rendered:
     """Render a template.
 
     Args:
         template: In Velocity.
-        parameters: The request's, by place: `path`, `querystring`, `header`.
+        parameters: The request's, by place: `path`, `querystring`, `header`. Of a repeated one, the last value.
         body: The document that `$input` reads.
+        repeated: The parameters of the query string with all their values.
 
     Raises:
         airspeed.TemplateError: the template is wrong.
     """
     override: dict[str, Any] = {"header": {}}
-    variables = {"input": Input(parameters, body), "util": Util(), "context": {"responseOverride": override}}
+    variables = {
+        "input": Input(parameters, body),
+        "util": Util(),
+        "context": {"responseOverride": override},
+        "method": {"request": {"multivaluequerystring": {name: list(all_) for name, all_ in (repeated or {}).items()}}},
+    }
     text = airspeed.Template(template).merge(variables)
     return Rendered(text, override.get("status"), override["header"])

@@ -272,17 +272,38 @@ def test_only_a_valid_name_gets_into_the_request(name: str, count: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ({"systemKey": ["orders"]}, "orders"),
+        ({"systemKey": ["orders"], "count": ["1"]}, "orders"),
+        ({"systemKey": ["orders", "orders"]}, ""),
+        ({"systemKey": ["invoices", "orders"]}, ""),
+        ({"systemKey": ["orders"], "count": ["2", "1"]}, ""),
+    ],
+)
+def test_a_repeated_parameter_is_refused(query: dict[str, list[str]], key: str) -> None:
+    """Of a repeated one, `$input.params` has the last value."""
+    template = operation("t", "/counter")["requestTemplates"]["application/json"]
+    last = {name: values[-1] for name, values in query.items()}
+
+    request = json.loads(render(template, {"querystring": last}, "", query).text)
+
+    assert request["Key"] == {"counter": {"S": key}}
+
+
+@pytest.mark.parametrize(
     ("header", "refused"),
     [
         ("Idempotency-Key", True),
         ("idempotency-key", True),
         ("IDEMPOTENCY-KEY", True),
         ("Idempotency-key", True),
+        ("Sec-Purpose", True),
         ("X-Idempotency-Key", False),
         ("Idempotency-Keys", False),
     ],
 )
-def test_an_idempotency_key_is_refused_however_it_is_spelt(header: str, refused: bool) -> None:
+def test_a_header_that_is_refused_is_so_however_it_is_spelt(header: str, refused: bool) -> None:
     """HTTP/1.1 leaves the spelling to the caller, and API Gateway hands it on."""
     request = request_for("t", path={"counter": "integers"}, header={"Accept": "*/*", header: "", "Host": "h"})
 

@@ -55,8 +55,7 @@ class Ask(Protocol):
         region: str = HOME,
         *,
         warm: bool = False,
-        accept: str | None = None,
-        idempotency_key: str | None = None,
+        **headers: str,
     ) -> Response:
         """Return the response of a cold function, or of the one that ran last if `warm`.
 
@@ -65,8 +64,7 @@ class Ask(Protocol):
             path: with the query string, if there is one.
             region: the function's region.
             warm: whether the function keeps what it has in memory.
-            accept: the Accept header, by default that of the recorded event.
-            idempotency_key: the Idempotency-Key header.
+            headers: besides those of the recorded event, such as `idempotency_key="k"`.
         """
         ...
 
@@ -158,22 +156,21 @@ def ask(stack: Stack) -> Ask:
         region: str = HOME,
         *,
         warm: bool = False,
-        accept: str | None = None,
-        idempotency_key: str | None = None,
+        **headers: str,
     ) -> Response:
         stack.monkeypatch.setenv("AWS_REGION", region)
         stack.monkeypatch.setenv("AWS_DEFAULT_REGION", region)
         if not warm:
             forget()
         path, _, query = path.partition("?")
-        given = {"accept": accept, "idempotency-key": idempotency_key}
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
         http = {**event["requestContext"]["http"], "method": method, "path": path}
         response = mint.handler.handler(
             {
                 **event,
                 "rawPath": path,
                 "rawQueryString": query,
-                "headers": {**event["headers"], **{name: value for name, value in given.items() if value is not None}},
+                "headers": {**event["headers"], **given},
                 "requestContext": {**event["requestContext"], "http": http},
             },
             SimpleNamespace(aws_request_id="request-1"),

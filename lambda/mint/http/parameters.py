@@ -116,7 +116,7 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
     given = headers.get("idempotency-key")
     if given is None:
         return None
-    key = given.strip()
+    key = given.strip(" \t")  # HTTP's white space (RFC 9110, section 5.6.3)
     if re.fullmatch(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"', key):
         key = re.sub(r"\\(.)", r"\1", key[1:-1])
     elif "," in key:

@@ -33,6 +33,9 @@ ANYTHING = "*/*"
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
 
+PREFETCH = "prefetch"
+"""The value of `Sec-Purpose` if a browser, or a server for it, loads what may be needed later (MDN, "Sec-Purpose")."""
+
 
 class Mint(NamedTuple):
     """Mint a block of `count` integers, 1 to 100,000, or a single integer if `count` is None."""
@@ -105,7 +108,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         default: the counter at `/`.
 
     Raises:
-        Problem: 400, 404, 405, 413 or 414; it says what is allowed.
+        Problem: 400, 404, 405, 413 or 414, it says what is allowed; 503, it is a prefetch that would mint.
     """
     method, path = method_of(event), str(event.get("rawPath") or "/")
     if len(path) > MAX_PATH:
@@ -146,6 +149,8 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
         return Page(counter, _is_https(headers))
+    if PREFETCH in headers.get("sec-purpose", ""):
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 

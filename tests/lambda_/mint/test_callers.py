@@ -38,14 +38,23 @@ def send(stack: Stack) -> Send:
     laid_out(counters=["integers", "orders", "tickets"])
 
     def send(
-        method: str, path: str, rules: dict[str, list[str]], sent: str = "signed_by_role", accept: str = "*/*"
+        method: str,
+        path: str,
+        rules: dict[str, list[str]],
+        sent: str = "signed_by_role",
+        accept: str = "*/*",
+        key: str = "",
+        session: str = "",
     ) -> tuple[int, Any]:
         stack.monkeypatch.setenv("CALLERS", json.dumps(rules))
         forget()
         path, _, query = path.partition("?")
         request: dict[str, Any] = event(sent) | {"rawPath": path, "rawQueryString": query}
         request["requestContext"]["http"] |= {"method": method, "path": path}
-        request["headers"]["accept"] = accept
+        request["headers"] |= {"accept": accept} | ({"idempotency-key": key} if key else {})
+        signer = request["requestContext"].get("authorizer", {}).get("iam", {})
+        if session:
+            signer["userArn"] = signer["userArn"].rpartition("/")[0] + f"/{session}"
         response = mint.handler.handler(request, None)
         assert isinstance(response["body"], str)
         found = response["body"]
@@ -71,6 +80,14 @@ def test_a_caller_mints_from_its_counters_and_no_others(send: Send) -> None:
 def test_everything_about_a_counter_is_refused_like_a_mint(send: Send, method: str, path: str) -> None:
     assert send(method, path, {f"{ROLE}/shop-web": ["tickets"]})[0] == 403
     assert "openCounters" in str(send("PUT", "/orders", {"*": ["orders"]})[1]), "it is asked only after that"
+
+
+def test_each_caller_has_keys_of_its_own(send: Send) -> None:
+    rules = {"*": ["orders"]}
+
+    assert send("POST", "/orders", rules, key="k")[1]["integer"] == 1
+    assert send("POST", "/orders?count=2", rules, "signed_by_user", key="k")[1]["integers"] == [4, 7]
+    assert send("POST", "/orders", rules, key="k", session="i-0def")[1]["integer"] == 1, "another session of the role"
 
 
 def test_the_page_too(send: Send) -> None:

@@ -6,12 +6,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mint.receipts import OtherRequest, Receipts
+from mint.receipts import Key, OtherRequest, Receipts
 from mint.table import Block, CounterTable, Unavailable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import item, laid_out
+
+KEY = Key("k", "integers")
 
 
 def test_a_repeated_request_returns_the_same_integers(ask: Ask, stack: Stack) -> None:
@@ -35,14 +37,40 @@ def test_a_repeated_block_is_the_same_block(ask: Ask, stack: Stack) -> None:
     assert responses[0]["document"]["integers"] == responses[1]["document"]["integers"] == [1, 4, 7]
 
 
-@pytest.mark.parametrize("path", ["/orders", "/?count=1", "/?count=2"])
-def test_a_key_of_another_request_is_refused(ask: Ask, stack: Stack, path: str) -> None:
-    laid_out(counters=["integers", "orders"])
+def test_a_key_of_another_count_is_refused(ask: Ask, stack: Stack) -> None:
+    laid_out()
     ask("POST", "/", idempotency_key="k")
-    before = item(stack, "us-east-1"), item(stack, "us-east-1", "orders")
+    before = item(stack, "us-east-1")
 
-    assert ask("POST", path, idempotency_key="k")["statusCode"] == 422
-    assert (item(stack, "us-east-1"), item(stack, "us-east-1", "orders")) == before
+    assert ask("POST", "/?count=2", idempotency_key="k")["statusCode"] == 422
+    assert item(stack, "us-east-1") == before
+
+
+def test_a_single_integer_and_a_block_of_one_are_the_same_request(ask: Ask, stack: Stack) -> None:
+    laid_out()
+
+    first = ask("POST", "/", idempotency_key="curl")["document"]
+    again = ask("POST", "/?count=1", idempotency_key="curl")["document"]
+    block = ask("POST", "/?count=1", idempotency_key="client")["document"]
+    single = ask("POST", "/", idempotency_key="client")["document"]
+
+    assert (first["integer"], again["integers"]) == (1, [1])
+    assert (block["integers"], single["integer"]) == ([4], 4)
+
+
+def test_each_counter_has_keys_of_its_own(ask: Ask, stack: Stack) -> None:
+    laid_out(counters=["integers", "orders"])
+
+    for _ in range(2):
+        assert ask("POST", "/", idempotency_key="k")["document"]["integer"] == 1
+        assert ask("POST", "/orders?count=2", idempotency_key="k")["document"]["integers"] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    "other", [Key("a", "orders"), Key("b", "integers"), Key("b", "orders", "arn:aws:iam::1:user/a")]
+)
+def test_no_two_keys_share_a_receipt(other: Key) -> None:
+    assert other.item != Key("a", "integers").item != Key("a", "integers", "arn:aws:iam::1:user/a").item
 
 
 def test_an_expired_receipt_that_is_still_there_is_ignored(
@@ -63,7 +91,7 @@ def test_many_at_once_with_one_key_get_the_same_integer(stack: Stack) -> None:
     receipts = Receipts(stack.receipts, 3600)
 
     with ThreadPoolExecutor(8) as pool:
-        runs = [pool.submit(receipts.once, "k", "integers", None, lambda: table.mint("integers")) for _ in range(24)]
+        runs = [pool.submit(receipts.once, KEY, 1, lambda: table.mint("integers")) for _ in range(24)]
         responses = [run.result() for run in runs]
 
     assert len({block for block, _ in responses}) == 1
@@ -75,21 +103,21 @@ def test_the_loser_of_a_race_returns_the_winners_integers(stack: Stack) -> None:
     winner = Block(1, 3, 1)
 
     def late() -> Block:
-        receipts.once("k", "integers", None, lambda: winner)
+        receipts.once(KEY, 1, lambda: winner)
         return Block(4, 3, 1)
 
-    assert receipts.once("k", "integers", None, late) == (winner, True)
+    assert receipts.once(KEY, 1, late) == (winner, True)
 
 
 def test_the_loser_of_a_race_to_another_request_is_refused(stack: Stack) -> None:
     receipts = Receipts(stack.receipts, 3600)
 
     def late() -> Block:
-        receipts.once("k", "orders", None, lambda: Block(1, 3, 1))
+        receipts.once(KEY, 2, lambda: Block(1, 3, 2))
         return Block(4, 3, 1)
 
     with pytest.raises(OtherRequest):
-        receipts.once("k", "integers", None, late)
+        receipts.once(KEY, 1, late)
 
 
 def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) -> None:

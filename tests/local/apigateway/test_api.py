@@ -20,7 +20,7 @@ def request(method: str = "POST", path: str = "/", body: str = "", **headers: st
     path, _, query = path.partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Request(method, path, {name: value for name, _, value in pairs}, named, body)
+    return Request(method, path, {name: [value] for name, _, value in pairs}, named, body)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,19 @@ def test_an_invalid_name_is_not_found(path: str) -> None:
     assert problem.value.status == 404
 
 
+@pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"])
+def test_a_prefetch_mints_nothing(ask: Ask, stack: Stack, purpose: str) -> None:
+    laid_out()
+    before = item(stack, "us-east-1")
+
+    refused = ask("GET", "/", sec_purpose=purpose)
+
+    assert (refused["statusCode"], "Retry-After" in refused["headers"]) == (503, False)
+    assert item(stack, "us-east-1") == before
+    assert ask("GET", "/", sec_purpose=purpose, accept="text/html")["statusCode"] == 200  # the page
+    assert ask("GET", "/integers/1", sec_purpose=purpose)["statusCode"] == 200
+
+
 def test_long_paths_and_bodies_are_refused(ask: Ask, stack: Stack) -> None:
     laid_out()
     before = item(stack, "us-east-1")
