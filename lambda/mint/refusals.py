@@ -53,7 +53,10 @@ def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:
 
 
 def beyond_knowledge(counter: str, integer: int, item: Item) -> Problem:
-    """Return the problem of an integer whose owner this region can't know: 410 if it leaves, otherwise 503."""
+    """Return the problem of an integer whose owner this region can't know: 410 if it leaves, otherwise 503.
+
+    If no layout is being changed, the member `granted` is the last integer that this region may mint.
+    """
     if regions := regions_instead(item):
         return _gone(counter, regions)
     if item.fenced:
@@ -63,6 +66,7 @@ def beyond_knowledge(counter: str, integer: int, item: Item) -> Problem:
         f"no region is known to mint {integer} yet: the home region grants integers step by step, and this region "
         f"has been granted those up to {item.ceiling}",
         RETRY_LATER,
+        {"granted": item.ceiling},
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import pytest
-from global_integers import Integers, command_line, verify
+from global_integers import Integers, check, command_line
 
 from components.archive import archived, version
 from local.paths import ROOT
@@ -53,7 +53,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return Integers(urls, **{**options, **PATIENT})
 
     monkeypatch.setattr(command_line, "Integers", patient)
-    monkeypatch.setattr(verify, "SLOW", HANG)
+    monkeypatch.setattr(check, "SLOW", HANG)
 
     def run(*arguments: str, urls: object = None) -> Done:
         monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
@@ -161,7 +161,7 @@ def test_check_finds_what_is_wrong(
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
-    monkeypatch.setattr(verify, "SLOW", 0.0)
+    monkeypatch.setattr(check, "SLOW", 0.0)
     assert "wrong: us-east-1: a health check takes" in command("check", urls=urls).stdout
 
 
@@ -228,8 +228,8 @@ def environment(outputs: dict[str, Any], direct: Urls, tmp_path_factory: pytest.
     (folder / "outputs.json").write_text(json.dumps(outputs))
     program = folder / "global-integers"
     program.write_text(
-        f"#!{sys.executable}\nfrom global_integers import command_line, verify\n\n"
-        f"verify.SLOW = {HANG}\nraise SystemExit(command_line.main())\n"
+        f"#!{sys.executable}\nfrom global_integers import check, command_line\n\n"
+        f"check.SLOW = {HANG}\nraise SystemExit(command_line.main())\n"
     )
     program.chmod(0o755)
     return {
@@ -289,6 +289,6 @@ def test_it_mints_from_a_fresh_environment(wheel: Path, outputs: dict[str, Any],
     report = json.loads(command("check", "--json"))
     assert report["minted"] == 12
     assert [wrong for wrong in report["wrong"] if "a health check takes" not in wrong] == []
-    signing = "from global_integers import Integers; Integers({'a': 'http://127.0.0.1/'}, sign=True)"
+    signing = "from global_integers import Integers; Integers({'eu-west-1': 'http://127.0.0.1/'}, sign=True)"
     refused = subprocess.run([programs / "python", "-c", signing], capture_output=True, text=True)
     assert 'pip install "global-integers-client[aws]"' in refused.stderr

@@ -12,10 +12,8 @@ import httpcore
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers
-from global_integers.answers import Failure, Kind
-from global_integers.calls import health
+from global_integers.api import Failure, Kind, health
 from global_integers.deadline import Left, TimeLeft, keep_deadlines
-from global_integers.exchange import default_client
 
 from tests.client.ways import HANG
 from tests.lambda_.aws.faulty_server import FaultyServer
@@ -87,7 +85,7 @@ def test_a_region_that_does_not_answer_costs_one_attempt(url: str) -> None:
     """Without one deadline, the addresses alone cost four, and the others never end."""
     with Integers({"us-east-1": url}, attempt_timeout=SECONDS) as integers:
         began = time.monotonic()
-        answer = integers.ask("us-east-1", health())
+        answer = integers.client.run(integers.client.ask("us-east-1", health()))
         seconds = time.monotonic() - began
 
     assert isinstance(answer, Failure)
@@ -112,7 +110,7 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with Integers({"us-east-1": "http://nowhere.test/"}, attempt_timeout=SECONDS) as integers:
-        answer = integers.ask("us-east-1", health())
+        answer = integers.client.run(integers.client.ask("us-east-1", health()))
     ended.set()
 
     assert isinstance(answer, Failure)
@@ -122,7 +120,7 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
 def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """It looks into private attributes: this fails where another version of httpx has others."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    with keep_deadlines(default_client()) as client:
+    with Integers({"us-east-1": "http://127.0.0.1:1/"}).client.transport.client(None) as client:
         transports: list[Any] = [client._transport, *filter(None, client._mounts.values())]
 
     assert len(transports) > 1
@@ -153,7 +151,7 @@ def test_each_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
     monkeypatch.setattr(time, "monotonic", lambda: network.now)
-    with default_client() as client:
+    with httpx.Client() as client:
         transport: Any = client._transport
         transport._pool._network_backend = network
         keep_deadlines(client)

@@ -11,7 +11,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from math import inf
@@ -33,8 +33,8 @@ from global_integers import (
     address,
     forks,
 )
-from global_integers.rendezvous import order_of
-from global_integers.stock import SPLIT
+from global_integers.failover import order_of
+from global_integers.lease_buffer import SPLIT
 
 from local.resources import Aws
 from tests.client.clients import Clock, Lines, Seen, Tasks
@@ -261,7 +261,7 @@ def test_a_key_returns_its_integer_again(client: Client, ways: Ways, urls: Urls)
         assert other.next(key=key) == one.next(key=key) == minted
         assert [ways[name].mints for name in urls] == [3 if name == region else 0 for name in urls]
         with pytest.raises(Refused) as refused:
-            one["orders"].next(key=key)
+            one.take(2, key=key)
         assert refused.value.status == 422
         assert len(one.take(5, key=f"{key}-five")) == 5
 
@@ -344,6 +344,76 @@ def test_counters_are_created_and_health_is_told(client: Client, ways: Ways, url
     assert health["us-east-1"].reason == "503: as the test says"
 
 
+def test_an_integer_above_all_that_was_granted_is_answered_at_once(client: Client, ways: Ways, urls: Urls) -> None:
+    with client(urls, **FIRST) as integers:
+        with pytest.raises(UnknownOwner, match="no region has been granted this integer yet") as unknown:
+            integers.owner(2**53 - 1, "orders")
+        assert set(unknown.value.reasons) == set(urls)
+        with pytest.raises(ValueError, match="not an integer from 1 to"):
+            integers.owner(2**53, "orders")
+
+    asked = [path for way in ways.values() for _, path in way.requests if path.startswith("/orders/")]
+    assert asked == [f"/orders/{2**53 - 1}"] * 3
+
+
+def mocked(client: Client, respond: Callable[[httpx.Request], httpx.Response], **options: Any) -> Any:
+    """Return a client of one region, whose responses are made up."""
+    options["transport"] = httpx.MockTransport(respond)
+    http = (lambda: httpx.AsyncClient(**options)) if client is Tasks else (lambda: httpx.Client(**options))
+    return client({"eu-west-1": "http://eu-west-1.test/"}, http=http, **PATIENT)
+
+
+def test_an_http_client_of_ones_own_keeps_its_authorization(client: Client) -> None:
+    """As for a stack behind a company's proxy."""
+    seen: list[str | None] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("authorization"))
+        return httpx.Response(400)
+
+    with mocked(client, respond, auth=("user", "secret")) as integers, pytest.raises(Refused):
+        integers.next()
+
+    assert seen == ["Basic dXNlcjpzZWNyZXQ="]
+
+
+def test_an_http_client_that_can_not_be_made_is_the_callers_error(client: Client, direct: Urls) -> None:
+    def fail() -> Any:
+        raise LookupError("as the test says")
+
+    with client(direct, http=fail, **PATIENT) as integers:
+        for call in (integers.next, integers.health):
+            with pytest.raises(LookupError, match="as the test says"):
+                call()
+
+
+class Unread(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that must not be read."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        pytest.fail("it was read")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pytest.fail("it was read")
+        yield b""
+
+
+def test_a_compressed_response_is_not_unpacked(client: Client) -> None:
+    """A hundred bytes may become a hundred megabytes. The client asks for none of it."""
+    asked: list[str] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers["accept-encoding"])
+        if len(asked) == 1:
+            return httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=Unread())
+        return httpx.Response(400, json={"detail": "as the test says"})
+
+    with mocked(client, respond) as integers, pytest.raises(Refused, match="as the test says"):
+        integers.next()
+
+    assert asked == ["identity", "identity"]
+
+
 def test_an_observer_that_fails_harms_no_call(client: Client, direct: Urls, caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: Event) -> None:
         raise RuntimeError("as the test says")
@@ -381,7 +451,7 @@ def test_what_goes_on_in_the_background_ends_with_close(ways: Ways, urls: Urls) 
 
     assert [client.is_closed for client in made] == [True]
     assert near.mints == minted
-    assert integers.regions.is_well("us-east-1"), "it didn't fail"
+    assert integers.client.regions.is_well("us-east-1"), "it didn't fail"
 
 
 @pytest.mark.parametrize("lease", [1, 1000])
@@ -595,10 +665,10 @@ def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: Urls) ->
             await integers.next()
             await asyncio.to_thread(far.until, lambda: far.checks == 1)
             await integers.aclose()
-            assert not integers.regions.is_well("eu-west-1")
+            assert integers.client.regions.is_well("eu-west-1"), "nothing is known of it"
             far.checkable.set()
             async with asyncio.timeout(HANG):
-                while not integers.regions.is_well("eu-west-1"):
+                while integers.client.regions.latency("eu-west-1") is None:
                     await integers.next()
                     await asyncio.sleep(0.05)
 
@@ -612,11 +682,11 @@ def http(client: Client, names: Names) -> Any:
 
 def test_an_addresss_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
     with client(ADDRESS, http=http(client, names), **FIRST) as integers:
-        assert list(integers.options.urls) == []
+        assert list(integers.client.urls) == []
         minted = [integers.next() for _ in range(3)]
 
         assert minted == sorted(minted)
-        assert list(integers.options.urls) == REGIONS
+        assert list(integers.client.urls) == REGIONS
         assert names.paths(HOST) == ["/-/status"]
         assert len(names.paths(f"us-east-1.{HOST}")) == 3
         assert set(integers.health()) == set(REGIONS)
@@ -707,7 +777,7 @@ def test_while_the_address_fails_known_regions_go_on(
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
     with Integers(ADDRESS, counter="not-there", http=names.client, **PATIENT) as integers:
         assert integers["integers"].next()
-        assert set(integers.options.urls) == set(REGIONS)
+        assert set(integers.client.urls) == set(REGIONS)
 
     assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import Integers, names
-from global_integers.names import checked_counter, key_header
+from global_integers import Integers, api
+from global_integers.api import checked_counter, key_header
 from global_integers.options import Options, urls_from
 
 from integers.names import COUNTER_NAME
@@ -35,6 +35,12 @@ URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
         ({"lease": 2.5}, "lease 2.5 is not within"),
         ({"urls": {"eu-west-1": "http://a..b/"}}, "not a URL"),
         ({"urls": {"eu-west-1": "http://127.0.0.1:99999/"}}, "eu-west-1"),
+        ({"urls": {"eu-west": "http://127.0.0.1/"}}, "'eu-west' is not the name of an AWS region"),
+        ({"urls": {7: "http://127.0.0.1/"}}, "7 is not the name of an AWS region"),
+        ({"urls": {"eu-west-1": "http://a b/"}}, "not a URL"),
+        ({"urls": {"eu-west-1": "http://a/\n"}}, "not a URL"),
+        ({"urls": {"eu-west-1": "http://[::1/"}}, "not a URL"),
+        ({"urls": {"eu-west-1": "http://user:secret@host/"}}, "should look like"),
         ({"prefer": "eu-west-2"}, "none of the regions eu-west-1, us-east-1"),
     ],
 )
@@ -46,7 +52,7 @@ def test_a_wrong_option_is_named(changed: dict[str, Any], message: str) -> None:
 
 
 def test_a_url_needs_no_final_slash() -> None:
-    assert Options({"a": "https://host/path"}).urls == {"a": "https://host/path/"}
+    assert Options({"eu-west-1": "https://host/path"}).urls == {"eu-west-1": "https://host/path/"}
 
 
 @pytest.mark.parametrize("document", [URLS, {"urls": URLS, "regions": ["eu-west-1"], "coordinator": "x"}])
@@ -80,7 +86,7 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS: the JSON has no URLs"):
         Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", json.dumps(URLS))
-    assert Integers.from_env(lease=5).options.lease == 5
+    assert Integers.from_env(lease=5).client.options.lease == 5
 
 
 @pytest.mark.parametrize(
@@ -95,7 +101,7 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
 def test_an_address_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert urls_from(text) == "https://integers.example.com/"
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", text)
-    assert Integers.from_env(prefer="eu-west-1").options.prefer == "eu-west-1"
+    assert Integers.from_env(prefer="eu-west-1").client.options.prefer == "eu-west-1"
 
 
 def test_urls_come_before_the_address() -> None:
@@ -110,7 +116,7 @@ def test_on_one_machine_it_stands_for_the_address() -> None:
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:
-    assert names.COUNTER_NAME.pattern == COUNTER_NAME.pattern
+    assert api.COUNTER_NAME.pattern == COUNTER_NAME.pattern
     assert checked_counter("orders-2026_x") == "orders-2026_x"
     for wrong in ("", "Orders", "-", "a/b", "a" * 64, "a\n"):
         with pytest.raises(ValueError, match="not a counter's name"):

@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
-from global_integers.rendezvous import order_of
+from global_integers.failover import order_of
+from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Health, Regions
 
 from tests.client.clients import Clock
 
@@ -16,7 +16,7 @@ def regions(clock: Clock, prefer: str | None = None) -> Regions:
     made = Regions(NAMES, prefer, clock, spread=max)
     made.to_check()
     for name, seconds in {"far": 0.3, "near": 0.01, "middle": 0.1}.items():
-        made.checked(name, seconds, ok=True)
+        made.checked(name, Health(True, seconds))
     return made
 
 
@@ -96,12 +96,23 @@ def test_a_silent_region_comes_back_by_a_health_check() -> None:
     assert known.order()[0] == "middle"
     assert known.to_check() == ["near"]
     assert known.to_check() == [], "it is under way"
-    known.checked("near", None, ok=False)
+    known.checked("near", Health(False, None))
     assert known.to_check() == [], "not before its pause is over"
     clock.now += 1
     assert known.to_check() == ["near"]
-    known.checked("near", 0.01, ok=True)
+    known.checked("near", Health(True, 0.01))
     assert known.order()[0] == "near"
+
+
+def test_a_check_that_was_given_up_is_due_again() -> None:
+    clock = Clock()
+    known = regions(clock)
+    clock.now += REFRESH
+    assert known.to_check() == NAMES
+    known.uncheck("near")
+
+    assert known.is_well("near")
+    assert known.to_check() == ["near"]
 
 
 def test_latencies_are_measured_again_after_a_while() -> None:
@@ -118,18 +129,18 @@ def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
     known = regions(clock)
     assert known.order()[0] == "near"
     for _ in range(50):
-        known.checked("near", 0.1, ok=True)
-        known.checked("middle", 0.1 * CLEARLY_NEARER + 0.01, ok=True)
+        known.checked("near", Health(True, 0.1))
+        known.checked("middle", Health(True, 0.1 * CLEARLY_NEARER + 0.01))
     assert known.order()[0] == "near"
     for _ in range(50):
-        known.checked("middle", 0.1 * CLEARLY_NEARER - 0.01, ok=True)
+        known.checked("middle", Health(True, 0.1 * CLEARLY_NEARER - 0.01))
     assert known.order()[0] == "middle"
 
 
 def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
     clock = Clock()
     known = regions(clock)
-    known.checked("near", 0.01, ok=False)
+    known.checked("near", Health(False, 0.01))
 
     assert known.order() == ["middle", "far", "near"]
     clock.now += 0.3

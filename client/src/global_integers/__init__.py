@@ -1,13 +1,19 @@
-"""A client of Global integers: unique integers from the nearest healthy region."""
+"""A client of Global integers: unique integers from the nearest healthy region.
 
-from .answers import Owner
-from .async_integers import AsyncCounter, AsyncIntegers
-from .counter import Counter
-from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
-from .events import Event, FailedOver, Leased, Requested
-from .health import Health
-from .integers import Integers
-from .signing import CannotSign
+What is in it is imported when it is first used: threads need no asyncio, and who only imports this has no wait.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import Owner
+    from .async_integers import AsyncCounter, AsyncIntegers
+    from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
+    from .events import Event, FailedOver, Leased, Requested
+    from .integers import Counter, Integers
+    from .regions import Health
+    from .signing import CannotSign
 
 __all__ = [
     "AsyncCounter",
@@ -28,3 +34,21 @@ __all__ = [
     "UnknownCounter",
     "UnknownOwner",
 ]
+
+MODULES = ("integers", "async_integers", "api", "errors", "events", "regions", "signing")
+"""Where these names are looked for, in this order."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what has this name (PEP 562)."""
+    if name in __all__:
+        for module in MODULES:
+            found = getattr(import_module(f".{module}", __name__), name, None)
+            if found is not None:
+                return globals().setdefault(name, found)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the names that callers use."""
+    return sorted(__all__)

@@ -1,7 +1,17 @@
-"""`python -m global_integers`, the same as `global-integers`."""
+"""`python -m global_integers`, and the command `global-integers`."""
 
 import sys
 
-from .command_line import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command. It may be interrupted from its first moment on."""
+    try:
+        from .command_line import main
+
+        return main()
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,7 @@
 
 The client asks it once which regions there are (`GET /-/status`). From then on it asks each region by its own name,
 `https://<region>.integers.example.com/`: so it can fail over at once, and keep a key with its region. No I/O: the
-client's `attempts` carry out what is decided here.
+client takes the steps that are decided here.
 """
 
 import logging
@@ -10,28 +10,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import httpx
-
-from .address_signing import AddressSignatures
-from .answers import Failure, Kind, Unreadable, document_of
-from .attempts import Steps, attempts
-from .calls import Call
+from .api import REGION, Failure, Kind, Request, Response, Unreadable, document_of
 from .errors import FailedEverywhere, Refused, Unavailable
-from .names import REGION
+from .failover import attempts
+from .options import Options, checked_url
 from .regions import Regions
-
-if TYPE_CHECKING:
-    from .options import Options
+from .signing import AddressSignatures
+from .steps import Steps
 
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
 
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 
-Reader = Callable[[str, httpx.Response, int], tuple[str, ...]]
-"""Reads a response, as `Call.read` does."""
+Reader = Callable[[str, Response, int], tuple[str, ...]]
+"""Reads a response, as `Request.read` does."""
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
@@ -51,13 +46,13 @@ class Address(Mapping[str, str]):
             ValueError: this can't be the address of a stack.
             CannotSign: see `AddressSignatures`.
         """
-        parsed = _parsed(url)
-        self.name = parsed.netloc.decode("ascii")
+        scheme, host, port, path = _parsed(url)
+        self.name = host + port
         """The address's host, with its port if it has one."""
-        self.alone = _is_local(parsed.host)
+        self.alone = _is_local(host)
         """Whether its regions have no names, so that it is asked for everything."""
         self.signatures = AddressSignatures(self.name, sign)
-        self._scheme, self._path = parsed.scheme, parsed.path.rstrip("/") + "/"
+        self._scheme, self._path = scheme, path
         self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
         self._read = -inf
         self._outdated = False
@@ -108,7 +103,7 @@ class Address(Mapping[str, str]):
             if isinstance(answer, Failure) and answer.kind is Kind.GONE:
                 self._outdated = True
 
-    def reading(self, regions: Regions, options: "Options", seconds: float) -> Steps[tuple[str, ...]]:
+    def reading(self, regions: Regions, options: Options, seconds: float) -> Steps[tuple[str, ...]]:
         """Read which regions there are, and sign from now on if the address wants it.
 
         The regions that are known stay if the address doesn't name its regions within one attempt's time.
@@ -144,13 +139,13 @@ class Address(Mapping[str, str]):
         return found
 
     def _asked(
-        self, query: str, read: Reader, regions: Regions, options: "Options", ends: float
+        self, query: str, read: Reader, regions: Regions, options: Options, ends: float
     ) -> Steps[tuple[str, ...]]:
-        call = Call(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
+        request = Request(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
 
         def steps() -> Steps[tuple[str, ...]]:
             seconds = max(ends - time.monotonic(), 0)
-            return attempts(call, regions, lambda: [self.name], seconds, options.attempt_timeout, _fail_nowhere_else)
+            return attempts(request, regions, lambda: [self.name], seconds, options.attempt_timeout, _fail_nowhere_else)
 
         unsigned = not self.signatures.begun
         try:
@@ -169,44 +164,36 @@ class Address(Mapping[str, str]):
         regions.replace(found, last=self.name)
 
 
-def addressed(urls: Mapping[str, str] | str, sign: bool | None) -> Mapping[str, str]:
-    """Return URLs by region as they are, and an address as an `Address`.
-
-    Raises:
-        ValueError: this can't be the address of a stack.
-        CannotSign: see `AddressSignatures`.
-    """
-    return Address(urls, sign) if isinstance(urls, str) else urls
-
-
 def _fail_nowhere_else(_: str, __: str, ___: str) -> None:
     """Do nothing: only the address is asked, so no region follows it."""
 
 
-def _parsed(url: str) -> httpx.URL:
-    try:
-        parsed = httpx.URL(url)
-        parsed.host.encode("idna")
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise ValueError(f"the address {url!r} is not a URL: {error}") from None
-    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
-        raise ValueError(f"the address {url!r} should look like https://integers.example.com/")
-    if parsed.host.endswith(AWS_HOSTS):
+def _parsed(url: str) -> tuple[str, str, str, str]:
+    """Return an address's scheme, host, port (":8443", or "" for the scheme's own) and path, which ends with a slash.
+
+    Raises:
+        ValueError: it can't be an address.
+    """
+    parsed = checked_url(url, f"the address {url!r}", "https://integers.example.com/")
+    host = parsed.hostname or ""
+    if host.endswith(AWS_HOSTS):
         raise ValueError(
             f"{url!r} is one region's URL, not an address; give it with its region: {{'eu-west-1': {url!r}}}"
         )
-    return parsed
+    own = parsed.port in (None, {"http": 80, "https": 443}[parsed.scheme])
+    name = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii")
+    return parsed.scheme, name, "" if own else f":{parsed.port}", parsed.path.rstrip("/") + "/"
 
 
 def _is_local(host: str) -> bool:
     try:
-        ip_address(host)
+        ip_address(host.strip("[]"))
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
     return True
 
 
-def _regions_in(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
+def _regions_in(_: str, response: Response, __: int) -> tuple[str, ...]:
     """Return the regions that a status document names.
 
     Raises:
@@ -218,7 +205,7 @@ def _regions_in(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
     return regions
 
 
-def _named(_: str, response: httpx.Response, __: int) -> tuple[str, ...]:
+def _named(_: str, response: Response, __: int) -> tuple[str, ...]:
     """Return the regions that a status document names: none if the region doesn't know the counter."""
     found = document_of(response).get("regions")
     names = cast("list[object]", found) if isinstance(found, list) else []

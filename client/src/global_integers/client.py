@@ -1,37 +1,58 @@
-"""The part of a client that is the same for threads and for asyncio tasks. No I/O.
+"""A client: its regions, its policy of failover, how it sends, and its counters. No I/O.
 
-`Integers` and `AsyncIntegers` add all that waits: for responses, for locks, and between two rounds of attempts.
+Every call is a generator of steps. `threads.py` and `tasks.py` carry out the same steps in their own way.
 """
 
 import logging
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from . import api
 from .address import Address
-from .answers import Failure
-from .attempts import Steps, attempts
-from .calls import Call
+from .api import Failure, Owner, Request
 from .errors import FailedEverywhere
 from .events import Event, FailedOver
-from .exchange import Exchange
-from .health import Health
-from .names import checked_counter
+from .failover import attempts
+from .forks import Mark, forget_in_children, loading
 from .options import Options
-from .regions import Regions
+from .regions import Health, Regions
+from .signing import Signature, signatures
+from .steps import Await, Send, Signal, Start, Steps, TakeAll
 
-C = TypeVar("C")
+if TYPE_CHECKING:
+    from .transport import Transport
+
+
+class Forgetful(Protocol):
+    """A counter."""
+
+    def forget(self) -> None:
+        """Drop what a forked child must not share with its parent."""
+        ...
+
+    def drop(self) -> None:
+        """Drop what is leased."""
+        ...
+
+
+C = TypeVar("C", bound=Forgetful)
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
 class Client(Generic[C]):
-    """A client whose counters are `C`s."""
+    """A client whose counters are `C`s.
 
-    options: Options
-    regions: Regions
+    Attributes:
+        options: its settings.
+        urls: the URL of each region. Those of an address are unknown before the first call.
+        regions: what is known of each region.
+    """
 
-    def set_up(self, options: Options, make_counter: Callable[[str], C]) -> None:
+    def __init__(self, options: Options, make_counter: Callable[[str], C]) -> None:
         """Prepare. No region is asked.
 
         Args:
@@ -39,69 +60,175 @@ class Client(Generic[C]):
             make_counter: returns the counter of a name.
 
         Raises:
+            ValueError: the address can't be one of a stack.
             CannotSign: see `signatures`.
         """
         self.options = options
-        self._address = options.urls if isinstance(options.urls, Address) else None
-        self.regions = Regions(options.urls, options.prefer)
-        self._exchange = Exchange(options)
+        self.urls: Mapping[str, str]
+        self._address: Address | None = None
+        self._signatures: Mapping[str, Signature | None]
+        if isinstance(options.urls, str):
+            self._address = self.urls = Address(options.urls, options.sign)
+            self._signatures = self._address.signatures
+        else:
+            self.urls, self._signatures = options.urls, signatures(options.urls, options.sign)
+        self.regions = Regions(self.urls, options.prefer)
         self._make_counter = make_counter
         self._counters: dict[str, C] = {}
         self._default_name: str | None = options.counter or None
+        self._transport: Transport | None = None
+        forget_in_children(self)
 
-    def __getitem__(self, counter: str) -> C:
+    @abstractmethod
+    def mark(self) -> Mark:
+        """Return this process's mark, after starting anew where that is needed."""
+
+    @abstractmethod
+    def caller(self) -> object:
+        """Return what stands for this thread or task, and ends with it."""
+
+    @abstractmethod
+    def signal(self) -> Signal:
+        """Return a signal that this thread or task can wait for."""
+
+    @property
+    def transport(self) -> "Transport":
+        """What sends requests. It is loaded when it is first needed, since that takes most of the time to import."""
+        if self._transport is None:
+            with loading:
+                from .transport import Transport
+
+            self._transport = Transport(self.urls, self._signatures, self.tell)
+        return self._transport
+
+    def counter(self, name: str) -> C:
         """Return a counter. It is always the same object, so its lease is shared.
 
         Raises:
             ValueError: no counter can have this name.
         """
-        found = self._counters.get(counter)
+        found = self._counters.get(name)
         if found is None:
-            checked_counter(counter)
-            found = self._counters.setdefault(counter, self._make_counter(counter))
+            found = self._counters.setdefault(name, self._make_counter(api.checked_counter(name)))
         return found
 
+    def default(self, counter: C) -> None:
+        """Let a counter be the default one."""
+        self._counters[""] = counter
+
+    def forget(self) -> None:
+        """Start anew, without anything that a forked child must not share with its parent."""
+        for counter in list(self._counters.values()):
+            counter.forget()
+        self.regions.forget()
+
+    def drop(self) -> None:
+        """Drop all leases, which leaves gaps."""
+        for counter in list(self._counters.values()):
+            counter.drop()
+
     def tell(self, event: Event) -> None:
-        """Tell the observer."""
-        self._exchange.tell(event)
+        """Tell the observer. An error that it raises is logged; the call goes on."""
+        if self.options.observer is not None:
+            try:
+                self.options.observer(event)
+            except Exception:
+                log.exception("the observer failed")
 
-    def _steps(
-        self,
-        call: Call[T],
-        deadline: float,
-        order: Sequence[str] | None,
-        each: float | None,
-        nowhere: type[FailedEverywhere],
+    def call(
+        self, request: Request[T], deadline: float, order: Sequence[str] | None = None, each: float | None = None
     ) -> Steps[T]:
-        """Return the steps of a call. The arguments are those of `Integers.call`."""
-        seconds, each = max(deadline - time.monotonic(), 0), each or self.options.attempt_timeout
+        """Send a request to one region after the other until one answers.
+
+        Args:
+            request: the request.
+            deadline: `time.monotonic()` at which to give up.
+            order: the regions to ask, by default all: the nearest one first.
+            each: seconds for one attempt.
+
+        Raises:
+            Refused, Unavailable, UnknownCounter, UnknownOwner: see `attempts`.
+        """
+        if order is None:
+            yield from self.locate(deadline)
+            yield from self._measure(deadline)
         ordered = (lambda: order) if order is not None else self.regions.order
-        steps = attempts(call, self.regions, ordered, seconds, each, self._failed_over, nowhere)
-        return steps if self._address is None else self._address.watched(steps)
+        seconds, each = max(deadline - monotonic(), 0), each or self.options.attempt_timeout
+        steps = attempts(request, self.regions, ordered, seconds, each, self._failed_over)
+        return (yield from steps if self._address is None else self._address.watched(steps))
 
-    def _reading(self, deadline: float) -> Steps[Any] | None:
-        """Return how to read which regions are behind the address, if that must be known first."""
-        if self._address is None or not self._address.must_be_read:
-            return None
-        return self._address.reading(self.regions, self.options, max(deadline - time.monotonic(), 0))
+    def locate(self, deadline: float) -> Steps[None]:
+        """Read which regions are behind the address, if the client has one and doesn't know them.
 
-    def _reading_again(self) -> Steps[Any] | None:
-        """Return how to read them again in the background, if it is time."""
-        if self._address is None or not self._address.may_have_changed():
-            return None
-        return self._address.reading(self.regions, self.options, self.options.timeout)
+        Raises:
+            Unavailable, Refused, CannotSign: see `Address.reading`.
+        """
+        if self._address is None:
+            return
+        if self._address.must_be_read:
+            yield from self._address.reading(self.regions, self.options, max(deadline - monotonic(), 0))
+        elif self._address.may_have_changed():
+            yield Start(self._address.reading(self.regions, self.options, self.options.timeout))
+
+    def ask(self, region: str, request: Request[T]) -> Steps[T | Failure]:
+        """Return one region's answer, after a single attempt."""
+        return (yield Send(region, request, self.options.attempt_timeout))
+
+    def check(self, region: str) -> Steps[Health]:
+        """Ask one region whether it can mint, and remember how long it took."""
+        began = monotonic()
+        try:
+            answer = yield from self.ask(region, api.health())
+        except BaseException:  # it was interrupted, which says nothing of the region
+            self.regions.uncheck(region)
+            self.regions.wait_no_longer()
+            raise
+        health = Health.of(answer, monotonic() - began)
+        self.regions.checked(region, health)
+        return health
+
+    def health(self) -> Steps[dict[str, Health]]:
+        """Ask all regions at the same time whether they can mint."""
+        yield from self.locate(monotonic() + self.options.timeout)
+        names = list(self.urls)
+        found: list[Health] = yield TakeAll([self.check(region) for region in names])
+        return dict(zip(names, found, strict=True))
+
+    def owner(self, integer: int, counter: str | None) -> Steps[Owner]:
+        """Ask who mints an integer of a counter, by default of the default one."""
+        name = counter or (yield from self._name_of_default())
+        deadline = monotonic() + self.options.timeout
+        request = api.owner(name, integer)
+        found, knows = yield from self.call(request, deadline)
+        if knows is not None and knows in self.urls:
+            with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
+                found, _ = yield from self.call(request, deadline, [knows])
+        return found
+
+    def create(self, counter: str, timeout: float) -> Steps[bool]:
+        """Create a counter in every region."""
+        return (yield from self.call(api.create(counter), monotonic() + timeout, each=timeout / 2))
+
+    def _measure(self, deadline: float) -> Steps[None]:
+        """Start the health checks that are due, in the background. The first call waits for one of them."""
+        due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
+        for number, region in enumerate(due):
+            if not (yield Start(self.check(region))):
+                self.regions.uncheck(*due[number:])
+                self.regions.wait_no_longer()
+                break
+        signal = self.signal()
+        if self.regions.wait_for_first(signal):
+            yield Await(signal, min(self.options.attempt_timeout, deadline - monotonic()))
+            self.regions.wait_no_longer()
 
     def _failed_over(self, failed: str, following: str, reason: str) -> None:
         level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
         log.log(level, "%s failed (%s); asking %s", failed, reason, following)
         self.tell(FailedOver(failed, following, reason))
 
-    def _to_check(self) -> list[str]:
-        """Return the regions whose health must be checked now. These are none if the client has only one region."""
-        return self.regions.to_check() if len(self.options.urls) > 1 else []
-
-    def _checked(self, region: str, answer: object | Failure, began: float) -> Health:
-        """Note a health check's answer, and return what it says."""
-        health = Health.of(answer, time.monotonic() - began)
-        self.regions.checked(region, health.seconds, ok=health.ok)
-        return health
+    def _name_of_default(self) -> Steps[str]:
+        if self._default_name is None:
+            status = yield from self.call(api.status(), monotonic() + self.options.timeout)
+            self._default_name = str(status.get("counter"))
+        return self._default_name

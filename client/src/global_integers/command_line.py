@@ -4,14 +4,24 @@ import argparse
 import json
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
+from typing import Any
 
-from . import status, verify
+from . import api, check
+from .api import MAX_BLOCK, MAX_INTEGER, Failure
 from .errors import GlobalIntegersError
 from .integers import Integers
-from .names import MAX_BLOCK
 from .options import VARIABLE, urls_from, urls_from_environment
+
+SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
+"""How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""
+
+Row = dict[str, Any]
+
+COLUMNS = ("region", "state", "latency", "position", "epoch", "counter", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,43 +31,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
+        if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed by whoever started this)
+            raise ValueError("the standard output is closed, so nothing could be shown")
         urls = urls_from(options.urls) if options.urls else urls_from_environment()
         with Integers(
             urls, counter=options.counter or "", sign=options.sign, timeout=options.timeout, prefer=options.prefer
         ) as integers:
-            return options.run(integers, options)
+            status = options.run(integers, options)
+            sys.stdout.flush()
+            return status
     except ValueError as error:
-        print(f"global-integers: {error}", file=sys.stderr)
+        _say(str(error))
         return 2
     except GlobalIntegersError as error:
-        print(f"global-integers: {error}", file=sys.stderr)
+        _say(str(error))
         return 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would report it again when it ends
+    except BrokenPipeError:  # the reader wants no more
+        _drop_output()
         return 1
     except OSError as error:  # no space left, for instance
-        print(f"global-integers: what was minted could not be printed, and is lost: {error}", file=sys.stderr)
+        _drop_output()
+        _say(f"the output could not be written, and integers in it are lost: {error}")
         return 1
     except KeyboardInterrupt:
+        lost = "; an integer that was being minted is lost" if options.run is _mint else ""
+        _say(f"interrupted{lost}")
         return 130
 
 
+def _say(text: str) -> None:
+    """Print a message, if there is somewhere to print it."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        print(f"global-integers: {text}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Let Python not write the rest when it ends, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _mint(integers: Integers, options: argparse.Namespace) -> int:
+    if options.format is not None:
+        _check_format(options.format)
     counter = integers[options.counter] if options.counter else integers
-    if options.format is not None and _formatted(options.format, 1) == _formatted(options.format, 2):
-        raise ValueError(f"--format {options.format!r} doesn't show the integer; it should look like 'INV-{{:06d}}'")
     minted = counter.take(options.n, key=options.key)
-    shown = [_formatted(options.format, integer) for integer in minted]
+    shown = [str(integer) if options.format is None else options.format.format(integer) for integer in minted]
     print(json.dumps(minted if options.format is None else shown) if options.json else "\n".join(shown))
     return 0
 
 
-def _formatted(text: str | None, integer: int) -> str:
-    if text is None:
-        return str(integer)
+def _check_format(text: str) -> None:
+    """Check a format before anything is minted.
+
+    Raises:
+        ValueError: it doesn't show every integer as a whole.
+    """
     try:
-        return text.format(integer)
-    except (ValueError, IndexError, KeyError, AttributeError) as error:
+        fields = [(name, given or "") for _, name, given, _ in Formatter().parse(text) if name is not None]
+        if not fields:
+            raise ValueError("it doesn't show the integer")
+        for name, given in fields:
+            if name not in ("", "0") or not SPECIFICATION.fullmatch(given):
+                raise ValueError(f"{{{name}{given and ':'}{given}}} is not possible")
+        text.format(MAX_INTEGER)
+    except (ValueError, IndexError) as error:
         raise ValueError(f"--format {text!r}: {error}; it should look like 'INV-{{:06d}}'") from None
 
 
@@ -82,26 +119,74 @@ def _create(integers: Integers, options: argparse.Namespace) -> int:
 
 
 def _status(integers: Integers, options: argparse.Namespace) -> int:
-    rows = status.rows(integers, options.counter or "")
-    print(
-        json.dumps(rows)
-        if options.json
-        else status.table(rows, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    )
+    rows = _rows(integers, options.counter or "")
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(json.dumps(rows) if options.json else _table(rows, colour=colour))
     return 0 if all(row["ok"] for row in rows) else 1
 
 
+def _rows(integers: Integers, counter: str) -> list[Row]:
+    """Return a row for each region: whether it can mint and if not, why; its latency, position, ceiling and epoch.
+
+    `version` is that of the code that runs there.
+    """
+    found: list[Row] = []
+    for region, health in integers.health().items():
+        row: Row = {
+            "region": region,
+            "reachable": health.seconds is not None,
+            "latency_ms": None if health.seconds is None else round(health.seconds * 1000, 1),
+        }
+        answer: Mapping[str, Any] | Failure | None = None
+        if health.seconds is not None:
+            answer = integers.client.run(integers.client.ask(region, api.status(counter)))
+        if isinstance(answer, Mapping):
+            names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending")
+            row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
+        else:
+            row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
+        found.append(row)
+    return found
+
+
+def _table(found: list[Row], *, colour: bool) -> str:
+    """Return rows as a table, in colour for a terminal. The reasons of regions that can't mint are below it."""
+    cells = [COLUMNS, *(_cells(row) for row in found)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
+    lines: list[str] = []
+    for number, line in enumerate(cells):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        lines.append(_painted(text, found[number - 1]) if colour and number else text)
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    lines += [f"{row['region']}: {row['reason']}" for row in found if row.get("reason")]
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    def shown(name: str) -> str:
+        return "-" if row.get(name) is None else str(row[name])
+
+    state = "well" if row["ok"] else "no response" if not row["reachable"] else "ill"
+    if row.get("pending"):
+        state += ", pending"
+    latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
+    return (row["region"], state, latency, shown("position"), shown("epoch"), shown("counter"), shown("version"))
+
+
+def _painted(text: str, row: Row) -> str:
+    return f"\x1b[{32 if row['ok'] else 31}m{text}\x1b[0m"
+
+
 def _check(integers: Integers, options: argparse.Namespace) -> int:
-    report = verify.verify(integers, options.counter or "")
+    report = check.check(integers.client, options.counter or "")
     if options.json:
         print(json.dumps({"ok": not report.wrong, "minted": report.minted, "wrong": report.wrong}))
-    else:
-        for region, line in report.regions.items():
-            print(f"{region}: {line}")
-        for wrong in report.wrong:
-            print(f"wrong: {wrong}")
-        found = f"problems: {len(report.wrong)}" if report.wrong else "all is well"
-        print(f"{report.minted} integers minted; {found}")
+        return 1 if report.wrong else 0
+    for region, line in report.regions.items():
+        print(f"{region}: {line}")
+    for wrong in report.wrong:
+        print(f"wrong: {wrong}")
+    print(f"{report.minted} integers minted; {f'problems: {len(report.wrong)}' if report.wrong else 'all is well'}")
     return 1 if report.wrong else 0
 
 
@@ -112,8 +197,8 @@ def _count(text: str) -> int:
 
 
 def _integer(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 2**53 - 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {2**53 - 1}")
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_INTEGER:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {MAX_INTEGER}")
     return int(text)
 
 

@@ -31,6 +31,9 @@ class FailedEverywhere(GlobalIntegersError):
         reasons: why each region that was asked didn't, in the order of the attempts.
     """
 
+    hint = ""
+    """What may help, at the end of the message."""
+
     def __init__(self, message: str, reasons: Mapping[str, str]) -> None:
         lines = [f"  {region}: {reason}" for region, reason in reasons.items()]
         super().__init__("\n".join([message, *lines]))
@@ -40,9 +43,13 @@ class FailedEverywhere(GlobalIntegersError):
 class UnknownCounter(FailedEverywhere):
     """Every region that responded says that there is no such counter."""
 
+    hint = ". A counter is created by the stack's setting `counters`"
+
 
 class UnknownOwner(FailedEverywhere):
-    """Every region that responded says that it knows no owner of this integer, or no such counter."""
+    """Every region that responded says that it knows no owner of this integer (yet), or no such counter."""
+
+    hint = ": no counter has this name, or no region has been granted this integer yet"
 
 
 class Unavailable(FailedEverywhere):

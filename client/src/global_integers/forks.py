@@ -12,6 +12,7 @@ import logging
 import mmap
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Protocol
 from weakref import WeakSet
@@ -115,5 +116,10 @@ def _forked() -> None:
 
 
 _mark: Mark | None = None
+
+loading = threading.RLock()
+"""Held while modules are imported. A process that is forked meanwhile would wait for ever for Python's own locks."""
+
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=loading.acquire, after_in_parent=loading.release, after_in_child=_forked)
+    os.register_at_fork(after_in_child=loading.release)

@@ -3,18 +3,47 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+from urllib.parse import SplitResult, urlsplit
 
-import httpx
-
-from .address import Address
+from .api import MAX_BLOCK, REGION, checked_counter
 from .events import Observer
-from .names import MAX_BLOCK, checked_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
 
 VARIABLE = "GLOBAL_INTEGERS_URLS"
 DAY = 86_400
+
+
+class Settings(TypedDict, total=False):
+    """The arguments of `Integers` and `AsyncIntegers`, which document them, besides `urls` and `http`."""
+
+    counter: str
+    lease: int
+    lease_seconds: float
+    timeout: float
+    attempt_timeout: float
+    prefer: str | None
+    key_failover: bool
+    sign: bool | None
+    observer: Observer | None
+
+
+class ThreadSettings(Settings, total=False):
+    """The arguments of `Integers`."""
+
+    http: "Callable[[], httpx.Client] | None"
+
+
+class TaskSettings(Settings, total=False):
+    """The arguments of `AsyncIntegers`."""
+
+    http: "Callable[[], httpx.AsyncClient] | None"
 
 
 @dataclass(frozen=True)
@@ -25,7 +54,8 @@ class Options:
         ValueError: one of them is wrong.
     """
 
-    urls: Mapping[str, str]
+    urls: Mapping[str, str] | str
+    """By region; or the stack's address."""
     counter: str = ""
     lease: int = 1
     lease_seconds: float = 60.0
@@ -34,11 +64,11 @@ class Options:
     prefer: str | None = None
     key_failover: bool = False
     sign: bool | None = None
-    observer: Observer | None = field(default=None)
+    observer: Observer | None = None
 
     def __post_init__(self) -> None:
         """Check every setting."""
-        if not isinstance(self.urls, Address):
+        if not isinstance(self.urls, str):
             object.__setattr__(self, "urls", _checked_urls(self.urls))
         if self.counter:
             checked_counter(self.counter)
@@ -47,7 +77,7 @@ class Options:
         for name in ("lease_seconds", "timeout", "attempt_timeout"):
             if not 0 < getattr(self, name) <= DAY:
                 raise ValueError(f"{name} {getattr(self, name)} is not within 0 and {DAY}; it is in seconds")
-        if self.prefer is not None and self.prefer not in self.urls and not isinstance(self.urls, Address):
+        if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
 
@@ -57,19 +87,35 @@ def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
             "urls is empty; give each region's URL, as in {'eu-west-1': 'https://…/'}, or the stack's address"
         )
     for region, url in urls.items():
-        _check_url(region, url)
+        if not isinstance(region, str) or not REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"{region!r} is not the name of an AWS region, such as eu-west-1")
+        checked_url(url, f"the URL of {region} is {url!r}, which", f"https://….lambda-url.{region}.on.aws/")
     return {region: url.rstrip("/") + "/" for region, url in urls.items()}
 
 
-def _check_url(region: str, url: str) -> None:
+def checked_url(url: str, what: str, example: str) -> SplitResult:
+    """Return the parts of a URL. The host is checked as one of a name, not looked up.
+
+    Args:
+        url: the URL.
+        what: what it is, for messages.
+        example: one that is right.
+
+    Raises:
+        ValueError: it isn't the URL of a stack or a region.
+    """
     try:
-        parsed = httpx.URL(url)
-        parsed.host.encode("idna")
-    except (httpx.InvalidURL, TypeError, UnicodeError) as error:
-        raise ValueError(f"the URL of {region} is {url!r}, which is not a URL: {error}") from None
-    port = 1 if parsed.port is None else parsed.port
-    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment or port > 65_535:
-        raise ValueError(f"the URL of {region} is {url!r}; it should look like https://….lambda-url.{region}.on.aws/")
+        if not url.isprintable() or " " in url:
+            raise ValueError("it has a space or a control character in it")
+        parsed = urlsplit(url)
+        host, port = parsed.hostname or "", parsed.port
+        if ":" not in host:
+            host.encode("idna")
+    except (ValueError, AttributeError) as error:  # also UnicodeError
+        raise ValueError(f"{what} is not a URL: {error}") from None
+    if parsed.scheme not in ("http", "https") or not host or port == 0 or parsed.query or parsed.fragment or "@" in url:
+        raise ValueError(f"{what} should look like {example}")
+    return parsed
 
 
 def urls_from(text: str) -> dict[str, str] | str:

@@ -12,6 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
+
+from .api import Failure, Kind
+from .steps import Signal
 
 REFRESH = 60.0
 """Seconds after which a region's latency is measured again, if there are requests."""
@@ -25,6 +29,24 @@ CLEARLY_NEARER = 0.8
 
 WEIGHT = 0.3
 """The weight of a new latency in the moving average."""
+
+
+class Health(NamedTuple):
+    """Whether a region can mint from its default counter now.
+
+    `seconds` is how long the check took, None if there was no response. `reason` says why `ok` is false.
+    """
+
+    ok: bool
+    seconds: float | None
+    reason: str = ""
+
+    @classmethod
+    def of(cls, answer: object, seconds: float) -> "Health":
+        """Return the health that follows from an answer to `api.health`."""
+        if isinstance(answer, Failure):
+            return cls(False, None if answer.kind is Kind.SILENT else seconds, answer.reason)
+        return cls(True, seconds)
 
 
 @dataclass
@@ -76,9 +98,9 @@ class Regions:
         self._clock = clock
         self._spread = spread
         self._lock = threading.RLock()
-        self._measured = threading.Event()
-        if len(self._names) == 1 or prefer is not None:
-            self._measured.set()
+        self._measured = len(self._names) == 1 or prefer is not None
+        """Whether one region is known to be healthy, or all to have failed."""
+        self._waiting: list[Signal] = []
 
     def replace(self, names: Iterable[str], last: str) -> None:
         """Use other regions. What is known of those that stay is kept.
@@ -92,7 +114,7 @@ class Regions:
             if self._nearest not in self._names:
                 self._nearest = None
             if len(self._names) == 1:
-                self._measured.set()
+                self.wait_no_longer()
 
     def order(self) -> list[str]:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
@@ -156,38 +178,47 @@ class Regions:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
 
-    def checked(self, name: str, seconds: float | None, *, ok: bool) -> None:
-        """Note a health check's result: its seconds (None without a response), and whether the region is healthy."""
+    def checked(self, name: str, health: Health) -> None:
+        """Note a health check's result."""
         with self._lock:
             state = self._states[name]
-            state.checking, state.silent = False, seconds is None
-            if seconds is not None:
-                state.latency = seconds if state.latency is None else (1 - WEIGHT) * state.latency + WEIGHT * seconds
-            if ok:
+            state.checking, state.silent = False, health.seconds is None
+            if health.seconds is not None:
+                before = health.seconds if state.latency is None else state.latency
+                state.latency = (1 - WEIGHT) * before + WEIGHT * health.seconds
+            if health.ok:
                 state.until = 0.0
             else:
-                self._leave_alone(state, silent=seconds is None)
-            if ok or all(self._states[name].failures for name in self._names):
-                self._measured.set()
+                self._leave_alone(state, silent=health.seconds is None)
+            if health.ok or all(self._states[name].failures for name in self._names):
+                self.wait_no_longer()
 
-    @property
-    def is_new(self) -> bool:
-        """Whether no region has been measured yet, so that the first calls should wait."""
-        return not self._measured.is_set()
+    def uncheck(self, *names: str) -> None:
+        """Note that health checks, by default all that are under way, were given up. They are due again."""
+        with self._lock:
+            for state in [self._states[name] for name in names or self._names]:
+                if state.checking:
+                    state.checking, state.checked = False, -inf
 
-    def wait_for_first(self, seconds: float) -> None:
-        """Wait until one region is healthy or all have failed, for at most so many seconds. Later calls don't wait."""
-        self._measured.wait(seconds)
-        self._measured.set()
+    def wait_for_first(self, signal: Signal) -> bool:
+        """Return whether to wait for the first result. The signal is given once a region is healthy, or all failed."""
+        with self._lock:
+            if not self._measured:
+                self._waiting.append(signal)
+            return not self._measured
+
+    def wait_no_longer(self) -> None:
+        """Let all calls go on, and later ones not wait."""
+        with self._lock:
+            self._measured = True
+            while self._waiting:
+                self._waiting.pop().wake()
 
     def forget(self) -> None:
-        """Make new locks. For a process that was forked while another thread held one."""
+        """Make a new lock. For a process that was forked while another thread held it."""
         self._lock = threading.RLock()
-        measured, self._measured = self._measured.is_set(), threading.Event()
-        if measured:
-            self._measured.set()
-        for state in list(self._states.values()):
-            state.checking = False  # the thread that checks exists only in the parent
+        self._waiting = []  # these threads exist only in the parent, like those that check
+        self.uncheck()
 
     def _leave_alone(self, state: State, *, silent: bool, retry_after: float = 0.0) -> None:
         now = self._clock()

@@ -1,20 +1,29 @@
-"""Signs requests with AWS Signature Version 4, for stacks with `authorization: AWS_IAM` (the default).
+"""Signs requests for stacks with `authorization: AWS_IAM` (the default). Needs botocore.
 
-Needs botocore: `pip install "global-integers-client[aws]"`.
+Requests to a region are signed with AWS Signature Version 4: `pip install "global-integers-client[aws]"`. At an
+address, a caller doesn't know which region answers. So these requests have an asymmetric signature (Version 4A), which
+every region accepts. It also needs awscrt: `pip install "global-integers-client[address]"`.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import httpx
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    import httpx
     from botocore.credentials import Credentials
 
-SERVICE = "lambda"
-"""The service that requests are signed for (Lambda guide, "Invoking Lambda function URLs")."""
+FUNCTION = "lambda"
+"""The service that requests to a Function URL are signed for (Lambda guide, "Invoking Lambda function URLs")."""
+
+API_GATEWAY = "execute-api"
+"""The service that requests to an address are signed for (API Gateway guide, "Control access to a REST API with IAM
+permissions")."""
+
+ANY_REGION = "*"
+
+NEEDS_CRT = 'signing for an address needs botocore and awscrt: pip install "global-integers-client[address]"'
 
 FUNCTION_URLS = ".on.aws"
 """The end of every Function URL's host, `<id>.lambda-url.<region>.on.aws`."""
@@ -24,32 +33,26 @@ class CannotSign(ValueError):
     """Requests must be signed, but botocore or the credentials are missing, or the credentials can't be had now."""
 
 
-class Signature(httpx.Auth):
-    """Signs every request for one region with the credentials that botocore finds and renews."""
+class Signature:
+    """Signs requests for one region with the credentials that botocore finds and renews."""
 
-    requires_request_body = True
-
-    def __init__(self, region: str, credentials: "Credentials", service: str = SERVICE) -> None:
+    def __init__(self, region: str, credentials: "Credentials", service: str = FUNCTION) -> None:
         """Sign for this region and service."""
         self._region = region
         self._credentials = credentials
         self._service = service
 
-    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Sign the request."""
-        self._sign(request)
-        yield request
-
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Sign the request, in a thread if the credentials may have to be fetched again."""
+    def may_wait(self) -> bool:
+        """Return whether signing may take a while, since the credentials must be fetched again."""
         refresh_needed: Any = getattr(self._credentials, "refresh_needed", None)
-        if refresh_needed is not None and refresh_needed():
-            await asyncio.to_thread(self._sign, request)
-        else:
-            self._sign(request)
-        yield request
+        return refresh_needed is not None and bool(refresh_needed())
 
-    def _sign(self, request: httpx.Request) -> None:
+    def sign(self, request: "httpx.Request") -> None:
+        """Sign the request.
+
+        Raises:
+            CannotSign: the credentials can't be had now.
+        """
         from botocore.awsrequest import AWSRequest
 
         signed = AWSRequest(method=request.method, url=str(request.url), data=request.content)
@@ -66,6 +69,15 @@ class Signature(httpx.Auth):
         return SigV4Auth(self._credentials, self._service, self._region)
 
 
+class AnyRegionSignature(Signature):
+    """Signs requests with a signature that every region accepts."""
+
+    def _signer(self) -> Any:
+        from botocore.crt.auth import CrtSigV4AsymAuth
+
+        return CrtSigV4AsymAuth(self._credentials, self._service, self._region)
+
+
 @contextmanager
 def _said_of_credentials() -> Generator[None]:
     """Say what to do where botocore can't get the credentials that it looks for, as of a missing profile."""
@@ -80,7 +92,7 @@ def _said_of_credentials() -> Generator[None]:
         ) from error
 
 
-def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Auth | None]:
+def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signature | None]:
     """Return how each region's requests are signed, None where they aren't.
 
     Args:
@@ -91,7 +103,7 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, httpx.Au
         CannotSign: `sign` is True, and botocore or the credentials are missing.
     """
     wanted = {
-        region: sign is not False and (sign is True or (httpx.URL(url).host or "").endswith(FUNCTION_URLS))
+        region: sign is not False and (sign is True or (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
         for region, url in urls.items()
     }
     credentials = found_credentials(required=sign is True) if any(wanted.values()) else None
@@ -120,3 +132,58 @@ def found_credentials(*, required: bool) -> "Credentials | None":
             "signing needs AWS credentials, and botocore finds none; set them in the environment, a profile or a role"
         )
     return credentials
+
+
+class AddressSignatures(dict[str, Signature | None]):
+    """How requests are signed, by region: the address itself, `name`, is signed for any region.
+
+    A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
+    unless `sign` is True, and signs everything after the first refusal.
+    """
+
+    def __init__(self, name: str, sign: bool | None) -> None:
+        """Prepare.
+
+        Raises:
+            CannotSign: `sign` is True, and botocore, awscrt or the credentials are missing.
+        """
+        super().__init__()
+        self._name = name
+        self._sign = sign
+        self._credentials: Any = _address_credentials() if sign else None
+
+    def __missing__(self, region: str) -> Signature | None:
+        """Return how a region's requests are signed, None if they aren't."""
+        if self._credentials is None:
+            return None
+        kind = AnyRegionSignature if region == self._name else Signature
+        signed_for = ANY_REGION if region == self._name else region
+        self[region] = kind(signed_for, self._credentials, API_GATEWAY)
+        return self[region]
+
+    @property
+    def begun(self) -> bool:
+        """Whether requests are signed now."""
+        return self._credentials is not None
+
+    def begin(self) -> bool:
+        """Sign from now on, if another call hasn't begun already. Return False if requests are never signed.
+
+        Raises:
+            CannotSign: botocore, awscrt or the credentials are missing.
+        """
+        if self._sign is False:
+            return False
+        if self._credentials is None:
+            self._credentials = _address_credentials()
+        return True
+
+
+def _address_credentials() -> Any:
+    try:
+        from botocore.compat import HAS_CRT
+    except ImportError:
+        raise CannotSign(NEEDS_CRT) from None
+    if not HAS_CRT:
+        raise CannotSign(NEEDS_CRT)
+    return found_credentials(required=True)

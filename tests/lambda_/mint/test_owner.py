@@ -169,6 +169,7 @@ def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: 
     response = ask("GET", "/integers/2002")
     assert (response["statusCode"], "Retry-After" in response["headers"]) == (503, True)
     assert "up to 2001" in response["document"]["detail"]
+    assert response["document"]["granted"] == 2001
 
 
 def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> None:

@@ -3,19 +3,21 @@
 It mints a few integers from every region, so it leaves small gaps.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
 from time import monotonic
-from typing import Any
+from typing import TypeVar
 
-from . import calls
+from . import api
 from .address import Address
-from .answers import Block, Failure, Owner
-from .integers import Integers
+from .api import Block, Failure, Owner, Request
+from .integers import Counter
+from .threads import Threads
 
 EACH = 3
 """How many integers are minted from every region, besides two requests with one key."""
+
+T = TypeVar("T")
 
 SLOW = 1.0
 """Seconds that a region's health check may take over an open connection."""
@@ -36,28 +38,28 @@ class Report:
     minted: int = 0
 
 
-def verify(integers: Integers, counter: str = "") -> Report:
+def check(client: Threads[Counter], counter: str = "") -> Report:
     """Mint from every region, and return what is wrong with the responses.
 
     No two regions may mint the same integer. Each integer must be its region's own by offset and stride. A key must
     return its integer again.
 
     Args:
-        integers: the client. Its regions are asked one by one.
+        client: the client. Its regions are asked one by one.
         counter: the counter to check, "" for the default one.
 
     Raises:
         ValueError: the client has an address whose regions have no names.
         Unavailable, Refused: the client has an address, and the address doesn't name its regions.
     """
-    if isinstance(integers.options.urls, Address) and integers.options.urls.alone:
-        raise ValueError(f"{integers.options.urls.name} has no names for its regions; give the regions' URLs instead")
-    integers.locate(monotonic() + integers.options.timeout)
+    if isinstance(client.urls, Address) and client.urls.alone:
+        raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
+    client.run(client.locate(monotonic() + client.options.timeout))
     report = Report()
     seen: dict[tuple[str, int], str] = {}
     strides: dict[tuple[str, int], int] = {}
-    for region in integers.options.urls:
-        _verify_region(integers, region, counter, report, seen, strides)
+    for region in client.urls:
+        _check_region(client, region, counter, report, seen, strides)
     for epoch in {epoch for _, epoch in strides}:
         different = {stride for (_, known), stride in strides.items() if known == epoch}
         if len(different) > 1:
@@ -65,8 +67,8 @@ def verify(integers: Integers, counter: str = "") -> Report:
     return report
 
 
-def _verify_region(
-    integers: Integers,
+def _check_region(
+    client: Threads[Counter],
     region: str,
     counter: str,
     report: Report,
@@ -75,16 +77,14 @@ def _verify_region(
 ) -> None:
     key = f"check-{token_hex(8)}"
     blocks = [
-        _ask(integers, region, calls.mint(counter, count, used), report)
+        _ask(client, region, api.mint(counter, count, used), report)
         for count, used in ((EACH, None), (1, key), (1, key))
     ]
     if any(block is None for block in blocks):
         return
     first, keyed, again = (block for block in blocks if block is not None)
     report.minted += EACH + 1
-    status: Mapping[str, Any] | None = _ask(
-        integers, region, calls.document(f"-/status?counter={counter}" if counter else "-/status"), report
-    )
+    status = _ask(client, region, api.status(counter), report)
     if status is None:
         return
     if again.first != keyed.first or not again.replayed:
@@ -94,10 +94,13 @@ def _verify_region(
         if (name, integer) in seen:
             report.wrong.append(f"{region}: minted {integer}, which {seen[name, integer]} has minted before")
         seen[name, integer] = region
-    owner = _ask(integers, region, calls.owner(name, first.first), report)
+    owner = _ask(client, region, api.owner(name, first.first), report)
     if owner is not None:
-        _verify_owner(region, first, owner[0], report, strides)
-    health = integers.check(region), integers.check(region)  # the first one may have opened the connection
+        _check_owner(region, first, owner[0], report, strides)
+    health = (
+        client.run(client.check(region)),
+        client.run(client.check(region)),
+    )  # the first one may have opened the connection
     if not health[1].ok:
         report.wrong.append(f"{region}: {health[1].reason or 'no response'}")
     seconds = health[1].seconds
@@ -107,7 +110,7 @@ def _verify_region(
     report.regions[region] = f"{first.first} … {first.integers()[-1]}, stride {first.stride}, {latency}"
 
 
-def _verify_owner(region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]) -> None:
+def _check_owner(region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]) -> None:
     strides[region, owner.epoch] = owner.stride
     if owner.region != region:
         report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
@@ -117,11 +120,11 @@ def _verify_owner(region: str, block: Block, owner: Owner, report: Report, strid
         )
 
 
-def _ask(integers: Integers, region: str, call: calls.Call[Any], report: Report) -> Any:
+def _ask(client: Threads[Counter], region: str, request: Request[T], report: Report) -> T | None:
     """Return a region's own answer, or None and report the failure."""
-    answer = integers.ask(region, call)
+    answer = client.run(client.ask(region, request))
     if isinstance(answer, Failure):
-        wrong = f"{region}: {call.subject}: {answer.reason}"
+        wrong = f"{region}: {request.subject}: {answer.reason}"
         report.wrong += [wrong] if wrong not in report.wrong else []
         return None
     return answer

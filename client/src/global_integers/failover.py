@@ -1,18 +1,15 @@
-"""Decides which region is asked next, for how long, and when to give up. No I/O.
-
-`Integers` and `AsyncIntegers` carry out the same steps.
-"""
+"""Decides which region is asked next, for how long, and when to give up. No I/O."""
 
 import logging
 import random
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, TypeVar
 
-from .answers import Failure, Kind
-from .calls import Call
-from .errors import DeadlineExceeded, FailedEverywhere, Refused, Unavailable, UnknownCounter
+from .api import Failure, Kind, Request
+from .errors import DeadlineExceeded, Refused, Unavailable
 from .regions import Regions
+from .steps import Send, Sleep, Steps
 
 SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 1.0
@@ -22,51 +19,38 @@ T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
-@dataclass(frozen=True)
-class Ask(Generic[T]):
-    """Send this request to a region, and wait for the response up to so many seconds."""
+def order_of(key: str, regions: Iterable[str]) -> list[str]:
+    """Return the regions in a key's order, the same in every process (rendezvous hashing, "highest random weight").
 
-    region: str
-    call: Call[T]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Wait for so many seconds."""
-
-    seconds: float
-
-
-Steps = Generator[Ask[T] | Wait, Any, T]
-"""Yields what to do next, is sent the answer to what was asked (a T or a `Failure`), and returns a T."""
+    The region with the largest SHA-256 of `<region> LF <key>` comes first. If a region is added or removed, only
+    those keys change their region that move to it or away from it.
+    """
+    return sorted(regions, key=lambda region: sha256(f"{region}\n{key}".encode()).digest(), reverse=True)
 
 
 def attempts(
-    call: Call[T],
+    request: Request[T],
     regions: Regions,
     order: Callable[[], Sequence[str]],
     seconds: float,
     each: float,
     failed_over: Callable[[str, str, str], None],
-    nowhere: type[FailedEverywhere] = UnknownCounter,
 ) -> Steps[T]:
     """Ask one region after the other, round after round, until one answers or there is no time left.
 
     If a region has fewer integers left than requested, it is asked for as many as it has, unless there is a key.
 
     Args:
-        call: the request.
+        request: the request.
         regions: told which ones failed.
         order: returns the regions of the next round, in order.
         seconds: for all attempts together.
         each: seconds for one attempt.
         failed_over: called with the region that failed, the one asked next, and the reason.
-        nowhere: the error if all that responded say 404.
 
     Raises:
         Refused: the request is wrong, or nobody allows it.
-        UnknownCounter: (or `nowhere`) all that responded say 404.
+        UnknownCounter, UnknownOwner: all that responded say 404.
         Unavailable: every region failed, or all that responded have left the layout.
         DeadlineExceeded: the time was over before every region could be asked.
     """
@@ -80,26 +64,27 @@ def attempts(
                 failed_over(last, region, failures[last].reason)
             began = regions.now()
             if began >= ends:
-                raise _out_of_time(call, failures, len(order()), seconds)
-            answer = yield Ask(region, call, min(each, ends - began))
-            if isinstance(answer, Failure) and 0 < answer.available < call.count and not call.keyed:
+                raise _out_of_time(request, failures, len(order()), seconds)
+            answer = yield Send(region, request, min(each, ends - began))
+            if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
                 began = regions.now()
-                answer = yield Ask(region, call.with_count(answer.available), min(each, max(ends - began, 0.01)))
+                answer = yield Send(region, request.with_count(answer.available), min(each, max(ends - began, 0.01)))
             if not isinstance(answer, Failure):
                 if regions.answered(region):
                     log.info("%s answers again", region)
                 return answer
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
-            regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
+            if request.count or answer.kind is not Kind.ABSENT:  # that a region finds nothing is no failure of it
+                regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
             if region not in failures or ends - began >= each:  # an attempt with too little time says less
                 failures[region] = answer
             last = region
-        _raise_if_no_retry_helps(call, failures, nowhere)
+        _raise_if_no_retry_helps(request, failures)
         pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
         if regions.now() + pause >= ends:
-            raise _out_of_time(call, failures, len(failures), seconds)
-        yield Wait(pause)
+            raise _out_of_time(request, failures, len(failures), seconds)
+        yield Sleep(pause)
         wait = min(2 * wait, LONGEST_WAIT)
 
 
@@ -107,7 +92,7 @@ def _jittered(seconds: float) -> float:
     return random.uniform(seconds / 2, seconds)  # noqa: S311 (not for security)
 
 
-def _raise_if_no_retry_helps(call: Call[Any], failures: Mapping[str, Failure], nowhere: type[FailedEverywhere]) -> None:
+def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failure]) -> None:
     kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
     if not kinds or Kind.TRANSIENT in kinds:
         return
@@ -116,24 +101,28 @@ def _raise_if_no_retry_helps(call: Call[Any], failures: Mapping[str, Failure], n
         region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
         raise Refused(region, failure.status, failure.reason, failure.problem)
     if Kind.ABSENT in kinds:
-        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if call.keyed else "nobody knows"
-        raise nowhere(f"{who} {call.subject}. A counter is created by the stack's setting `counters`:", reasons)
+        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
+        raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons)
     raise Unavailable(
-        f"{call.subject}: every region that responded has left the layout; "
-        f"take the URLs from the stack's outputs again{_advice(call, failures)}:",
+        f"{request.subject}: every region that responded has left the layout; "
+        f"take the URLs from the stack's outputs again{_advice(request, failures)}:",
         reasons,
     )
 
 
-def _out_of_time(call: Call[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:
+def _out_of_time(request: Request[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:
     reasons = _reasons(failures)
     if len(failures) < regions:
-        return DeadlineExceeded(f"{call.subject}: {seconds:.3g} s passed before every region could be asked:", reasons)
-    return Unavailable(f"{call.subject}: no region answered within {seconds:.3g} s{_advice(call, failures)}:", reasons)
+        return DeadlineExceeded(
+            f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons
+        )
+    return Unavailable(
+        f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:", reasons
+    )
 
 
-def _advice(call: Call[Any], failures: Mapping[str, Failure]) -> str:
-    if not call.keyed or len(failures) > 1:
+def _advice(request: Request[Any], failures: Mapping[str, Failure]) -> str:
+    if not request.keyed or len(failures) > 1:
         return ""
     return "; only the key's region can return its integer again (key_failover=True accepts another integer)"
 

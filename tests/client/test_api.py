@@ -1,23 +1,25 @@
 """A response that isn't this API's counts as a failure of the region."""
 
+import json
+from http import HTTPStatus
 from typing import Any
 
 import httpx
-from global_integers import calls
-from global_integers.answers import Block, Failure, Kind
+from global_integers import api
+from global_integers.api import Block, Failure, Kind, Response
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 
 
-def response(status: int, document: Any = None, content: Any = b"", **headers: Any) -> httpx.Response:
-    request = httpx.Request("POST", "http://127.0.0.1/?count=3")
-    if document is not None:
-        return httpx.Response(status, json=document, headers=headers, request=request)
-    return httpx.Response(status, content=content, headers=headers, request=request)
+def response(
+    status: int, document: Any = None, headers: dict[str, str] | None = None, *, content: bytes = b""
+) -> Response:
+    body = content if document is None else json.dumps(document).encode()
+    return Response(status, httpx.Headers(headers), body, HTTPStatus(status).phrase)
 
 
-def answer(response: httpx.Response) -> Any:
-    return calls.mint("", 3).answer("eu-west-1", response)
+def answer(response: Response) -> Any:
+    return api.mint("", 3).answer("eu-west-1", response)
 
 
 def test_a_block_is_its_integers() -> None:
@@ -25,7 +27,7 @@ def test_a_block_is_its_integers() -> None:
 
     assert block == Block("eu-west-1", 4, 3, 3)
     assert list(block.integers()) == [4, 7, 10]
-    assert answer(response(200, BLOCK, **{"Idempotency-Replayed": "true"})).replayed
+    assert answer(response(200, BLOCK, {"Idempotency-Replayed": "true"})).replayed
 
 
 def test_what_is_not_the_requested_block_is_a_failure() -> None:
@@ -54,12 +56,12 @@ def test_what_is_not_json_is_a_failure() -> None:
         assert "not this API's" in failure.reason
     for charset in ("hex", "rot13", "idna", "undefined", "nonesuch"):
         content_type = {"Content-Type": f"text/html; charset={charset}"}
-        assert answer(response(200, content=b"<html>", **content_type)).kind is Kind.TRANSIENT, charset
+        assert answer(response(200, None, content_type, content=b"<html>")).kind is Kind.TRANSIENT, charset
 
 
 def test_the_status_says_what_kind_of_failure_it_is() -> None:
     kinds = {400: Kind.WRONG, 401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE, 422: Kind.WRONG}
-    kinds |= dict.fromkeys((302, 408, 429, 500, 502, 503, 504), Kind.TRANSIENT)
+    kinds |= dict.fromkeys((302, 407, 408, 421, 425, 429, 431, 500, 502, 503, 504), Kind.TRANSIENT)
     assert {status: answer(response(status, {"detail": "why"})).kind for status in kinds} == kinds
 
 
@@ -69,9 +71,13 @@ def test_the_reason_is_the_problems_or_lambdas() -> None:
     assert answer(response(502, content=b"<html>")).reason == "502: Bad Gateway"
 
 
+def test_a_region_that_was_not_granted_an_integer_knows_no_owner_of_it() -> None:
+    assert answer(response(503, {"detail": "not yet", "granted": 299_999_998})).kind is Kind.ABSENT
+
+
 def test_retry_after_is_in_seconds() -> None:
     seconds = {"5": 5, "0": 0, "3600": 60, "Wed, 21 Oct 2026 07:28:00 GMT": 0, "-1": 0}
-    assert {text: answer(response(503, {}, **{"Retry-After": text})).retry_after for text in seconds} == seconds
+    assert {text: answer(response(503, {}, {"Retry-After": text})).retry_after for text in seconds} == seconds
 
 
 def test_what_is_left_is_said() -> None:

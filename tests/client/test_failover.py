@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from global_integers import calls
-from global_integers.answers import Block, Failure, Kind
-from global_integers.attempts import Ask, Wait, attempts
-from global_integers.calls import Call
-from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter
+from global_integers import api
+from global_integers.api import Block, Failure, Kind, Request
+from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
+from global_integers.failover import attempts
 from global_integers.regions import Regions
+from global_integers.steps import Send, Sleep
 
 BLOCK = Block("a", 1, 3, 1)
 
@@ -27,27 +27,27 @@ class Scene:
         self.failovers: list[tuple[str, str]] = []
         self.regions = Regions(answers, clock=lambda: self.now)
 
-    def run(self, call: Call[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
+    def run(self, request: Request[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
         def note(failed: str, following: str, reason: str) -> None:
             assert reason
             self.failovers.append((failed, following))
 
-        steps = attempts(call or calls.mint(""), self.regions, lambda: list(self.answers), seconds, each, note)
+        steps = attempts(request or api.mint(""), self.regions, lambda: list(self.answers), seconds, each, note)
         answer: Any = None
         while True:
             try:
                 step = steps.send(answer)
             except StopIteration as done:
                 return done.value
-            if isinstance(step, Wait):
+            if isinstance(step, Sleep):
                 self.now += step.seconds
                 self.waited += step.seconds
                 answer = None
                 continue
-            assert isinstance(step, Ask)
+            assert isinstance(step, Send)
             self.asked.append(step.region)
             self.seconds.append(step.seconds)
-            self.counts.append(step.call.count)
+            self.counts.append(step.request.count)
             script = self.answers[step.region]
             answer = script.pop(0) if len(script) > 1 else script[0]
             self.now += step.seconds if isinstance(answer, Failure) and answer.kind is Kind.SILENT else self.took
@@ -135,7 +135,17 @@ def test_a_deadline_that_ends_before_all_are_asked() -> None:
 @pytest.mark.parametrize("others", [[ABSENT], [SILENT], [GONE]])
 def test_a_counter_is_unknown_if_all_that_answer_say_so(others: list[Failure]) -> None:
     with pytest.raises(UnknownCounter, match="no region knows counter 'x'\\. A counter is created by"):
-        Scene(a=[ABSENT], b=others).run(calls.mint("x"))
+        Scene(a=[ABSENT], b=others).run(api.mint("x"))
+
+
+@pytest.mark.parametrize("first", [ABSENT, SILENT])
+def test_an_integer_that_no_region_was_granted_has_no_owner(first: Failure) -> None:
+    scene = Scene(a=[first], b=[ABSENT])
+
+    with pytest.raises(UnknownOwner, match="no region has been granted this integer yet"):
+        scene.run(api.owner("x", 17))
+    assert scene.asked == ["a", "b"]
+    assert scene.regions.is_well("b"), "it did what it should"
 
 
 def test_it_is_not_unknown_while_a_region_may_know_it() -> None:
@@ -161,12 +171,12 @@ def test_if_all_have_left_it_says_so_at_once() -> None:
 def test_a_region_with_fewer_left_is_asked_for_those() -> None:
     scene = Scene(a=[failure(Kind.TRANSIENT, available=7), Block("a", 1, 3, 7)], b=[BLOCK])
 
-    assert scene.run(calls.mint("", 1000)).count == 7
+    assert scene.run(api.mint("", 1000)).count == 7
     assert (scene.asked, scene.counts) == (["a", "a"], [1000, 7])
 
 
 def test_a_key_keeps_its_count() -> None:
     scene = Scene(a=[failure(Kind.TRANSIENT, available=7)], b=[BLOCK])
-    scene.run(calls.mint("", 1000, "k"))
+    scene.run(api.mint("", 1000, "k"))
 
     assert scene.counts == [1000, 1000]

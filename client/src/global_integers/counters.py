@@ -1,0 +1,119 @@
+"""What minting from a counter takes, the same for threads and for tasks. No I/O."""
+
+from time import monotonic, time
+from typing import Any, NoReturn
+
+from . import api
+from .api import MAX_BLOCK, Block, checked_size
+from .client import Client
+from .errors import DeadlineExceeded
+from .events import Leased
+from .failover import order_of
+from .lease_buffer import LeaseBuffer, Turn
+from .steps import Await, Start, Steps
+
+
+class AnyCounter:
+    """A counter of a client: its name, and its leased integers."""
+
+    def __init__(self, client: Client[Any], name: str) -> None:
+        """Use the counter `name`, "" for the default one."""
+        self.name = name
+        self.client = client
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew. For a forked process: its parent has the same leases."""
+        self._buffer = LeaseBuffer(self.client.options.lease, self.client.options.lease_seconds, time)
+
+    def drop(self) -> None:
+        """Drop what is leased: a gap."""
+        self._buffer.drop()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would hand out the same integers."""
+        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
+
+    def __contains__(self, item: object) -> NoReturn:
+        """Refuse, since an iterator would be minted from until it has the item."""
+        raise TypeError(
+            f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
+            "integers.owner(n) says who mints n"
+        )
+
+    def _take(self, count: int, key: str | None) -> Steps[list[int]]:
+        """Take `count` integers."""
+        checked_size(count)
+        deadline = self._deadline()
+        while True:
+            mark = self.client.mark()
+            if key is not None:
+                taken = list((yield from self._keyed(count, key, deadline)).integers())
+            else:
+                taken = self._buffer.take_many(count)
+                while len(taken) < count:
+                    block = yield from self._mint(min(count - len(taken), MAX_BLOCK), deadline)
+                    taken.extend(block.integers())
+            if mark[0]:
+                return taken
+
+    def _next(self) -> Steps[int]:
+        """Take an integer of the next block, or of a request of its own."""
+        deadline = self._deadline()
+        while True:
+            mark = self.client.mark()
+            if self.client.options.lease == 1:
+                integer = (yield from self._mint(1, deadline)).first
+            else:
+                integer = yield from self._leased(deadline)
+            if integer and mark[0]:  # else this is a forked child, and its parent has this integer
+                return integer
+
+    def _leased(self, deadline: float) -> Steps[int]:
+        """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
+        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal())
+        try:
+            buffer.begin(turn)
+            if turn.size:
+                yield from self._fetch(buffer, turn, deadline)
+            elif turn.waits:
+                if not (yield Await(turn.signal, deadline - monotonic())):
+                    raise self._no_block()
+                buffer.take_share(turn)
+            elif buffer.is_low:
+                yield Start(self._fetch_ahead())
+        finally:
+            buffer.end(turn)
+        return turn.integer if buffer is self._buffer else 0
+
+    def _fetch_ahead(self) -> Steps[None]:
+        """Fetch the next block while the present one is in use."""
+        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal())
+        try:
+            buffer.begin_ahead(turn)
+            if turn.size:
+                yield from self._fetch(buffer, turn, self._deadline())
+        finally:
+            buffer.end(turn)
+
+    def _fetch(self, buffer: LeaseBuffer, turn: Turn, deadline: float) -> Steps[None]:
+        block = yield from self._mint(turn.size, deadline)
+        buffer.add(block, turn)
+        self.client.tell(Leased(self.name, block.region, block.count))
+
+    def _mint(self, count: int, deadline: float) -> Steps[Block]:
+        return (yield from self.client.call(api.mint(self.name, count), deadline))
+
+    def _keyed(self, count: int, key: str, deadline: float) -> Steps[Block]:
+        """Mint with a key, in its region: only that one can return the same integers again."""
+        request = api.mint(self.name, count, key)
+        yield from self.client.locate(deadline)
+        order = order_of(key, self.client.urls)[: None if self.client.options.key_failover else 1]
+        return (yield from self.client.call(request, deadline, order))
+
+    def _deadline(self) -> float:
+        return monotonic() + self.client.options.timeout
+
+    def _no_block(self) -> DeadlineExceeded:
+        name = self.name or "the default counter"
+        return DeadlineExceeded(f"{name}: no block was fetched within {self.client.options.timeout:.3g} s", {})

@@ -1,0 +1,278 @@
+"""What a process has leased of one counter, how much it leases next, and who waits for it. No I/O.
+
+Blocks are handed out integer by integer. The next block is fetched once a tenth of the present one is used (the
+double buffer of Meituan's Leaf), so the caller doesn't wait at its end. The size of a block follows demand: it lasts
+two seconds at the present rate, and is at most four times the block before. So an idle process fetches single
+integers, and little is left over when a process ends.
+
+A caller that finds nothing waits for a block that is being fetched. If more callers wait than a block may have
+integers, several are fetched at the same time: so leases are never slower than requests for single integers. A block is
+shared out evenly among those who wait for it, the longest-waiting first: otherwise, the first thread that runs would
+take all of it before another one does.
+"""
+
+import random
+import sys
+import sysconfig
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from operator import length_hint
+from weakref import WeakKeyDictionary
+
+from .api import Block
+from .forks import Mark, here
+from .steps import Signal
+
+LASTS = 2.0
+"""Seconds for which a block should last."""
+
+GROWTH = 4
+"""The largest size of a block, as a multiple of the block before."""
+
+SPLIT = 10
+"""A block of at least so many integers is split after a tenth. When the rest comes into use, the next is fetched."""
+
+UNUSED = 0.25
+"""Seconds after which others may use a share that its caller doesn't use, such as that of a thread that ended."""
+
+Lease = tuple[Iterator[int], float, float, Mark]
+"""Integers, the clock times between which they may be handed out, and the mark of the process that may.
+
+A tuple, so that all are replaced at once. The mark is looked at after an integer was taken.
+"""
+
+
+class Turn:
+    """A caller that wants the next integer. It gets one at once, fetches a block, or waits for one.
+
+    Attributes:
+        caller: the thread or task.
+        signal: ends its waiting.
+        integer: what it got; 0: nothing.
+        size: of the block that it must fetch; 0: none.
+        waits: whether it must wait, until its signal is given.
+        own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
+    """
+
+    def __init__(self, caller: object, signal: Signal) -> None:
+        self.caller = caller
+        self.signal = signal
+        self.integer = self.size = 0
+        self.waits = False
+        self.own = 1
+
+
+class Locked:
+    """A thread-safe iterator. Without a global interpreter lock, the iterator of a `range` may repeat integers."""
+
+    def __init__(self, integers: range) -> None:
+        self._iterator = iter(integers)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> "Locked":
+        return self
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._iterator)
+
+    def __length_hint__(self) -> int:
+        """Return how many are left."""
+        return length_hint(self._iterator)
+
+
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_iterate: Callable[[range], Iterator[int]] = Locked if FREE_THREADED or sys.implementation.name != "cpython" else iter
+
+
+class LeaseBuffer:
+    """The leased blocks of one counter, the oldest first. Its methods may be called from any thread.
+
+    Integers may be taken from `lease` at any time: one step of a range's iterator is atomic.
+    """
+
+    def __init__(self, most: int, lifetime: float, clock: Callable[[], float] = time.time) -> None:
+        """Start with nothing.
+
+        Args:
+            most: the largest block, 1 to 100,000.
+            lifetime: seconds after which what is left of a block is dropped.
+            clock: returns seconds, and goes on while the machine sleeps. If it is set back, blocks may be dropped.
+        """
+        self.mark = here()
+        self.lease = self._nothing()
+        self._queue: deque[Lease] = deque()
+        self._most = most
+        self._lifetime = lifetime
+        self._clock = clock
+        self._lock = threading.RLock()  # a signal handler may come here while its thread is here
+        self._shares: deque[Lease] = deque()
+        """The shares of callers that have waited, the oldest first."""
+        self._share_of: WeakKeyDictionary[object, Lease] = WeakKeyDictionary()
+        """Caller → its share of the last block that it waited for."""
+        self._waiting: deque[Turn] = deque()
+        self._fetching: list[Turn] = []
+        self._crowd = 0
+        """How many have just been woken to try again."""
+        self._size = 0
+        self._stocked = 0
+        self._fetched = 0.0
+
+    def begin(self, turn: Turn) -> None:
+        """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards."""
+        with self._lock:
+            share = self._share_of.pop(turn.caller, None)
+            turn.integer = self._take(share) or self._take(share := self._unused())
+            if turn.integer:
+                if share is not None:
+                    self._share_of[turn.caller] = share
+            elif self._must_fetch(turn):
+                self._fetch(turn)
+            else:
+                turn.waits = True
+                self._waiting.append(turn)
+
+    def begin_ahead(self, turn: Turn) -> None:
+        """Give a turn a block to fetch for others, if one is needed soon. `end` must be called afterwards."""
+        with self._lock:
+            turn.own = 0
+            if self.is_low:
+                self._fetch(turn)
+
+    def add(self, block: Block, turn: Turn) -> None:
+        """Share out the block that a turn has fetched, which may be smaller than it should be."""
+        with self._lock:
+            share = self._shared_out(block, turn.own)
+            self.end(turn)
+            if share is not None:
+                self._share_of[turn.caller] = share
+                turn.integer = self._take(share)
+
+    def take_share(self, turn: Turn) -> None:
+        """Give a turn that has waited an integer of its share. Without one, it must try again."""
+        with self._lock:
+            share = self._share_of.get(turn.caller)
+            turn.integer = 0 if share is None else self._take(share)
+
+    def end(self, turn: Turn) -> None:
+        """Let a turn no longer wait or fetch, whatever has become of it."""
+        with self._lock:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            if turn not in self._fetching:
+                return
+            self._fetching.remove(turn)
+            if not self._fetching or self._next_size() == self._most:
+                self._crowd = max(len(self._waiting) - self._coming(), 0)
+                for _ in range(self._crowd):  # no block that comes has an integer for the oldest: they try again
+                    self._waiting[0].signal.wake()
+                    self._waiting.popleft()
+
+    def take_many(self, count: int) -> list[int]:
+        """Return up to `count` integers."""
+        taken: list[int] = []
+        with self._lock:
+            while len(taken) < count and (integer := self._take(None)):
+                taken.append(integer)
+                taken.extend(islice(self.lease[0], count - len(taken)))
+        return taken
+
+    @property
+    def is_low(self) -> bool:
+        """Whether to fetch the next block in the background: the rest of the last one is in use."""
+        return not self._queue and self._size >= SPLIT and not self._coming()
+
+    @property
+    def left(self) -> int:
+        """How many integers are left."""
+        return sum(length_hint(integers) for integers, *_ in (self.lease, *self._queue, *self._shares))
+
+    def drop(self) -> None:
+        """Forget everything. A thread that has read `lease` gets nothing either."""
+        with self._lock:
+            leases = [self.lease, *self._queue, *self._shares]
+            self.lease, self._queue, self._shares, self._size = self._nothing(), deque(), deque(), 0
+            for integers, *_ in leases:
+                deque(integers, maxlen=0)
+
+    def _take(self, share: Lease | None) -> int:
+        """Return the next integer, of the caller's share or else for everyone; 0 if there is none."""
+        if share is not None and (integer := self._first_of(share)):
+            return integer
+        while not (integer := self._first_of(self.lease)) and self._queue:
+            self.lease = self._queue.popleft()
+        return integer
+
+    def _first_of(self, lease: Lease) -> int:
+        integers, begins, ends, mark = lease
+        if begins <= self._clock() < ends:
+            for integer in integers:
+                return integer if mark[0] else 0
+        return 0
+
+    def _unused(self) -> Lease | None:
+        """Return the oldest share that its caller doesn't use, or None. It is another caller's from now on."""
+        while self._shares:
+            integers, begins, *_ = self._shares[0]
+            if length_hint(integers):
+                return self._shares.popleft() if self._clock() >= begins + UNUSED else None
+            self._shares.popleft()
+        return None
+
+    def _must_fetch(self, turn: Turn) -> bool:
+        """Return whether a turn fetches a block of its own instead of waiting."""
+        if any(other.caller is turn.caller for other in self._fetching):
+            return True  # it can't wait for itself, as in a signal handler
+        if self._coming() > len(self._waiting):
+            return False
+        return not self._fetching or self._next_size() == self._most  # else the next block may be large enough
+
+    def _fetch(self, turn: Turn) -> None:
+        turn.size = self._next_size()
+        self._crowd = 0
+        self._fetching.append(turn)
+
+    def _coming(self) -> int:
+        """Return the number of integers that are being fetched, without those for who fetches them."""
+        return sum(turn.size - turn.own for turn in self._fetching)
+
+    def _next_size(self) -> int:
+        """Return the size of the block to fetch now."""
+        if not self._size:
+            return max(1, min(self._crowd, self._most))
+        used, seconds = self._stocked - self.left, self._clock() - self._fetched
+        wanted = int(used / max(seconds, 0.001) * LASTS)
+        return max(1, min(max(min(wanted, GROWTH * self._size), self._crowd), self._most))
+
+    def _shared_out(self, block: Block, own: int) -> Lease | None:
+        """Share out a block. Return the share of who has fetched it."""
+        now = self._clock()
+        waiting = list(islice(self._waiting, block.count - own))
+        callers = len(waiting) + own
+        sizes = [1] * callers  # what nobody else waits for is for everyone
+        if callers > 1:
+            each, more = divmod(block.count, callers)
+            lucky = random.sample(range(callers), more)  # in turn, the same threads would always get more
+            sizes = [each + (caller in lucky) for caller in range(callers)]
+        integers, shares = block.integers(), list[Lease]()
+        for size in sizes:
+            shares.append((_iterate(integers[:size]), now, now + self._lifetime, self.mark))
+            integers = integers[size:]
+        self._shares += shares if callers > 1 else []
+        beginning = len(integers) // SPLIT if block.count >= SPLIT else 0
+        for part in (integers[:beginning], integers[beginning:]):
+            if part:
+                self._queue.append((_iterate(part), now, now + self._lifetime, self.mark))
+        self._size = block.count
+        self._stocked, self._fetched = self.left + (callers == 1), now
+        for turn, share in zip(waiting, shares[own:], strict=True):
+            self._share_of[turn.caller] = share
+            turn.signal.wake()
+            self._waiting.popleft()
+        return shares[0] if own else None
+
+    def _nothing(self) -> Lease:
+        return (iter(()), 0.0, 0.0, self.mark)

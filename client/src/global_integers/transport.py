@@ -1,0 +1,209 @@
+"""One attempt: send a request to a region and read the response, within so many seconds.
+
+All that needs httpx is here and in `deadline.py`, which are imported with the first request.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import httpx
+
+from .api import Block, Failure, Kind, Request, Response
+from .deadline import TimeLeft, keep_deadlines
+from .events import Requested
+from .signing import CannotSign, Signature
+
+LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+"""Hosts for which no proxy is used, whatever the environment says."""
+
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
+
+MAX_RESPONSE = 1_000_000
+"""Bytes. This API sends no larger responses to a client, and compresses none."""
+
+REMEMBERED = 64
+"""Blocks of a counter of which the first integer is remembered, for each region."""
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Signed(httpx.Auth):
+    """Signs requests."""
+
+    requires_request_body = True
+
+    def __init__(self, signature: Signature) -> None:
+        self._signature = signature
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Sign the request."""
+        self._signature.sign(request)
+        yield request
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Sign the request, in a thread if the credentials may have to be fetched again."""
+        if self._signature.may_wait():
+            await asyncio.to_thread(self._signature.sign, request)
+        else:
+            self._signature.sign(request)
+        yield request
+
+
+class Transport:
+    """Sends requests, with the URLs, signatures and observer that are the same for every attempt."""
+
+    def __init__(
+        self,
+        urls: Mapping[str, str],
+        signatures: Mapping[str, Signature | None],
+        tell: Callable[[Requested], None],
+    ) -> None:
+        """Use these URLs and signatures of the regions, and tell of each request."""
+        self._urls = urls
+        self._signatures = signatures
+        self._tell = tell
+        self._recent: dict[tuple[str, str], dict[int, object]] = {}
+        """Region and path → the first integers of the last blocks."""
+
+    def client(self, make: Callable[[], httpx.Client] | None) -> httpx.Client:
+        """Return an HTTP client for threads. Proxies of the environment aren't used for this machine's servers."""
+        return keep_deadlines(make() if make is not None else httpx.Client(mounts=LOOPBACK, limits=LIMITS))
+
+    def async_client(self, make: Callable[[], httpx.AsyncClient] | None) -> httpx.AsyncClient:
+        """Return an HTTP client for tasks."""
+        return make() if make is not None else httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)
+
+    def send(self, http: httpx.Client, region: str, request: Request[T], seconds: float) -> T | Failure:
+        """Send the request. Return the region's answer, or why there is none.
+
+        Raises:
+            CannotSign: the credentials can't be had, which is no region's failure.
+        """
+        began = time.monotonic()
+        answer: T | Failure
+        try:
+            built, auth = self._built(http, region, request, seconds)
+            streamed = http.send(built, auth=auth, stream=True, follow_redirects=False)
+            try:
+                body = Body(streamed, began, seconds)
+                for chunk in streamed.iter_bytes():
+                    body.add(chunk)
+            finally:
+                streamed.close()
+            answer = self._new(region, request, request.answer(region, body.response()))
+        except CannotSign:
+            raise
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
+            answer = _failure(error, seconds)
+        self._note(region, request, began, answer)
+        return answer
+
+    async def send_async(
+        self, http: httpx.AsyncClient, region: str, request: Request[T], seconds: float
+    ) -> T | Failure:
+        """Send the request. See `send`."""
+        began = time.monotonic()
+        answer: T | Failure
+        try:
+            async with asyncio.timeout(seconds):
+                built, auth = self._built(http, region, request, seconds)
+                streamed = await http.send(built, auth=auth, stream=True, follow_redirects=False)
+                try:
+                    body = Body(streamed, began, seconds)
+                    async for chunk in streamed.aiter_bytes():
+                        body.add(chunk)
+                finally:
+                    await streamed.aclose()
+            answer = self._new(region, request, request.answer(region, body.response()))
+        except CannotSign:
+            raise
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
+            answer = _failure(error, seconds)
+        self._note(region, request, began, answer)
+        return answer
+
+    def _built(
+        self, http: httpx.Client | httpx.AsyncClient, region: str, request: Request[Any], seconds: float
+    ) -> tuple[httpx.Request, Any]:
+        """Return the HTTP request of one attempt, and how it is authorized: by default as the HTTP client does it."""
+        built = http.build_request(
+            request.method,
+            request.url(self._urls[region]),
+            headers={"Accept-Encoding": "identity", **request.headers},
+            extensions={"timeout": TimeLeft(seconds)},
+        )
+        signature = self._signatures[region]
+        return built, httpx.USE_CLIENT_DEFAULT if signature is None else Signed(signature)
+
+    def _new(self, region: str, request: Request[T], answer: T | Failure) -> T | Failure:
+        """Return the answer, or a failure if it has integers that the region has returned before, without a key.
+
+        A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
+        """
+        if not isinstance(answer, Block) or request.keyed:
+            return answer
+        recent = self._recent.setdefault((region, request.path), {})
+        mine = object()
+        again = recent.setdefault(answer.first, mine) is not mine  # one step: threads may do this at the same time
+        with suppress(RuntimeError, StopIteration):  # another thread removes one, too
+            while len(recent) > REMEMBERED:
+                recent.pop(next(iter(recent)), None)
+        if again or answer.replayed:
+            return Failure(Kind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …")
+        return answer
+
+    def _note(self, region: str, request: Request[Any], began: float, answer: object) -> None:
+        failure = answer.reason if isinstance(answer, Failure) else None
+        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
+
+
+class Body:
+    """A response's body while it arrives."""
+
+    def __init__(self, streamed: httpx.Response, began: float, seconds: float) -> None:
+        """Begin to read a response.
+
+        Raises:
+            httpx.DecodingError: the body is compressed, although that wasn't asked for: it could become very large.
+        """
+        encoding = streamed.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
+        self._streamed = streamed
+        self._ends = began + seconds
+        self._content = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Add what has arrived.
+
+        Raises:
+            httpx.ReadTimeout: the time is over.
+            httpx.DecodingError: the response is too large to be this API's.
+        """
+        self._content += chunk
+        if time.monotonic() > self._ends:
+            raise httpx.ReadTimeout("")
+        if len(self._content) > MAX_RESPONSE:
+            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
+
+    def response(self) -> Response:
+        """Return the response with its whole body."""
+        streamed = self._streamed
+        return Response(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase)
+
+
+def _failure(error: Exception, seconds: float) -> Failure:
+    """Return the failure of an attempt without a readable response."""
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
+        return Failure(Kind.TRANSIENT, "the client was closed meanwhile")
+    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
+        return Failure(Kind.SILENT, reason)
+    return Failure(Kind.TRANSIENT, f"the response is not this API's: {reason}")

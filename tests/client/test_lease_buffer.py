@@ -1,0 +1,325 @@
+"""How much is leased, when, and for how long."""
+
+import threading
+
+import pytest
+from global_integers.api import Block
+from global_integers.lease_buffer import GROWTH, SPLIT, UNUSED, LeaseBuffer, Locked, Turn
+
+from tests.client.clients import Clock
+
+
+class Bell:
+    """A signal, and who is called by it."""
+
+    def __init__(self) -> None:
+        self.rung = False
+
+    def wake(self) -> None:
+        self.rung = True
+
+    def wait(self, seconds: float) -> bool:
+        return self.rung
+
+
+class Somebody:
+    """A caller."""
+
+
+def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseBuffer:
+    """Return a buffer for which blocks of so many integers were fetched: from 1 on, one stride apart."""
+    buffer = LeaseBuffer(most, 60, clock or Clock())
+    first = 1
+    for count in counts:
+        turn = Turn(Somebody(), Bell())
+        turn.own, turn.size = 0, count
+        buffer.add(Block("a", first, 1, count), turn)
+        first += count
+    return buffer
+
+
+class Supply:
+    """One caller that takes integers from a buffer, and fetches blocks for it."""
+
+    def __init__(self, most: int = 1000, lifetime: float = 60) -> None:
+        self.clock = Clock()
+        self.buffer = LeaseBuffer(most, lifetime, self.clock)
+        self.me = Somebody()
+        self.first = 1
+        self.sizes: list[int] = []
+
+    def next(self) -> int:
+        turn = Turn(self.me, Bell())
+        self.buffer.begin(turn)
+        self.fetch(turn)
+        if self.buffer.is_low:
+            ahead = Turn(Somebody(), Bell())
+            self.buffer.begin_ahead(ahead)
+            self.fetch(ahead)
+        return turn.integer
+
+    def fetch(self, turn: Turn) -> None:
+        if turn.size:
+            self.sizes.append(turn.size)
+            block = Block("a", self.first, 3, turn.size)
+            self.first += 3 * turn.size
+            self.buffer.add(block, turn)
+        self.buffer.end(turn)
+
+
+def test_every_integer_is_handed_out_once_and_in_order() -> None:
+    supply = Supply()
+    taken = [supply.next() for _ in range(5000)]
+
+    assert taken == list(range(1, 15_001, 3))
+
+
+def test_an_idle_process_takes_single_integers() -> None:
+    supply = Supply()
+    for _ in range(20):
+        supply.next()
+        supply.clock.now += 10
+
+    assert set(supply.sizes) == {1}
+
+
+def test_a_busy_process_takes_ever_larger_blocks() -> None:
+    supply = Supply(most=1000)
+    for _ in range(20_000):
+        supply.next()
+        supply.clock.now += 0.0001
+
+    assert supply.sizes[:5] == [1, GROWTH, GROWTH**2, GROWTH**3, GROWTH**4]
+    assert max(supply.sizes) == 1000
+    assert len(supply.sizes) < 35
+
+
+def test_a_block_lasts_some_seconds() -> None:
+    supply = Supply(most=100_000)
+    for _ in range(5000):
+        supply.next()
+        supply.clock.now += 0.01  # 100 a second
+
+    assert 100 <= supply.sizes[-1] <= 250
+
+
+def test_the_next_block_is_fetched_ahead() -> None:
+    buffer = filled(1000)
+
+    assert not buffer.is_low
+    buffer.take_many(1000 // SPLIT)
+    assert not buffer.is_low
+    buffer.take_many(1)
+    assert buffer.is_low
+    assert buffer.left == 1000 - 1000 // SPLIT - 1
+    turns = [Turn(Somebody(), Bell()) for _ in range(2)]
+    for turn in turns:
+        buffer.begin_ahead(turn)
+    assert [turn.size > 0 for turn in turns] == [True, False], "once"
+
+
+def test_small_blocks_are_not_fetched_ahead() -> None:
+    buffer = filled(SPLIT - 1)
+    buffer.take_many(1)
+
+    assert not buffer.is_low
+
+
+def test_what_is_left_after_the_lifetime_is_dropped() -> None:
+    clock = Clock()
+    buffer = filled(100, clock=clock)
+    assert buffer.take_many(1) == [1]
+    clock.now += 60
+
+    turn = Turn(Somebody(), Bell())
+    buffer.begin(turn)
+    assert turn.integer == 0
+    assert 1 <= turn.size <= 2, "what was used of it is all that is wanted"
+
+
+def test_a_clock_that_was_set_back_ends_the_lease() -> None:
+    clock = Clock()
+    buffer = filled(100, clock=clock)
+    clock.now -= 1
+
+    assert buffer.take_many(1) == []
+
+
+def test_many_are_taken_from_memory() -> None:
+    buffer = filled(50)
+
+    assert buffer.take_many(20) == list(range(1, 21))
+    assert buffer.take_many(100) == list(range(21, 51))
+    assert buffer.take_many(1) == []
+
+
+def test_who_has_a_lease_gets_nothing_once_it_is_dropped() -> None:
+    buffer = filled(50)
+    buffer.take_many(1)
+    integers, *_ = buffer.lease
+    buffer.drop()
+
+    assert next(integers, None) is None
+    assert buffer.take_many(1) == []
+
+
+@pytest.mark.parametrize("iterator", [iter, Locked])
+def test_threads_share_an_iterator(iterator: type[Locked]) -> None:
+    shared = iterator(range(50_000))
+    taken: list[list[int]] = [[] for _ in range(8)]
+    threads = [threading.Thread(target=mine.extend, args=(shared,)) for mine in taken]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(n for mine in taken for n in mine) == list(range(50_000))
+
+
+class Crowd:
+    """Callers that find nothing, by their numbers."""
+
+    def __init__(self, callers: int, most: int = 1000, used: int = 0, seconds: float = 0.001) -> None:
+        """Let a block of so many have been used up in this time, and all callers arrive."""
+        self.clock = Clock()
+        self.buffer = filled(*[used] if used else [], most=most, clock=self.clock)
+        self.buffer.take_many(used)
+        self.clock.now += seconds
+        self.arrive(callers)
+
+    def arrive(self, callers: int) -> None:
+        self.bells = [Bell() for _ in range(callers)]
+        self.turns = [Turn(Somebody(), bell) for bell in self.bells]
+        for turn in self.turns:
+            self.buffer.begin(turn)
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Who fetches how many."""
+        return {number: turn.size for number, turn in enumerate(self.turns) if turn.size}
+
+    @property
+    def woken(self) -> list[bool]:
+        return [bell.rung for bell in self.bells]
+
+    def all_of(self, number: int) -> list[int]:
+        """Return all that a caller has, of its turn and of its share."""
+        turn = self.turns[number]
+        found = [turn.integer] if turn.integer else []
+        while True:
+            self.buffer.take_share(turn)
+            if not turn.integer:
+                return found
+            found.append(turn.integer)
+
+
+def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
+    crowd = Crowd(10)
+    assert crowd.sizes == {0: 1}
+    crowd.buffer.add(Block("a", 1, 1, 1), crowd.turns[0])
+    assert crowd.turns[0].integer == 1
+    assert crowd.woken == [False] + [True] * 9
+
+    crowd.arrive(9)
+    assert crowd.sizes == {0: 9}
+
+
+def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
+    crowd = Crowd(10, most=2)
+    crowd.buffer.add(Block("a", 1, 1, 1), crowd.turns[0])
+
+    crowd.arrive(9)
+    assert crowd.sizes == {0: 2, 2: 2, 4: 2, 6: 2, 8: 2}
+    for number in range(0, 9, 2):
+        crowd.buffer.add(Block("a", 2 + number, 1, 2), crowd.turns[number])
+        assert crowd.turns[number].integer == 2 + number
+    assert [crowd.all_of(number)[0] for number in range(1, 9, 2)] == [3, 5, 7, 9]
+
+
+def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
+    crowd = Crowd(7, used=250, seconds=0.1)
+    ((number, size),) = crowd.sizes.items()
+
+    crowd.buffer.add(Block("a", 1001, 1, size), crowd.turns[number])
+
+    shares = [crowd.all_of(number) for number in range(7)]
+    assert sorted(integer for share in shares for integer in share) == list(range(1001, 1001 + size))
+    assert {len(share) for share in shares} <= {size // 7, size // 7 + 1}
+    assert crowd.woken == [False] + [True] * 6
+    assert crowd.buffer.take_many(1) == []
+
+
+def test_if_a_block_does_not_come_those_who_wait_try_again() -> None:
+    crowd = Crowd(4, used=1)
+
+    crowd.buffer.end(crowd.turns[0])
+
+    assert crowd.woken == [False] + [True] * 3
+    assert [crowd.all_of(number) for number in range(4)] == [[]] * 4
+    crowd.arrive(1)
+    assert crowd.sizes, "nobody waits for what doesn't come"
+
+
+def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None:
+    crowd = Crowd(4, used=1)
+    assert crowd.sizes == {0: GROWTH}
+
+    crowd.buffer.add(Block("a", 5, 1, 2), crowd.turns[0])
+
+    assert [crowd.all_of(number) for number in range(4)] == [[5], [6], [], []]
+    assert crowd.woken == [False] + [True] * 3
+
+
+def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
+    crowd = Crowd(2, used=2)
+    crowd.buffer.add(Block("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
+    left = crowd.buffer.left
+
+    late = Turn(Somebody(), Bell())
+    crowd.buffer.begin(late)
+    assert late.size, "it fetches, since both may come back"
+    crowd.buffer.end(late)
+    crowd.clock.now += UNUSED
+    taken = [Turn(Somebody(), Bell()) for _ in range(left)]
+    for turn in taken:
+        crowd.buffer.begin(turn)
+    assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
+    assert crowd.buffer.left < left
+
+
+def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
+    crowd = Crowd(2, used=2)
+    crowd.buffer.add(Block("a", 11, 1, 4), crowd.turns[0])
+    crowd.turns, crowd.clock.now = [], crowd.clock.now + UNUSED
+
+    me = Somebody()
+    mine: list[int] = []
+    for _ in range(3):
+        turn = Turn(me, Bell())
+        crowd.buffer.begin(turn)
+        crowd.buffer.end(turn)
+        mine += [turn.integer] if turn.integer else []
+
+    assert mine == sorted(set(mine))
+    assert len(mine) == 3
+
+
+def test_who_fetches_does_not_wait_for_itself() -> None:
+    """As a signal handler would that interrupts it."""
+    crowd = Crowd(1, used=5)
+    handler = Turn(crowd.turns[0].caller, Bell())
+
+    crowd.buffer.begin(handler)
+
+    assert handler.size > 0
+    assert not handler.waits
+
+
+def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:
+    crowd = Crowd(3, used=5)
+    for turn in crowd.turns:
+        crowd.buffer.end(turn)
+        crowd.buffer.end(turn)
+
+    crowd.arrive(1)
+    assert crowd.sizes
