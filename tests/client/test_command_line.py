@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from zipfile import ZipFile
 
 import pytest
 from global_integers import Integers, check, command_line
+from global_integers.command_line import _check_format
 
 from components.archive import archived, version
 from local.paths import ROOT
@@ -194,6 +196,16 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
         ("mint", "-n", "0"): "not an integer from 1 to",
         ("mint", "Orders"): "not a counter's name",
         ("mint", "--format", "{:d"): "it should look like 'INV-{:06d}'",
+        ("mint", "--format", "{0[0]}"): "{0[0]} is not possible; it should look like",
+        ("mint", "--format", "{0.__class__}"): "{0.__class__} is not possible",
+        ("mint", "--format", "{:1000000000d}"): "{:1000000000d} is not possible",
+        ("mint", "--format", "{:{}}"): "{:{}} is not possible",
+        ("mint", "--format", "{:.3g}"): "{:.3g} is not possible",
+        ("mint", "--format", "{:c}"): "{:c} is not possible",
+        ("mint", "--format", "{}{}{a}"): "{a} is not possible",
+        ("mint", "--format", "{}{}"): "it should look like",
+        ("mint", "--format", "INV"): "it doesn't show the integer",
+        ("mint", "--timeout", "0"): "unrecognized arguments",
         ("mint", "--key", "a b"): "visible ASCII",
         ("owner", "0"): "not an integer from 1 to",
         ("--prefer", "nowhere", "mint"): "none of the regions",
@@ -204,6 +216,79 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
         done = command(*arguments, urls={"eu-west-1": "http://127.0.0.1:1/"})
         assert (done.status, message in done.stderr) == (2, True), done
     assert command("mint").status == 2, "no URLs"
+
+
+@pytest.mark.parametrize("text", ["{}", "{:>9,}", "{:#x}", "{0:_}", "{!r}", "a{0:06d}b{0}", "{:é^9}", "2026-10000-{}"])
+def test_every_format_that_shows_the_integer_is_possible(text: str) -> None:
+    _check_format(text)
+
+
+SHELL = {
+    ">&-": (2, "the standard output is closed, so nothing could be shown"),
+    ">/dev/full": (1, "the output could not be written, and integers in it are lost"),
+}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("redirected", "status", "message"), [(shell, *told) for shell, told in SHELL.items()])
+def test_output_that_nobody_gets_is_said(
+    ways: dict[str, Way], urls: Urls, redirected: str, status: int, message: str
+) -> None:
+    done = subprocess.run(  # noqa: S602 (as a user types it)
+        f"exec {sys.executable} -m global_integers --timeout 60 mint {redirected}",
+        shell=True,
+        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)},
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+
+    assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (status, True, 1), done.stderr
+    assert sum(way.mints for way in ways.values()) == status % 2
+
+
+INTERRUPTED = """
+import _thread, runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == chosen:
+            _thread.interrupt_main()
+
+sys.meta_path.insert(0, Interrupt())
+chosen = sys.argv.pop(1)
+runpy.run_module("global_integers", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("module", ["argparse", "global_integers.integers", "httpx", "global_integers.deadline"])
+def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, "--timeout", "60", "mint"],
+        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)},
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.server
+def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(ways: dict[str, Way], urls: Urls) -> None:
+    for way in ways.values():
+        way.fault = "hang"
+    environment = {**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)}
+    command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        ways["us-east-1"].until(lambda: ways["us-east-1"].mints > 0)
+        process.send_signal(signal.SIGINT)
+        _, printed = process.communicate(timeout=HANG)
+
+    assert process.returncode == 130
+    assert printed == "global-integers: interrupted; an integer that was being minted is lost\n"
 
 
 @pytest.mark.server

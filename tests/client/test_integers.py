@@ -9,6 +9,8 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -36,6 +38,7 @@ from global_integers import (
 from global_integers.failover import order_of
 from global_integers.lease_buffer import SPLIT
 
+from local.paths import ROOT
 from local.resources import Aws
 from tests.client.clients import Clock, Lines, Seen, Tasks
 from tests.client.ways import ADDRESS, HANG, HOST, PATIENT, Fault, Names, Way
@@ -47,6 +50,7 @@ Client = Callable[..., Any]
 Settle = Callable[[Any], None]
 Urls = dict[str, str]
 Ways = dict[str, Way]
+SOURCES = str(ROOT / "client" / "src")
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
 """Asks us-east-1 first, however long the health checks take."""
@@ -568,6 +572,60 @@ def test_a_child_hands_out_nothing_of_its_parents(direct: Urls, fork: Callable[[
                 minted += in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)])
             minted += [counter.next() for _ in range(300)]
             assert len(set(minted)) == len(minted) == 1200
+
+
+FORKED_WHILE_LOADING = """
+import json, os, signal, sys, threading
+
+began, forked = threading.Event(), threading.Event()
+
+class Slow:
+    def find_spec(self, name, *_):
+        if name == "httpx":
+            began.set()
+            forked.wait(1)  # a fork that doesn't wait for this import has happened by then
+
+sys.meta_path.insert(0, Slow())
+from global_integers import Integers
+
+integers = Integers(json.loads(sys.argv[1]), timeout=60)
+thread = threading.Thread(target=integers.next)
+thread.start()
+began.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends it, should it hang
+    os._exit(0 if integers.next() else 1)
+forked.set()
+thread.join()
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_child_forked_while_the_first_call_imports_mints(direct: Urls) -> None:
+    """Modules are imported with the first call. A child would wait for ever for the lock of one that is half there."""
+    command = [sys.executable, "-c", FORKED_WHILE_LOADING, json.dumps(direct)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": SOURCES}, capture_output=True, timeout=HANG)
+
+    assert done.returncode == 0, done.stderr
+
+
+HEAVY = ("httpx", "asyncio", "botocore", "ssl", "json.decoder")
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    program = "import sys, global_integers; print(*set(sys.modules).intersection(sys.argv[1:]))"
+    clients = (
+        "import sys; from global_integers import Integers; Integers({'eu-west-1': 'http://127.0.0.1:1/'})\n" + program
+    )
+
+    def loaded(source: str) -> set[str]:
+        command = [sys.executable, "-c", source, *HEAVY]
+        environment = {**os.environ, "PYTHONPATH": SOURCES}
+        return set(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split())
+
+    assert loaded(program) == set()
+    assert loaded(clients) == {"json.decoder"}
 
 
 class Unwiped(mmap.mmap):

@@ -76,7 +76,7 @@ class Options:
             raise ValueError(f"lease {self.lease!r} is not within 1 (off) to {MAX_BLOCK:,}")
         for name in ("lease_seconds", "timeout", "attempt_timeout"):
             if not 0 < getattr(self, name) <= DAY:
-                raise ValueError(f"{name} {getattr(self, name)} is not within 0 and {DAY}; it is in seconds")
+                raise ValueError(f"{name} {getattr(self, name)} is not above 0 and up to {DAY:,} seconds")
         if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
