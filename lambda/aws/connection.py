@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 
+SHORTEST = 0.001
+"""Seconds of a time-out, at least. 0 would be none at all."""
+
+
 class Connection:
     """A connection that is open from the start. After an error it is closed and can't be used again."""
 
@@ -26,7 +30,7 @@ class Connection:
         Args:
             endpoint: where to connect.
             context: TLS settings; None for a plain connection.
-            timeout: seconds, for each address of the host.
+            timeout: seconds, for all addresses of the host together, and for TLS.
 
         Raises:
             Unsent: no connection could be made.
@@ -35,10 +39,12 @@ class Connection:
         self._authority = endpoint.authority
         self._watch = select.poll()
         try:
-            self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout)
+            ends = time.monotonic() + timeout
+            self._socket = _connected(endpoint, ends)
             # Otherwise a request longer than a packet waits for an acknowledgement, which may be delayed by 40 ms.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if context is not None:
+                self._socket.settimeout(max(ends - time.monotonic(), SHORTEST))
                 self._socket = context.wrap_socket(self._socket, server_hostname=endpoint.host)
             self._watch.register(self._socket, select.POLLIN)
         except OSError as error:  # includes an unknown host, a timeout and an untrusted certificate
@@ -92,3 +98,24 @@ class Connection:
         finally:
             if self._socket is None:
                 open_socket.close()
+
+
+def _connected(endpoint: Endpoint, ends: float) -> socket.socket:
+    """Return a socket that is connected to one of the host's addresses. Each gets an even share of what is left.
+
+    Raises:
+        OSError: none could be reached until then.
+    """
+    found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    failed = OSError(f"{endpoint.host} has no address")
+    for number, (family, kind, protocol, _, address) in enumerate(found):
+        opened = socket.socket(family, kind, protocol)
+        try:
+            opened.settimeout(max((ends - time.monotonic()) / (len(found) - number), SHORTEST))
+            opened.connect(address)
+        except OSError as error:
+            opened.close()
+            failed = error
+        else:
+            return opened
+    raise failed

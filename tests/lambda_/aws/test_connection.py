@@ -2,13 +2,17 @@
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
+import socket
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import aws.service
 import pytest
 import trustme
+from aws.connection import Connection
 from aws.dynamodb import DynamoDB
+from aws.endpoint import endpoint_of
 from aws.failure import Unsent
 from aws.trust import trust
 
@@ -135,3 +139,36 @@ def test_a_variable_that_would_break_the_request_is_refused(monkeypatch: pytest.
             dynamodb.call("UpdateItem", {})
         dynamodb.close()
     assert server.requests == []
+
+
+class Deaf(socket.socket):
+    """A socket to an address that doesn't answer. Time passes only while it is waited for."""
+
+    now = 1000.0
+    waited: ClassVar[list[float]] = []
+
+    def connect(self, _: Any) -> None:
+        seconds = self.gettimeout()
+        assert seconds is not None
+        Deaf.waited.append(seconds)
+        Deaf.now += seconds
+        raise TimeoutError("timed out")
+
+    @staticmethod
+    def monotonic() -> float:
+        return Deaf.now
+
+
+def test_each_address_of_a_host_has_an_even_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    infos = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", 80)) for n in range(2, 6)]
+
+    def resolved(*_: object, **__: object) -> Any:
+        return infos
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr("aws.connection.time", Deaf)
+    monkeypatch.setattr(socket, "socket", Deaf)
+    with pytest.raises(Unsent, match="timed out"):
+        Connection(endpoint_of("dynamodb", "eu-west-1", {}), None, 8)
+
+    assert Deaf.waited == [2, 2, 2, 2]
