@@ -178,6 +178,41 @@ def paced(urls: str, seconds: float) -> Figures:
     return {"per_s": len(times) / (clock() - began), **percentiles(times), **requests.figures(len(times))}
 
 
+def crowd(urls: str, seconds: float) -> Figures:
+    """Measure 64 threads that share small leases of a distant region: what each gets, as a share of the mean."""
+    import httpx
+    from global_integers import Integers
+
+    def wait(_: object) -> None:
+        time.sleep(0.05)
+
+    requests, counts = Requests(), [0] * 64
+    urls_of_one = dict(list(json.loads(urls).items())[:1])
+
+    def distant() -> httpx.Client:
+        return httpx.Client(event_hooks={"request": [wait]}, limits=httpx.Limits(max_connections=None))
+
+    with Integers(urls_of_one, lease=100, observer=requests, http=distant) as integers:
+        for _ in range(500):
+            integers.next()
+        requests.seconds.clear()
+        ends = time.perf_counter() + 2 * seconds
+
+        def work(number: int) -> None:
+            while time.perf_counter() < ends:
+                integers.next()
+                counts[number] += 1
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(64)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    mean = sum(counts) / 64
+    shares = {"least": min(counts) / mean, "most": max(counts) / mean}
+    return {"per_s": sum(counts) / (2 * seconds), **shares, **requests.figures(sum(counts))}
+
+
 def request(urls: str, seconds: float) -> Figures:
     """Measure a client that sends a request for each integer."""
     requests = Requests()

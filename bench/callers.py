@@ -25,11 +25,18 @@ SUBJECTS = {
     "eight": "next(), lease=100000, 8 threads",
     "tasks": "await next(), lease=100000, 100 tasks",
     "paced": "next(), lease=5000, 10,000 a second",
+    "crowd": "next(), lease=100, 64 threads, 50 ms away",
     "request": "next(), lease=1: a request each",
     "uuid4": "uuid.uuid4()",
     "snowflake": "snowflake-id",
     "mariadb": "MariaDB AUTO_INCREMENT, an insert each",
 }
+
+IMPORTS = (
+    "from global_integers import Integers",
+    "from global_integers import AsyncIntegers",
+    "import httpx",
+)
 
 COLUMNS = {
     "per_s": ("integers/s", "{:,.0f}"),
@@ -37,6 +44,8 @@ COLUMNS = {
     "p99_us": ("p99 µs", "{:.1f}"),
     "p9999_us": ("p99.99 µs", "{:.0f}"),
     "requests": ("requests/integer", "{:.6f}"),
+    "least": ("least", "{:.2f}"),
+    "most": ("most", "{:.2f}"),
     "trip_ms": ("round trip ms", "{:.1f}"),
 }
 
@@ -78,6 +87,15 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
     }
 
 
+def import_ms(statement: str, runs: int = 15) -> float:
+    """Return the milliseconds that a statement takes at the start of a process, at best."""
+    program = f"import time\nbegan = time.perf_counter()\n{statement}\nprint(time.perf_counter() - began)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src")}
+    command = [sys.executable, "-c", program]
+    found = [subprocess.run(command, env=environment, check=True, capture_output=True, text=True) for _ in range(runs)]
+    return min(float(done.stdout) for done in found) * 1000
+
+
 def run(python: str, subject: str, seconds: float, place: str) -> dict[str, float]:
     """Run one subject in a process of its own. Return its figures."""
     command = [python, "-m", "bench.caller", subject, str(seconds), place]
@@ -111,6 +129,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4, help="for each subject in each round (4)")
     options = parser.parse_args()
     print(table(measure(options.rounds, options.seconds)))
+    print()
+    for statement in IMPORTS:
+        print(f"{statement:40} {import_ms(statement):6.1f} ms")
 
 
 if __name__ == "__main__":
