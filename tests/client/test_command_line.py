@@ -223,6 +223,25 @@ def test_every_format_that_shows_the_integer_is_possible(text: str) -> None:
     _check_format(text)
 
 
+@pytest.mark.server
+def test_what_can_not_be_encoded_is_shown_all_the_same(direct: Urls) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "global_integers", "--timeout", "60", "mint", "--format", "№{}"],
+        env={
+            **os.environ,
+            "PYTHONPATH": SOURCES,
+            "PYTHONIOENCODING": "ascii",
+            "GLOBAL_INTEGERS_URLS": json.dumps(direct),
+        },
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"\\u2116\d+\n", done.stdout)
+
+
 SHELL = {
     ">&-": (2, "the standard output is closed, so nothing could be shown"),
     ">/dev/full": (1, "the output could not be written, and integers in it are lost"),

@@ -36,7 +36,8 @@ from global_integers import (
     forks,
 )
 from global_integers.failover import order_of
-from global_integers.lease_buffer import SPLIT
+from global_integers.lease_buffer import SPLIT, LeaseBuffer
+from global_integers.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws
@@ -428,29 +429,143 @@ def test_an_observer_that_fails_harms_no_call(client: Client, direct: Urls, capl
     assert "the observer failed" in caplog.text
 
 
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_an_interrupted_first_call_leaves_every_region_to_be_checked(
+    direct: Urls, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    start: Any = vars(Threads)["_start"]
+
+    def interrupted(client: Threads[Any], steps: Any) -> bool:
+        started.append(steps)
+        if len(started) == nth:
+            raise KeyboardInterrupt
+        return start(client, steps)
+
+    monkeypatch.setattr(Threads, "_start", interrupted)
+    with Integers(direct, **FIRST) as integers:
+        with pytest.raises(KeyboardInterrupt):
+            integers.next()
+        ends = time.monotonic() + HANG
+        while not all(integers.client.regions.latency(region) for region in direct) and time.monotonic() < ends:
+            integers.next()
+
+        assert all(integers.client.regions.latency(region) for region in direct)
+
+
+def test_an_interrupt_while_a_failed_fetch_is_cleaned_up_holds_nobody_up(
+    ways: Ways, urls: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Integers({"us-east-1": urls["us-east-1"]}, lease=20, **PATIENT) as integers, ThreadPoolExecutor(1) as pool:
+        ways["us-east-1"].fault = "403"
+        with monkeypatch.context() as patched:
+            patched.setattr(LeaseBuffer, "end", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                integers.next()
+        ways["us-east-1"].recover()
+
+        assert pool.submit(integers.next).result() >= 1
+
+
+def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(client: Client, ways: Ways, urls: Urls) -> None:
+    near = ways["us-east-1"]
+    near.fault = "hang"
+    # A thread that waits for a response notices after attempt_timeout that its connection was closed.
+    with client(urls, **{**FIRST, "attempt_timeout": 3}) as integers, ThreadPoolExecutor(1) as pool:
+        call = pool.submit(integers.next)
+        near.until(lambda: near.mints == 1)
+        near.fault = "none"  # for the next request
+        (integers.aclose if client is Tasks else integers.close)()
+
+        near.until(lambda: near.mints == 2)
+        near.recover()
+        assert call.result() >= 1
+        assert integers.client.regions.is_well("us-east-1")
+    assert [way.mints for way in ways.values()][1:] == [0, 0]
+
+
+def test_a_status_without_a_counter_is_not_believed(client: Client, ways: Ways, urls: Urls) -> None:
+    edited: list[bytes] = []
+
+    def edit(body: bytes) -> bytes:
+        if b'"position"' in body:
+            edited.append(body)
+            return body.replace(b'"integers"', b"null")
+        return body
+
+    ways["us-east-1"].edit = edit
+    with client(urls, **FIRST) as integers:
+        assert integers.owner(1).counter == "integers"
+
+    assert len(edited) == 1
+
+
+def test_a_child_forked_while_its_thread_waits_for_a_block_mints(ways: Ways, urls: Urls) -> None:
+    near, forked = ways["us-east-1"], list[int]()
+    parent = os.getpid()
+
+    def fork(*_: object) -> None:
+        forked.append(os.fork())
+        if forked[0]:
+            near.recover()  # the block comes, to the parent
+
+    def fork_the_one_that_waits() -> None:
+        waiting.wait(HANG)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+
+    waiting = threading.Event()
+    before = signal.signal(signal.SIGALRM, fork)
+    near.fault = "hang"
+    try:
+        with Integers({"us-east-1": urls["us-east-1"]}, lease=20, **PATIENT) as integers:
+            thread = threading.Thread(target=integers.next)
+            thread.start()
+            near.until(lambda: near.mints == 1)  # it fetches a block
+            near.fault = "none"
+            threading.Thread(target=fork_the_one_that_waits).start()
+            with Lines(at=60, act=waiting.set):
+                minted = integers.next()  # waits for that block, and is forked there
+            if os.getpid() != parent:
+                os._exit(0 if minted else 1)
+            thread.join()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        if os.getpid() != parent:
+            os._exit(1)
+    assert [os.waitpid(child, 0)[1] for child in forked] == [0]
+
+
 def test_what_goes_on_in_the_background_ends_with_close(ways: Ways, urls: Urls) -> None:
     near, made = ways["us-east-1"], list[httpx.Client]()
     holding, go_on = threading.Event(), threading.Event()
+    before = set(threading.enumerate())  # with threads of other tests' clients
+
+    def in_the_background() -> list[threading.Thread]:
+        return [thread for thread in set(threading.enumerate()) - before if thread.name == "global-integers"]
 
     def http() -> httpx.Client:
         made.append(httpx.Client())
         return made[-1]
 
     def hold() -> None:
-        if near.mints > 3:  # 1, 4 and 16 were fetched by the caller; this block is fetched ahead
+        if in_the_background():  # this block is fetched ahead
             holding.set()
             go_on.wait(HANG)
 
-    integers = Integers({"us-east-1": urls["us-east-1"]}, lease=1000, http=http, **PATIENT)
+    # A thread that waits for a response notices after attempt_timeout that its connection was closed.
+    integers = Integers({"us-east-1": urls["us-east-1"]}, lease=1000, http=http, timeout=HANG, attempt_timeout=10)
     near.minting = hold
     while not holding.is_set():
         integers.next()
-        if any(thread.name == "global-integers" for thread in threading.enumerate()):
+        if in_the_background():
             assert holding.wait(HANG)
     minted = near.mints
     integers.close()
     go_on.set()
-    for thread in [thread for thread in threading.enumerate() if thread.name == "global-integers"]:
+    for thread in in_the_background():
         thread.join(HANG)
 
     assert [client.is_closed for client in made] == [True]

@@ -6,7 +6,7 @@ import pytest
 from global_integers.api import Block
 from global_integers.lease_buffer import GROWTH, SPLIT, UNUSED, LeaseBuffer, Locked, Turn
 
-from tests.client.clients import Clock
+from tests.client.clients import Clock, Lines
 
 
 class Bell:
@@ -313,6 +313,40 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 
     assert handler.size > 0
     assert not handler.waits
+
+
+@pytest.mark.parametrize("at", range(1, 40))
+def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
+    """Whoever fetches could not bring the block: its thread would wait for the handler's."""
+    crowd = Crowd(2, used=5)
+    handler, inside = Turn(Somebody(), Bell()), list[bool]()
+
+    def interrupt() -> None:
+        inside.append(crowd.buffer._is_inside())
+        crowd.buffer.begin(handler)
+
+    mine = Turn(Somebody(), Bell())
+    with Lines(at, interrupt):
+        crowd.buffer.begin(mine)
+        crowd.buffer.take_many(1)
+        crowd.buffer.end(mine)
+    assert not (inside == [True] and handler.waits)
+    if handler.alone:
+        crowd.buffer.add(Block("a", 1001, 1, 1), handler)
+        assert handler.integer == 1001
+    crowd.buffer.end(handler)
+
+    crowd.buffer.add(Block("a", 2001, 1, crowd.turns[0].size), crowd.turns[0])
+    assert crowd.turns[0].integer >= 2001
+
+
+def test_a_turn_whose_call_is_gone_is_waited_for_no_longer() -> None:
+    """As if a call was interrupted while it cleaned up."""
+    crowd = Crowd(1, used=5)
+    crowd.turns.clear()
+    crowd.arrive(1)
+
+    assert crowd.sizes
 
 
 def test_a_turn_that_was_interrupted_anywhere_leaves_nothing_behind() -> None:

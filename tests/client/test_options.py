@@ -21,6 +21,10 @@ URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
     ("changed", "message"),
     [
         ({"urls": {}}, "urls is empty"),
+        ({"urls": 5}, "urls is 5"),
+        ({"timeout": "5"}, "timeout '5' is not above 0"),
+        ({"lease_seconds": None}, "lease_seconds None is not above 0"),
+        ({"counter": 5}, "5 is not a counter's name"),
         ({"urls": {"eu-west-1": "127.0.0.1"}}, "should look like"),
         ({"urls": {"eu-west-1": "ftp://host/"}}, "should look like"),
         ({"urls": {"eu-west-1": "https://host/?a=b"}}, "should look like"),
@@ -69,6 +73,7 @@ def test_urls_are_json_or_a_file_with_it(document: dict[str, Any], tmp_path: Pat
         ("/no/such/file", "is not JSON, and no file with this path can be read"),
         ("{", "is not JSON"),
         ("{}", "has no URLs"),
+        ('{"a":' + "[" * 100_000, "is not JSON"),
         ('{"urls": {}}', "has no URLs"),
         ('{"layout": {}, "regions": []}', "something else than URLs by region"),
     ],
@@ -113,6 +118,7 @@ def test_on_one_machine_it_stands_for_the_address() -> None:
 
     assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": {}})) == local
     assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": URLS})) == URLS
+    assert urls_from(json.dumps({"address": address, "localAddress": 5, "urls": {}})) == address
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:
@@ -131,8 +137,8 @@ def test_a_key_is_quoted_where_it_is_ambiguous(key: str, header: str) -> None:
     assert key_header(key) == header
 
 
-@pytest.mark.parametrize("key", ["", "a b", "ä", "k" * 256, "a\r\nX: y"])
-def test_a_wrong_key_is_refused(key: str) -> None:
+@pytest.mark.parametrize("key", ["", "a b", "ä", "k" * 256, "a\r\nX: y", 5, b"x"])
+def test_a_wrong_key_is_refused(key: Any) -> None:
     with pytest.raises(ValueError, match="visible ASCII"):
         key_header(key)
 

@@ -4,9 +4,11 @@ What is in it is imported when it is first used: threads need no asyncio, and wh
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # type checkers take it for typing's, which takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import Owner
     from .async_integers import AsyncCounter, AsyncIntegers
     from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
@@ -39,7 +41,7 @@ MODULES = ("integers", "async_integers", "api", "errors", "events", "regions", "
 """Where these names are looked for, in this order."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import what has this name (PEP 562)."""
     if name in __all__:
         for module in MODULES:

@@ -38,7 +38,7 @@ def checked_counter(name: str) -> str:
     Raises:
         ValueError: no counter can have this name.
     """
-    if not COUNTER_NAME.fullmatch(name):
+    if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"{name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}")
     return name
 
@@ -60,8 +60,8 @@ def key_header(key: str) -> str:
     Raises:
         ValueError: the key is not 1 to 255 visible ASCII characters.
     """
-    if not KEY.fullmatch(key):
-        raise ValueError(f"key {key[:40]!r} is not 1 to 255 visible ASCII characters, without spaces")
+    if not isinstance(key, str) or not KEY.fullmatch(key):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"key {key!r:.40} is not 1 to 255 visible ASCII characters, without spaces")
     if "," not in key and not key.startswith('"'):
         return key
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -107,6 +107,11 @@ class Block(NamedTuple):
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     replayed: bool = False
     """Whether an earlier request with the same key minted them."""
+
+    @property
+    def last(self) -> int:
+        """The largest integer."""
+        return self.first + (self.count - 1) * self.stride
 
     def integers(self) -> range:
         """Return the integers, the smallest first."""
@@ -245,6 +250,18 @@ def status(counter: str = "") -> Request[Mapping[str, Any]]:
     """Return the request for the state of a counter, "" for the default one, in a region."""
     path = f"-/status?counter={checked_counter(counter)}" if counter else "-/status"
     return Request(path, "GET", path, lambda _, response, __: document_of(response))
+
+
+def default_counter() -> Request[str]:
+    """Return the request for the name of the stack's default counter."""
+
+    def read(region: str, response: Response, _: int) -> str:
+        name = _own_document(region, response, "").get("counter")
+        if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
+            raise Unreadable(f"counter is {name!r} in the response")
+        return name
+
+    return Request("the default counter's name", "GET", "-/status", read)
 
 
 def document_of(response: Response) -> Mapping[str, Any]:

@@ -94,12 +94,13 @@ class Client(Generic[C]):
     @property
     def transport(self) -> "Transport":
         """What sends requests. It is loaded when it is first needed, since that takes most of the time to import."""
-        if self._transport is None:
+        found = self._transport
+        if found is None:
             with loading:
                 from .transport import Transport
 
-            self._transport = Transport(self.urls, self._signatures, self.tell)
-        return self._transport
+                found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
+        return found
 
     def counter(self, name: str) -> C:
         """Return a counter. It is always the same object, so its lease is shared.
@@ -118,6 +119,7 @@ class Client(Generic[C]):
 
     def forget(self) -> None:
         """Start anew, without anything that a forked child must not share with its parent."""
+        self._transport = None
         for counter in list(self._counters.values()):
             counter.forget()
         self.regions.forget()
@@ -172,7 +174,7 @@ class Client(Generic[C]):
 
     def ask(self, region: str, request: Request[T]) -> Steps[T | Failure]:
         """Return one region's answer, after a single attempt."""
-        return (yield Send(region, request, self.options.attempt_timeout))
+        return (yield Send(region, request, min(self.options.attempt_timeout, self.options.timeout)))
 
     def check(self, region: str) -> Steps[Health]:
         """Ask one region whether it can mint, and remember how long it took."""
@@ -196,8 +198,8 @@ class Client(Generic[C]):
 
     def owner(self, integer: int, counter: str | None) -> Steps[Owner]:
         """Ask who mints an integer of a counter, by default of the default one."""
-        name = counter or (yield from self._name_of_default())
         deadline = monotonic() + self.options.timeout
+        name = counter or (yield from self._name_of_default(deadline))
         request = api.owner(name, integer)
         found, knows = yield from self.call(request, deadline)
         if knows is not None and knows in self.urls:
@@ -211,12 +213,16 @@ class Client(Generic[C]):
 
     def _measure(self, deadline: float) -> Steps[None]:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
-        due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
-        for number, region in enumerate(due):
-            if not (yield Start(self.check(region))):
-                self.regions.uncheck(*due[number:])
-                self.regions.wait_no_longer()
-                break
+        try:
+            due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
+            for region in due:
+                if not (yield Start(self.check(region))):
+                    self.regions.uncheck()
+                    self.regions.wait_no_longer()
+                    break
+        except BaseException:  # a call that is interrupted leaves no region as being checked
+            self.regions.uncheck()
+            raise
         signal = self.signal()
         if self.regions.wait_for_first(signal):
             yield Await(signal, min(self.options.attempt_timeout, deadline - monotonic()))
@@ -227,8 +233,7 @@ class Client(Generic[C]):
         log.log(level, "%s failed (%s); asking %s", failed, reason, following)
         self.tell(FailedOver(failed, following, reason))
 
-    def _name_of_default(self) -> Steps[str]:
+    def _name_of_default(self, deadline: float) -> Steps[str]:
         if self._default_name is None:
-            status = yield from self.call(api.status(), monotonic() + self.options.timeout)
-            self._default_name = str(status.get("counter"))
+            self._default_name = yield from self.call(api.default_counter(), deadline)
         return self._default_name

@@ -7,6 +7,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from string import Formatter
 from typing import Any
 
@@ -30,16 +32,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    status: int | None = None
     try:
         if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed by whoever started this)
             raise ValueError("the standard output is closed, so nothing could be shown")
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever stands around it
         urls = urls_from(options.urls) if options.urls else urls_from_environment()
         with Integers(
             urls, counter=options.counter or "", sign=options.sign, timeout=options.timeout, prefer=options.prefer
         ) as integers:
-            status = options.run(integers, options)
+            status = int(options.run(integers, options))
             sys.stdout.flush()
-            return status
+        return status
     except ValueError as error:
         _say(str(error))
         return 2
@@ -54,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"the output could not be written, and integers in it are lost: {error}")
         return 1
     except KeyboardInterrupt:
+        if status is not None:  # all was shown
+            return status
         lost = "; an integer that was being minted is lost" if options.run is _mint else ""
         _say(f"interrupted{lost}")
         return 130
@@ -61,8 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(text: str) -> None:
     """Print a message, if there is somewhere to print it."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        print(f"global-integers: {text}", file=sys.stderr)
+    with suppress(OSError, AttributeError):  # no space is left there, or it was closed
+        sys.stderr.write(f"global-integers: {text}\n")
+        sys.stderr.flush()
 
 
 def _drop_output() -> None:

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import length_hint
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from .api import Block
 from .forks import Mark, here
@@ -55,13 +55,14 @@ class Turn:
         size: of the block that it must fetch; 0: none.
         waits: whether it must wait, until its signal is given.
         own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
+        alone: whether nobody knows of it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
     def __init__(self, caller: object, signal: Signal) -> None:
         self.caller = caller
         self.signal = signal
         self.integer = self.size = 0
-        self.waits = False
+        self.waits = self.alone = False
         self.own = 1
 
 
@@ -114,7 +115,9 @@ class LeaseBuffer:
         self._share_of: WeakKeyDictionary[object, Lease] = WeakKeyDictionary()
         """Caller → its share of the last block that it waited for."""
         self._waiting: deque[Turn] = deque()
-        self._fetching: list[Turn] = []
+        self._fetching: WeakSet[Turn] = (
+            WeakSet()
+        )  # a call that was interrupted while it cleaned up takes its turn along
         self._crowd = 0
         """How many have just been woken to try again."""
         self._size = 0
@@ -123,6 +126,9 @@ class LeaseBuffer:
 
     def begin(self, turn: Turn) -> None:
         """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards."""
+        if self._is_inside():
+            turn.alone, turn.size = True, 1
+            return
         with self._lock:
             share = self._share_of.pop(turn.caller, None)
             turn.integer = self._take(share) or self._take(share := self._unused())
@@ -144,27 +150,36 @@ class LeaseBuffer:
 
     def add(self, block: Block, turn: Turn) -> None:
         """Share out the block that a turn has fetched, which may be smaller than it should be."""
+        if turn.alone or not self.mark[0]:
+            turn.integer = block.first
+            return
         with self._lock:
             share = self._shared_out(block, turn.own)
-            self.end(turn)
+            self._fetched_by(turn)
             if share is not None:
                 self._share_of[turn.caller] = share
                 turn.integer = self._take(share)
 
     def take_share(self, turn: Turn) -> None:
         """Give a turn that has waited an integer of its share. Without one, it must try again."""
+        if not self.mark[0]:  # in a forked child, the lock may be that of a thread which isn't there
+            return
         with self._lock:
             share = self._share_of.get(turn.caller)
             turn.integer = 0 if share is None else self._take(share)
 
     def end(self, turn: Turn) -> None:
         """Let a turn no longer wait or fetch, whatever has become of it."""
-        with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-            if turn not in self._fetching:
-                return
-            self._fetching.remove(turn)
+        if not turn.alone and self.mark[0]:
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                self._fetched_by(turn)
+
+    def _fetched_by(self, turn: Turn) -> None:
+        """Note that a turn fetches no longer."""
+        if turn in self._fetching:
+            self._fetching.discard(turn)
             if not self._fetching or self._next_size() == self._most:
                 self._crowd = max(len(self._waiting) - self._coming(), 0)
                 for _ in range(self._crowd):  # no block that comes has an integer for the oldest: they try again
@@ -174,6 +189,8 @@ class LeaseBuffer:
     def take_many(self, count: int) -> list[int]:
         """Return up to `count` integers."""
         taken: list[int] = []
+        if self._is_inside():
+            return taken
         with self._lock:
             while len(taken) < count and (integer := self._take(None)):
                 taken.append(integer)
@@ -193,10 +210,13 @@ class LeaseBuffer:
     def drop(self) -> None:
         """Forget everything. A thread that has read `lease` gets nothing either."""
         with self._lock:
-            leases = [self.lease, *self._queue, *self._shares]
-            self.lease, self._queue, self._shares, self._size = self._nothing(), deque(), deque(), 0
-            for integers, *_ in leases:
+            self._size = 0
+            for integers, *_ in (self.lease, *self._queue, *self._shares):
                 deque(integers, maxlen=0)
+
+    def _is_inside(self) -> bool:
+        """Return whether this thread is in here already: a signal handler has interrupted it."""
+        return bool(getattr(self._lock, "_is_owned")())  # noqa: B009 (private, and what threading.Condition uses)
 
     def _take(self, share: Lease | None) -> int:
         """Return the next integer, of the caller's share or else for everyone; 0 if there is none."""
@@ -233,7 +253,7 @@ class LeaseBuffer:
     def _fetch(self, turn: Turn) -> None:
         turn.size = self._next_size()
         self._crowd = 0
-        self._fetching.append(turn)
+        self._fetching.add(turn)
 
     def _coming(self) -> int:
         """Return the number of integers that are being fetched, without those for who fetches them."""

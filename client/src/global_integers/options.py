@@ -70,21 +70,23 @@ class Options:
         """Check every setting."""
         if not isinstance(self.urls, str):
             object.__setattr__(self, "urls", _checked_urls(self.urls))
-        if self.counter:
+        if self.counter != "":
             checked_counter(self.counter)
         if type(self.lease) is not int or not 1 <= self.lease <= MAX_BLOCK:
             raise ValueError(f"lease {self.lease!r} is not within 1 (off) to {MAX_BLOCK:,}")
         for name in ("lease_seconds", "timeout", "attempt_timeout"):
-            if not 0 < getattr(self, name) <= DAY:
-                raise ValueError(f"{name} {getattr(self, name)} is not above 0 and up to {DAY:,} seconds")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 < value <= DAY:
+                raise ValueError(f"{name} {value!r} is not above 0 and up to {DAY:,} seconds")
         if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
 
 
 def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
-    if not urls:
+    if not urls or not isinstance(urls, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
-            "urls is empty; give each region's URL, as in {'eu-west-1': 'https://…/'}, or the stack's address"
+            f"urls is {repr(urls)[:60] if urls else 'empty'}; give each region's URL, as in "
+            "{'eu-west-1': 'https://…/'}, or the stack's address"
         )
     for region, url in urls.items():
         if not isinstance(region, str) or not REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -140,13 +142,14 @@ def urls_from(text: str) -> dict[str, str] | str:
             ) from None
     try:
         document: object = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
     members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     urls: Any = members.get("urls", members)
     address = members.get("address")
     if isinstance(address, str) and address and _are_names_of(address, members.get("urls")):
-        return members.get("localAddress", address)  # what stands for it, on one machine
+        local = members.get("localAddress")
+        return local if isinstance(local, str) else address  # what stands for it, on one machine
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)

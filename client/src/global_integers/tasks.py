@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .api import Failure, Request
 from .client import C, Client
 from .forks import Mark, here
 from .options import Options
@@ -47,6 +48,8 @@ class Tasks(Client[C], Generic[C]):
         self._http: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._background: set[asyncio.Task[None]] = set()
+        self._generation = 0
+        """How often it was closed."""
         super().__init__(options, make_counter)
 
     def mark(self) -> Mark:
@@ -77,6 +80,7 @@ class Tasks(Client[C], Generic[C]):
     async def close(self) -> None:
         """Close all connections, end what goes on in the background, and drop all leases."""
         self.mark()
+        self._generation += 1
         for task in list(self._background):
             task.cancel()
         self.regions.uncheck()
@@ -106,7 +110,7 @@ class Tasks(Client[C], Generic[C]):
     async def _take(self, step: Step) -> object:
         match step:
             case Send(region, request, seconds):
-                return await self.transport.send_async(self._connected(), region, request, seconds)
+                return await self._send(region, request, seconds)
             case Await(signal, seconds):
                 return await signal.wait(seconds)
             case Sleep(seconds):
@@ -118,6 +122,14 @@ class Tasks(Client[C], Generic[C]):
                 return True
             case TakeAll(several):
                 return await asyncio.gather(*map(self.run, several))
+
+    async def _send(self, region: str, request: Request[Any], seconds: float) -> object:
+        """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
+        while True:
+            generation = self._generation
+            answer = await self.transport.send_async(self._connected(), region, request, seconds)
+            if not isinstance(answer, Failure) or generation == self._generation:
+                return answer
 
     def _connected(self) -> "httpx.AsyncClient":
         """Return the HTTP client, which is made when it is first needed."""

@@ -3,12 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable
-from time import sleep
+from contextlib import suppress
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .api import Failure, Request
 from .client import C, Client
-from .forks import Mark, here
+from .forks import Mark, here, loading
 from .options import Options
 from .steps import Await, Send, Sleep, Start, Step, Steps, TakeAll
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
+
+
+SLICE = 0.5
+"""Seconds after which a thread that waits looks whether its process was forked, in a signal handler."""
 
 
 class Closed(Exception):
@@ -42,14 +47,16 @@ class ThreadSignal:
 
     def wake(self) -> None:
         """Let the thread go on."""
-        if not self._given:
-            self._given = True
+        self._given = True
+        with suppress(RuntimeError):  # it goes on already
             self._lock.release()
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to so many seconds. Return whether the signal was given."""
-        self._lock.acquire(timeout=max(seconds, 0))
-        return self._given
+        """Wait up to so many seconds. Return whether the signal was given, or can't come: this is a forked child."""
+        mark, ends = here(), monotonic() + seconds
+        while not self._given and mark[0] and (left := ends - monotonic()) > 0:
+            self._lock.acquire(timeout=min(left, SLICE))
+        return self._given or not mark[0]
 
 
 class Caller:
@@ -156,7 +163,9 @@ class Threads(Client[C], Generic[C]):
         if isinstance(thread, Background) and thread.client is self and thread.generation != self._generation:
             raise Closed
         with self._connecting:
-            self._http = self._http or self.transport.client(self._make_http)
+            if self._http is None:
+                with loading:  # httpx imports more with its first client
+                    self._http = self.transport.client(self._make_http)
             return self._http
 
     def _start(self, steps: Steps[Any]) -> bool:
@@ -185,9 +194,14 @@ class Threads(Client[C], Generic[C]):
             except BaseException as error:
                 errors.append(error)
 
-        threads = [threading.Thread(target=run, args=(n, steps), daemon=True) for n, steps in enumerate(several)]
-        for thread in threads:
-            thread.start()
+        threads: list[threading.Thread] = []
+        for number, steps in enumerate(several):
+            thread = threading.Thread(target=run, args=(number, steps), daemon=True)
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:  # the system has no thread left
+                run(number, steps)
         for thread in threads:
             thread.join()
         if errors:

@@ -5,9 +5,10 @@ All that needs httpx is here and in `deadline.py`, which are imported with the f
 
 import asyncio
 import logging
+import threading
 import time
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import httpx
@@ -26,7 +27,7 @@ MAX_RESPONSE = 1_000_000
 """Bytes. This API sends no larger responses to a client, and compresses none."""
 
 REMEMBERED = 64
-"""Blocks of a counter of which the first integer is remembered, for each region."""
+"""Blocks of a counter that are remembered, for each region."""
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
@@ -67,8 +68,9 @@ class Transport:
         self._urls = urls
         self._signatures = signatures
         self._tell = tell
-        self._recent: dict[tuple[str, str], dict[int, object]] = {}
-        """Region and path → the first integers of the last blocks."""
+        self._lock = threading.RLock()
+        self._recent: defaultdict[tuple[str, str], deque[Block]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        """Region and path → the last blocks."""
 
     def client(self, make: Callable[[], httpx.Client] | None) -> httpx.Client:
         """Return an HTTP client for threads. Proxies of the environment aren't used for this machine's servers."""
@@ -147,12 +149,10 @@ class Transport:
         """
         if not isinstance(answer, Block) or request.keyed:
             return answer
-        recent = self._recent.setdefault((region, request.path), {})
-        mine = object()
-        again = recent.setdefault(answer.first, mine) is not mine  # one step: threads may do this at the same time
-        with suppress(RuntimeError, StopIteration):  # another thread removes one, too
-            while len(recent) > REMEMBERED:
-                recent.pop(next(iter(recent)), None)
+        with self._lock:
+            recent = self._recent[region, request.path]
+            again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
+            recent.append(answer)
         if again or answer.replayed:
             return Failure(Kind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …")
         return answer
