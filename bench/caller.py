@@ -195,6 +195,7 @@ def crowd(urls: str, seconds: float) -> Figures:
     with Integers(urls_of_one, lease=100, observer=requests, http=distant) as integers:
         for _ in range(500):
             integers.next()
+        integers.close()  # what is left of it would be the first thread's
         requests.seconds.clear()
         ends = time.perf_counter() + 2 * seconds
 

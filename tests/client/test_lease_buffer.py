@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from global_integers.api import Block
-from global_integers.lease_buffer import GROWTH, SPLIT, UNUSED, LeaseBuffer, Locked, Turn
+from global_integers.lease_buffer import GROWTH, SPLIT, UNUSED, Lease, LeaseBuffer, Locked, Turn
 
 from tests.client.clients import Clock, Lines
 
@@ -294,10 +294,12 @@ def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
 
     me = Somebody()
     mine: list[int] = []
+    share: Lease | None = None
     for _ in range(3):
-        turn = Turn(me, Bell())
+        turn = Turn(me, Bell(), share)
         crowd.buffer.begin(turn)
         crowd.buffer.end(turn)
+        share = turn.share
         mine += [turn.integer] if turn.integer else []
 
     assert mine == sorted(set(mine))

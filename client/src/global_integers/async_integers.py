@@ -1,13 +1,15 @@
 """The client for asyncio's tasks."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from time import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .api import Owner
 from .counters import AnyCounter
 from .events import Observer
+from .lease_buffer import Lease, first_of
 from .options import Options, TaskSettings, urls_from_environment
 from .regions import Health
 from .tasks import Tasks
@@ -32,12 +34,29 @@ class AsyncCounter(AnyCounter):
                     if mark[0]:  # else this is a forked child, and its parent has this integer
                         return integer
                     break
-            return await self.client.run(self._next())
+            share = self._share()
+            return (share and first_of(share, time())) or await self.client.run(self._next())
         return (await self.take(1, key=key))[0]
 
     async def take(self, count: int, *, key: str | None = None) -> list[int]:
         """Return `count` integers, in as few requests as possible. See `Counter.take`."""
         return await self.client.run(self._take(count, key))
+
+    def forget(self) -> None:
+        """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
+        super().forget()
+        self._shares: dict[asyncio.Task[Any] | None, Lease | None] = {}
+
+    def _share(self) -> Lease | None:
+        return self._shares.get(asyncio.current_task()) if self._shares else None
+
+    def _keep(self, share: Lease | None) -> None:
+        task = asyncio.current_task()
+        if share is not None and task is not None and task not in self._shares:
+            shares = self._shares
+            task.add_done_callback(lambda task: shares.pop(task, None))
+        if share is not None or task in self._shares:
+            self._shares[task] = share
 
     def __aiter__(self) -> AsyncIterator[int]:
         """Return an iterator over the next integers, without end."""

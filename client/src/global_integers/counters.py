@@ -1,5 +1,6 @@
 """What minting from a counter takes, the same for threads and for tasks. No I/O."""
 
+from abc import abstractmethod
 from time import monotonic, time
 from typing import Any, NoReturn
 
@@ -9,7 +10,7 @@ from .client import Client
 from .errors import DeadlineExceeded
 from .events import Leased
 from .failover import order_of
-from .lease_buffer import LeaseBuffer, Turn
+from .lease_buffer import Lease, LeaseBuffer, Turn
 from .steps import Await, Start, Steps
 
 
@@ -29,6 +30,14 @@ class AnyCounter:
     def drop(self) -> None:
         """Drop what is leased: a gap."""
         self._buffer.drop()
+
+    @abstractmethod
+    def _share(self) -> Lease | None:
+        """Return this thread's or task's part of the last block that it waited for."""
+
+    @abstractmethod
+    def _keep(self, share: Lease | None) -> None:
+        """Let this be its part."""
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled: a copy would hand out the same integers."""
@@ -71,7 +80,7 @@ class AnyCounter:
 
     def _leased(self, deadline: float) -> Steps[int]:
         """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
-        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal())
+        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal(), self._share())
         try:
             buffer.begin(turn)
             if turn.size:
@@ -84,7 +93,10 @@ class AnyCounter:
                 yield Start(self._fetch_ahead())
         finally:
             buffer.end(turn)
-        return turn.integer if buffer is self._buffer else 0
+        if buffer is not self._buffer:
+            return 0
+        self._keep(turn.share)
+        return turn.integer
 
     def _fetch_ahead(self) -> Steps[None]:
         """Fetch the next block while the present one is in use."""

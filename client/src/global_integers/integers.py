@@ -1,5 +1,6 @@
 """The client for threads."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from time import time
 from types import TracebackType
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from .api import Owner
 from .counters import AnyCounter
 from .events import Observer
+from .lease_buffer import Lease, first_of
 from .options import Options, ThreadSettings, urls_from_environment
 from .regions import Health
 from .threads import Threads
@@ -43,7 +45,8 @@ class Counter(AnyCounter):
                     if mark[0]:  # else this is a forked child, and its parent has this integer
                         return integer
                     break
-            return self.client.run(self._next())
+            share = self._share()
+            return (share and first_of(share, time())) or self.client.run(self._next())
         return self.take(1, key=key)[0]
 
     def take(self, count: int, *, key: str | None = None) -> list[int]:
@@ -60,6 +63,17 @@ class Counter(AnyCounter):
             UnknownCounter, Refused, Unavailable, ValueError: as with `next`.
         """
         return self.client.run(self._take(count, key))
+
+    def forget(self) -> None:
+        """Start anew. For a forked process: its parent has the same leases."""
+        super().forget()
+        self._mine = threading.local()
+
+    def _share(self) -> Lease | None:
+        return getattr(self._mine, "share", None)
+
+    def _keep(self, share: Lease | None) -> None:
+        self._mine.share = share
 
     def __iter__(self) -> Iterator[int]:
         """Return an iterator over the next integers, without end."""

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import length_hint
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from .api import Block
 from .forks import Mark, here
@@ -45,12 +45,22 @@ A tuple, so that all are replaced at once. The mark is looked at after an intege
 """
 
 
+def first_of(lease: Lease, now: float) -> int:
+    """Take the next integer of a lease; 0: there is none, or this is a forked child, and its parent has it."""
+    integers, begins, ends, mark = lease
+    if begins <= now < ends:
+        for integer in integers:
+            return integer if mark[0] else 0
+    return 0
+
+
 class Turn:
     """A caller that wants the next integer. It gets one at once, fetches a block, or waits for one.
 
     Attributes:
         caller: the thread or task.
         signal: ends its waiting.
+        share: the caller's part of the last block that it waited for.
         integer: what it got; 0: nothing.
         size: of the block that it must fetch; 0: none.
         waits: whether it must wait, until its signal is given.
@@ -58,9 +68,10 @@ class Turn:
         alone: whether nobody knows of it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
-    def __init__(self, caller: object, signal: Signal) -> None:
+    def __init__(self, caller: object, signal: Signal, share: Lease | None = None) -> None:
         self.caller = caller
         self.signal = signal
+        self.share = share
         self.integer = self.size = 0
         self.waits = self.alone = False
         self.own = 1
@@ -112,8 +123,6 @@ class LeaseBuffer:
         self._lock = threading.RLock()  # a signal handler may come here while its thread is here
         self._shares: deque[Lease] = deque()
         """The shares of callers that have waited, the oldest first."""
-        self._share_of: WeakKeyDictionary[object, Lease] = WeakKeyDictionary()
-        """Caller → its share of the last block that it waited for."""
         self._waiting: deque[Turn] = deque()
         self._fetching: WeakSet[Turn] = (
             WeakSet()
@@ -130,14 +139,13 @@ class LeaseBuffer:
             turn.alone, turn.size = True, 1
             return
         with self._lock:
-            share = self._share_of.pop(turn.caller, None)
-            turn.integer = self._take(share) or self._take(share := self._unused())
-            if turn.integer:
-                if share is not None:
-                    self._share_of[turn.caller] = share
-            elif self._must_fetch(turn):
+            turn.integer = self._take(turn.share)
+            if not turn.integer:
+                turn.share = self._unused()
+                turn.integer = self._take(turn.share)
+            if not turn.integer and self._must_fetch(turn):
                 self._fetch(turn)
-            else:
+            elif not turn.integer:
                 turn.waits = True
                 self._waiting.append(turn)
 
@@ -154,19 +162,17 @@ class LeaseBuffer:
             turn.integer = block.first
             return
         with self._lock:
-            share = self._shared_out(block, turn.own)
+            turn.share = self._shared_out(block, turn.own)
             self._fetched_by(turn)
-            if share is not None:
-                self._share_of[turn.caller] = share
-                turn.integer = self._take(share)
+            if turn.share is not None:
+                turn.integer = self._take(turn.share)
 
     def take_share(self, turn: Turn) -> None:
         """Give a turn that has waited an integer of its share. Without one, it must try again."""
         if not self.mark[0]:  # in a forked child, the lock may be that of a thread which isn't there
             return
         with self._lock:
-            share = self._share_of.get(turn.caller)
-            turn.integer = 0 if share is None else self._take(share)
+            turn.integer = 0 if turn.share is None else self._take(turn.share)
 
     def end(self, turn: Turn) -> None:
         """Let a turn no longer wait or fetch, whatever has become of it."""
@@ -220,18 +226,11 @@ class LeaseBuffer:
 
     def _take(self, share: Lease | None) -> int:
         """Return the next integer, of the caller's share or else for everyone; 0 if there is none."""
-        if share is not None and (integer := self._first_of(share)):
+        if share is not None and (integer := first_of(share, self._clock())):
             return integer
-        while not (integer := self._first_of(self.lease)) and self._queue:
+        while not (integer := first_of(self.lease, self._clock())) and self._queue:
             self.lease = self._queue.popleft()
         return integer
-
-    def _first_of(self, lease: Lease) -> int:
-        integers, begins, ends, mark = lease
-        if begins <= self._clock() < ends:
-            for integer in integers:
-                return integer if mark[0] else 0
-        return 0
 
     def _unused(self) -> Lease | None:
         """Return the oldest share that its caller doesn't use, or None. It is another caller's from now on."""
@@ -289,7 +288,7 @@ class LeaseBuffer:
         self._size = block.count
         self._stocked, self._fetched = self.left + (callers == 1), now
         for turn, share in zip(waiting, shares[own:], strict=True):
-            self._share_of[turn.caller] = share
+            turn.share = share
             turn.signal.wake()
             self._waiting.popleft()
         return shares[0] if own else None
