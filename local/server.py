@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .paths import VERSION, LocalError, command, start_afresh, state_folder
+from .paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
 from .ports import Listener, is_free, listener, reserved
 from .process import Service
 
@@ -108,7 +108,8 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     if port is None:
         port = USUAL_PORT if is_free(USUAL_PORT) else 0
     with reserved(port) as chosen:
-        process = SERVICE.start([sys.executable, "-m", "ministack"], {**_environment(chosen), **(more or {})}, chosen)
+        program = [sys.executable, "-m", "local.ministack_server"]
+        process = SERVICE.start(program, {**_environment(chosen), **(more or {})}, chosen)
         server = Server(process.pid, chosen)
         if not server.comes_up():
             status = process.poll()
@@ -140,6 +141,7 @@ def _environment(port: int) -> dict[str, str]:
     """Return just what the server needs: none of the user's AWS settings or proxies reach it or the functions."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
+        "PYTHONPATH": str(ROOT),
         "HOME": str(state_folder() / "tmp"),
         "TMPDIR": str(state_folder() / "tmp"),
         "BIND_HOST": "127.0.0.1",
