@@ -17,6 +17,9 @@ from .ports import command_line, is_free, reserved, working_folder
 START_TIMEOUT = 120
 """Seconds until it answers. It takes one or two, and ten times as long on a machine that is busy."""
 
+SILENT = 10
+"""Seconds after which whoever waits is told what for."""
+
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
 
@@ -64,10 +67,14 @@ class Service:
 
     def comes_up(self, pid: int, answers: Callable[[], bool]) -> bool:
         """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
-        deadline = time.monotonic() + START_TIMEOUT
+        began, said = time.monotonic(), False
         while not answers():
-            if not self.alive(pid) or time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if not self.alive(pid) or waited > START_TIMEOUT:
                 return False
+            if waited > SILENT and not said:
+                print(f"the {self.name} (process {pid}) is busy; waiting for it", file=sys.stderr, flush=True)
+                said = True
             time.sleep(0.05)
         return True
 

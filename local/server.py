@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
 from .ports import Listener, is_free, listener, reserved
-from .process import Service
+from .process import START_TIMEOUT, Service
 
 USUAL_PORT = 4566
 
@@ -69,8 +69,9 @@ def running() -> Server:
         )
     if not server.comes_up():
         raise LocalError(
-            f"the local AWS server (process {server.pid}) does not answer on {server.endpoint}.\n"
-            f"End it and {start_afresh()}\n{SERVICE.log_end()}"
+            f"the local AWS server (process {server.pid}) runs, but hasn't answered on {server.endpoint} for "
+            f"{START_TIMEOUT} s. It may be busy, or the machine is: wait, and repeat the command. Only if it never "
+            f"answers, {start_afresh()}\n{SERVICE.log_end()}"
         )
     return server
 

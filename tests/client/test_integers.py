@@ -191,6 +191,26 @@ def test_looking_for_something_by_minting_is_refused(client: Client, urls: Urls,
                 _ = item in counter
 
 
+def test_a_failing_region_is_logged_once(
+    client: Client, ways: Ways, urls: Urls, caplog: pytest.LogCaptureFixture
+) -> None:
+    near = ways["us-east-1"]
+    near.fault = "503"
+    with client(urls, **FIRST) as integers, caplog.at_level(logging.INFO, "global_integers"):
+        with ThreadPoolExecutor(10) as pool:
+            minted = [call.result() for call in [pool.submit(integers.next) for _ in range(40)]]
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+        assert "us-east-1 failed and is left alone for a while: 503: as the test says" in caplog.text
+        near.recover()
+        mints, ends = near.mints, time.monotonic() + HANG
+        while near.mints == mints and time.monotonic() < ends:
+            minted.append(integers.next())
+            time.sleep(0.05)
+
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert len(set(minted)) == len(minted)
+
+
 def test_a_region_that_hangs_delays_only_one_call(client: Client, ways: Ways, urls: Urls) -> None:
     near = ways["us-east-1"]
     near.fault = "hang"

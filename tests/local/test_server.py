@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from local import server
+from local import process, server
 from local.paths import VERSION, LocalError
 from local.ports import is_free
 from local.server import Server
@@ -24,7 +24,10 @@ from tests.local.machine import HANGING, Machine, mint, processes_of, up
 pytestmark = pytest.mark.server
 
 
-def test_a_server_that_is_still_starting_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_busy_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "SILENT", 0)
     healthy = Server.healthy
     started = server.start(0)
     asked = threading.Event()
@@ -42,6 +45,24 @@ def test_a_server_that_is_still_starting_is_waited_for(folder: Path, monkeypatch
         assert not found.done(), "it can't answer"
         os.kill(started.pid, signal.SIGCONT)
         assert found.result() == started
+    server.SERVICE.stop()
+    assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
+
+
+def test_a_server_that_never_answers_is_not_ended_as_the_first_way_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = server.start(0)
+    monkeypatch.setattr(process, "START_TIMEOUT", 0)
+
+    def silent(_: Server) -> bool:
+        return False
+
+    monkeypatch.setattr(Server, "healthy", silent)
+
+    with pytest.raises(LocalError, match=r"runs, but hasn't answered .* wait, and repeat the command\. Only if"):
+        server.running()
+    assert started.alive()
     server.SERVICE.stop()
 
 

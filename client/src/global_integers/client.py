@@ -229,8 +229,6 @@ class Client(Generic[C]):
             self.regions.wait_no_longer()
 
     def _failed_over(self, failed: str, following: str, reason: str) -> None:
-        level = logging.DEBUG if self.regions.failed_often(failed) else logging.WARNING
-        log.log(level, "%s failed (%s); asking %s", failed, reason, following)
         self.tell(FailedOver(failed, following, reason))
 
     def _name_of_default(self, deadline: float) -> Steps[str]:

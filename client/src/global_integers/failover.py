@@ -76,7 +76,8 @@ def attempts(
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
             if request.count or answer.kind is not Kind.ABSENT:  # that a region finds nothing is no failure of it
-                regions.failed(region, began, silent=answer.kind is Kind.SILENT, retry_after=answer.retry_after)
+                silent = answer.kind is Kind.SILENT
+                regions.failed(region, began, answer.reason, silent=silent, retry_after=answer.retry_after)
             if region not in failures or ends - began >= each:  # an attempt with too little time says less
                 failures[region] = answer
             last = region

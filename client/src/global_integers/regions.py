@@ -5,6 +5,7 @@ don't come back all at once. A region that didn't respond at all is left alone u
 health check, so no caller waits for a region that hangs. Health checks run in the background.
 """
 
+import logging
 import random
 import threading
 import time
@@ -29,6 +30,9 @@ CLEARLY_NEARER = 0.8
 
 WEIGHT = 0.3
 """The weight of a new latency in the moving average."""
+
+
+log = logging.getLogger("global_integers")
 
 
 class Health(NamedTuple):
@@ -146,23 +150,20 @@ class Regions:
             state.failures, state.until, state.silent = 0, 0.0, False
             return back
 
-    def failed(self, name: str, began: float, *, silent: bool, retry_after: float = 0.0) -> None:
+    def failed(self, name: str, began: float, reason: str = "", *, silent: bool, retry_after: float = 0.0) -> None:
         """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
         Args:
             name: the region.
             began: when the failed attempt began, by `now`.
+            reason: why it failed, for the log.
             silent: whether there was no response.
             retry_after: seconds that the region asks for.
         """
         with self._lock:
             state = self._states[name]
             if began >= state.failed:
-                self._leave_alone(state, silent=silent, retry_after=retry_after)
-
-    def failed_often(self, name: str) -> bool:
-        """Return whether a region has failed more than once since it last answered a call."""
-        return self._states[name].failures > 1
+                self._leave_alone(name, reason, silent=silent, retry_after=retry_after)
 
     def now(self) -> float:
         """Return the clock's seconds."""
@@ -189,7 +190,7 @@ class Regions:
             if health.ok:
                 state.until = 0.0
             else:
-                self._leave_alone(state, silent=health.seconds is None)
+                self._leave_alone(name, health.reason, silent=health.seconds is None)
             if health.ok or all(self._states[name].failures for name in self._names):
                 self.wait_no_longer()
 
@@ -220,7 +221,10 @@ class Regions:
         self._waiting = []  # these threads exist only in the parent, like those that check
         self.uncheck()
 
-    def _leave_alone(self, state: State, *, silent: bool, retry_after: float = 0.0) -> None:
+    def _leave_alone(self, name: str, reason: str, *, silent: bool, retry_after: float = 0.0) -> None:
+        state = self._states[name]
+        level = logging.DEBUG if state.failures else logging.WARNING  # once, until it answers a call again
+        log.log(level, "%s failed and is left alone for a while: %s", name, reason)
         now = self._clock()
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
