@@ -18,8 +18,8 @@ NO_KEY = ""
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 REFUSED = (
-    "count can only be 1 here, each parameter once, and no Idempotency-Key; use the function's URL. A prefetch mints "
-    "nothing"
+    "count can only be 1 here, given once, and no Idempotency-Key; use the function's URL. A prefetch (Sec-Purpose) "
+    "mints nothing"
 )
 RETRY_AFTER_SECONDS = "1"
 """The `Retry-After` of transient errors, in seconds."""

@@ -16,7 +16,7 @@ CHECK_COUNTER = "-check"
 
 def reserved(counter: str) -> str:
     """Return why a name of `RESERVED` can't be given to a new counter."""
-    return f"{counter!r} can't be a counter's name, because API Gateway answers /{counter} itself"
+    return f"{counter!r} can't be a new counter's name: API Gateway has another use for the path /{counter}"
 
 
 def no_counter(counter: str) -> str:

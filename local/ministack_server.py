@@ -1,9 +1,9 @@
-"""ministack, with a queue before its functions: `python -m local.ministack_server`.
+"""ministack with a queue in front of its functions: `python -m local.ministack_server`.
 
-ministack gives every request to a function a process of its own, as AWS does. A small machine can't: with 200 callers
-at once, nobody would get a response in time. So only as many requests to Function URLs run as the machine has use for.
-Others wait, the first come first, and after a while get 429, which is AWS's response if a function is at its limit.
-Requests to other services don't wait, since functions need them to end.
+ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
+callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
+order, and get 429 after `PATIENCE` seconds, as from AWS where a function is at its limit. Requests to other services
+don't wait, since functions need them to end.
 """
 
 import asyncio

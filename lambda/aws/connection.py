@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SHORTEST = 0.001
-"""Seconds of a time-out, at least. 0 would be none at all."""
+"""The shortest time-out, in seconds. 0 would make the socket non-blocking."""
 
 
 class Connection:
@@ -30,7 +30,7 @@ class Connection:
         Args:
             endpoint: where to connect.
             context: TLS settings; None for a plain connection.
-            timeout: seconds, for all addresses of the host together, and for TLS.
+            timeout: seconds to connect to any of the host's addresses, and for TLS, together.
 
         Raises:
             Unsent: no connection could be made.
@@ -104,7 +104,7 @@ def _connected(endpoint: Endpoint, ends: float) -> socket.socket:
     """Return a socket that is connected to one of the host's addresses. Each gets an even share of what is left.
 
     Raises:
-        OSError: none could be reached until then.
+        OSError: none could be reached before `ends`.
     """
     found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     failed = OSError(f"{endpoint.host} has no address")

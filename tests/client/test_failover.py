@@ -142,7 +142,7 @@ def test_a_counter_is_unknown_if_all_that_answer_say_so(others: list[Failure]) -
 def test_an_integer_that_no_region_was_granted_has_no_owner(first: Failure) -> None:
     scene = Scene(a=[first], b=[ABSENT])
 
-    with pytest.raises(UnknownOwner, match="no region has been granted this integer yet"):
+    with pytest.raises(UnknownOwner, match="no region has been granted it yet"):
         scene.run(api.owner("x", 17))
     assert scene.asked == ["a", "b"]
     assert scene.regions.is_well("b"), "it did what it should"

@@ -371,7 +371,7 @@ def test_counters_are_created_and_health_is_told(client: Client, ways: Ways, url
 
 def test_an_integer_above_all_that_was_granted_is_answered_at_once(client: Client, ways: Ways, urls: Urls) -> None:
     with client(urls, **FIRST) as integers:
-        with pytest.raises(UnknownOwner, match="no region has been granted this integer yet") as unknown:
+        with pytest.raises(UnknownOwner, match="no region has been granted it yet") as unknown:
             integers.owner(2**53 - 1, "orders")
         assert set(unknown.value.reasons) == set(urls)
         with pytest.raises(ValueError, match="not an integer from 1 to"):
@@ -1015,3 +1015,12 @@ def test_the_servers_iam_accepts_signatures(opened: Machine, direct: Urls, monke
                 assert refused.value.status == 403
     finally:  # the other tests don't sign
         functions.update_function_url_config(FunctionName="global-integers-dev-mint", AuthType="NONE")
+
+
+@pytest.mark.long
+def test_two_hundred_callers_at_once_get_their_integers(client: Client, direct: Urls) -> None:
+    """As a web service under its first load test. The local server starts no worker for each of them."""
+    with client(direct, **PATIENT) as integers, ThreadPoolExecutor(200) as pool:
+        minted = [call.result() for call in [pool.submit(integers.next) for _ in range(1000)]]
+
+    assert len(set(minted)) == 1000

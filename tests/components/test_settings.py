@@ -264,9 +264,10 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         # counters
         (
             {"counters": ["orders", "ping"]},
-            "counters: 'ping' can't be a counter's name, because API Gateway answers /p",
+            "counters: 'ping' can't be a new counter's name: API Gateway has another use for the path /p",
         ),
-        ({"counters": ["sping"]}, "counters: 'sping' can't be a counter's name"),
+        ({"counters": ["sping"]}, "counters: 'sping' can't be a new counter's name"),
+        ({"counters": ["counter"]}, "counters: 'counter' can't be a new counter's name"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "authorization": "NONE"}, "callers: needs authorization: AWS_IAM"),
         ({"callers": {f"{ROLE}/shop": ["orders"]}, "apiGateway": True}, "callers: can't be used with apiGateway"),
         ({"callers": {"shop": ["orders"]}}, "callers: 'shop' is not the ARN of a role or a user, like arn:aws:iam::"),

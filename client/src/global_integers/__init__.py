@@ -1,6 +1,6 @@
 """A client of Global integers: unique integers from the nearest healthy region.
 
-What is in it is imported when it is first used: threads need no asyncio, and who only imports this has no wait.
+What is in it is imported when it is first used: threads need no asyncio, and the package alone costs almost nothing.
 """
 
 from importlib import import_module

@@ -72,7 +72,7 @@ class Kind(Enum):
 
     SILENT = "no response"
     TRANSIENT = "it may pass, or another region may do better: 3xx, 5xx, most 4xx, or not this API's response"
-    ABSENT = "404: there is no such counter, or no known owner; or 503: the region can't know the owner yet"
+    ABSENT = "404: there is no such counter, or no known owner; or 503 with `granted`: it can't know the owner yet"
     GONE = "410: the region has left the layout"
     REFUSED = "401 or 403: this region doesn't allow it"
     WRONG = "400, 405, 413, 414, 415, 422: no region would allow it"
@@ -81,7 +81,7 @@ class Kind(Enum):
 KINDS = {401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE} | dict.fromkeys(
     (400, 405, 413, 414, 415, 422), Kind.WRONG
 )
-"""The statuses that this API gives a request. Any other one is of a server in between, or may pass."""
+"""What a status says of the request. Any other one may pass, or comes from a server in between."""
 
 
 class Failure(NamedTuple):
@@ -156,7 +156,7 @@ class Request(Generic[T]):
         read: returns what a region's successful response says, or raises `Unreadable`.
         count: the size of the block to mint, 0 if nothing is minted.
         keyed: whether it has an `Idempotency-Key`.
-        nowhere: the caller's error if all regions that responded say 404.
+        nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
     """
 
     subject: str
@@ -284,7 +284,9 @@ def _subject(counter: str) -> str:
 
 
 def _own_document(region: str, response: Response, counter: str) -> Mapping[str, Any]:
-    """Return the response's document, of this region and counter. An address, or no region (""), may be any of them.
+    """Return the response's document, which must be about this region and counter.
+
+    With an address or "" for the region, a document of any region is accepted.
 
     Raises:
         Unreadable: it is another region's or another counter's, or no document at all.

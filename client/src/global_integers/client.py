@@ -20,14 +20,14 @@ from .forks import Mark, forget_in_children, loading
 from .options import Options
 from .regions import Health, Regions
 from .signing import Signature, signatures
-from .steps import Await, Send, Signal, Start, Steps, TakeAll
+from .steps import Await, RunAll, Send, Signal, Start, Steps
 
 if TYPE_CHECKING:
     from .transport import Transport
 
 
-class Forgetful(Protocol):
-    """A counter."""
+class Leasing(Protocol):
+    """What a client needs of a counter."""
 
     def forget(self) -> None:
         """Drop what a forked child must not share with its parent."""
@@ -38,7 +38,7 @@ class Forgetful(Protocol):
         ...
 
 
-C = TypeVar("C", bound=Forgetful)
+C = TypeVar("C", bound=Leasing)
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
@@ -93,7 +93,7 @@ class Client(Generic[C]):
 
     @property
     def transport(self) -> "Transport":
-        """What sends requests. It is loaded when it is first needed, since that takes most of the time to import."""
+        """What sends requests. It is imported when first needed: httpx takes most of the time of an import."""
         found = self._transport
         if found is None:
             with loading:
@@ -140,7 +140,7 @@ class Client(Generic[C]):
     def call(
         self, request: Request[T], deadline: float, order: Sequence[str] | None = None, each: float | None = None
     ) -> Steps[T]:
-        """Send a request to one region after the other until one answers.
+        """Send a request to one region after the other until one answers. Return the answer.
 
         Args:
             request: the request.
@@ -190,14 +190,14 @@ class Client(Generic[C]):
         return health
 
     def health(self) -> Steps[dict[str, Health]]:
-        """Ask all regions at the same time whether they can mint."""
+        """Return each region's health. All are asked at the same time."""
         yield from self.locate(monotonic() + self.options.timeout)
         names = list(self.urls)
-        found: list[Health] = yield TakeAll([self.check(region) for region in names])
+        found: list[Health] = yield RunAll([self.check(region) for region in names])
         return dict(zip(names, found, strict=True))
 
     def owner(self, integer: int, counter: str | None) -> Steps[Owner]:
-        """Ask who mints an integer of a counter, by default of the default one."""
+        """Return the owner of an integer of a counter, by default of the default one."""
         deadline = monotonic() + self.options.timeout
         name = counter or (yield from self._name_of_default(deadline))
         request = api.owner(name, integer)
@@ -208,7 +208,7 @@ class Client(Generic[C]):
         return found
 
     def create(self, counter: str, timeout: float) -> Steps[bool]:
-        """Create a counter in every region."""
+        """Create a counter in every region. Return whether it is new."""
         return (yield from self.call(api.create(counter), monotonic() + timeout, each=timeout / 2))
 
     def _measure(self, deadline: float) -> Steps[None]:

@@ -56,12 +56,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:  # no space left, for instance
         _drop_output()
-        _say(f"the output could not be written, and integers in it are lost: {error}")
+        lost = ", and integers in it are lost" if options.run is _mint else ""
+        _say(f"the output could not be written{lost}: {error}")
         return 1
     except KeyboardInterrupt:
         if status is not None:  # all was shown
             return status
-        lost = "; an integer that was being minted is lost" if options.run is _mint else ""
+        lost = ""
+        if options.run is _mint:
+            with_key = "repeat the command with the same key to get them" if options.key else "they are lost"
+            lost = f"; integers may have been minted that were not shown: {with_key}"
         _say(f"interrupted{lost}")
         return 130
 

@@ -33,18 +33,18 @@ class AnyCounter:
 
     @abstractmethod
     def _share(self) -> Lease | None:
-        """Return this thread's or task's part of the last block that it waited for."""
+        """Return this thread's or task's share of the last block that it waited for."""
 
     @abstractmethod
     def _keep(self, share: Lease | None) -> None:
-        """Let this be its part."""
+        """Keep this as its share."""
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled: a copy would hand out the same integers."""
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def __contains__(self, item: object) -> NoReturn:
-        """Refuse, since an iterator would be minted from until it has the item."""
+        """Refuse: looking for an item would mint until it is found."""
         raise TypeError(
             f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
             "integers.owner(n) says who mints n"

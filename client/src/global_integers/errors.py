@@ -49,7 +49,9 @@ class UnknownCounter(FailedEverywhere):
 class UnknownOwner(FailedEverywhere):
     """Every region that responded says that it knows no owner of this integer (yet), or no such counter."""
 
-    hint = ": no counter has this name, or no region has been granted this integer yet"
+    hint = (
+        ": there is no such counter, or the integer is older than what is known, or no region has been granted it yet"
+    )
 
 
 class Unavailable(FailedEverywhere):

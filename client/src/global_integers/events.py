@@ -21,7 +21,7 @@ class Requested(NamedTuple):
 
 
 class FailedOver(NamedTuple):
-    """A region failed, and `following` is asked next: the same region if no other may answer."""
+    """A region failed, and another one, `following`, is asked next."""
 
     failed: str
     following: str

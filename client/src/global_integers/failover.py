@@ -36,7 +36,7 @@ def attempts(
     each: float,
     failed_over: Callable[[str, str, str], None],
 ) -> Steps[T]:
-    """Ask one region after the other, round after round, until one answers or there is no time left.
+    """Ask one region after the other, round after round, until one answers or there is no time left. Return the answer.
 
     If a region has fewer integers left than requested, it is asked for as many as it has, unless there is a key.
 
@@ -50,7 +50,7 @@ def attempts(
 
     Raises:
         Refused: the request is wrong, or nobody allows it.
-        UnknownCounter, UnknownOwner: all that responded say 404.
+        UnknownCounter, UnknownOwner: every region that responded says 404, or that it wasn't granted the integer.
         Unavailable: every region failed, or all that responded have left the layout.
         DeadlineExceeded: the time was over before every region could be asked.
     """

@@ -30,7 +30,8 @@ class Counter(AnyCounter):
 
         Args:
             key: an idempotency key. The same key returns the same integer, in any process, for 24 hours
-                (`idempotencyHours`). One region keeps the key: see `Integers`.
+                (`idempotencyHours`). Each counter has keys of its own, and with the stack's setting `callers` also
+                each user or role. One region keeps the key: see `Integers`.
 
         Raises:
             UnknownCounter: no region has the counter.
@@ -136,8 +137,9 @@ class Integers(Counter):
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. It is a
-                `ValueError`. Without `sign`, the first call raises it if the address wants a signature.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. Or
+                botocore fails while it looks for credentials. It is a `ValueError`. Without `sign`, the first call
+                raises it if the address wants a signature.
         """
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
@@ -190,7 +192,7 @@ class Integers(Counter):
             UnknownOwner: no region knows the owner, or the counter. No region has been granted the integer yet, for
                 instance.
             Refused: the request isn't allowed.
-            Unavailable: all regions failed, or the owner did.
+            Unavailable: all regions failed. If only the owner does, `minted` is None.
             ValueError: no counter can have this name, or the integer is not within 1 to 2^53 − 1.
         """
         return self.client.run(self.client.owner(integer, counter))

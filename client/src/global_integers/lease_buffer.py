@@ -36,7 +36,7 @@ SPLIT = 10
 """A block of at least so many integers is split after a tenth. When the rest comes into use, the next is fetched."""
 
 UNUSED = 0.25
-"""Seconds after which others may use a share that its caller doesn't use, such as that of a thread that ended."""
+"""Seconds after which another caller may take from a share that isn't used up, as after its thread has ended."""
 
 Lease = tuple[Iterator[int], float, float, Mark]
 """Integers, the clock times between which they may be handed out, and the mark of the process that may.
@@ -55,17 +55,17 @@ def first_of(lease: Lease, now: float) -> int:
 
 
 class Turn:
-    """A caller that wants the next integer. It gets one at once, fetches a block, or waits for one.
+    """A call's turn to get the next integer: it gets one at once, fetches a block, or waits for one.
 
     Attributes:
         caller: the thread or task.
         signal: ends its waiting.
-        share: the caller's part of the last block that it waited for.
+        share: the caller's own integers of the last block that it waited for.
         integer: what it got; 0: nothing.
         size: of the block that it must fetch; 0: none.
         waits: whether it must wait, until its signal is given.
         own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
-        alone: whether nobody knows of it: it is of a signal handler that interrupted its thread in the buffer.
+        alone: whether the buffer doesn't note it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
     def __init__(self, caller: object, signal: Signal, share: Lease | None = None) -> None:
@@ -130,7 +130,7 @@ class LeaseBuffer:
         self._crowd = 0
         """How many have just been woken to try again."""
         self._size = 0
-        self._stocked = 0
+        self._left_then = 0
         self._fetched = 0.0
 
     def begin(self, turn: Turn) -> None:
@@ -233,7 +233,7 @@ class LeaseBuffer:
         return integer
 
     def _unused(self) -> Lease | None:
-        """Return the oldest share that its caller doesn't use, or None. It is another caller's from now on."""
+        """Return the oldest share that has integers left, if it is older than `UNUSED`. Two may now take from it."""
         while self._shares:
             integers, begins, *_ = self._shares[0]
             if length_hint(integers):
@@ -262,7 +262,7 @@ class LeaseBuffer:
         """Return the size of the block to fetch now."""
         if not self._size:
             return max(1, min(self._crowd, self._most))
-        used, seconds = self._stocked - self.left, self._clock() - self._fetched
+        used, seconds = self._left_then - self.left, self._clock() - self._fetched
         wanted = int(used / max(seconds, 0.001) * LASTS)
         return max(1, min(max(min(wanted, GROWTH * self._size), self._crowd), self._most))
 
@@ -286,7 +286,7 @@ class LeaseBuffer:
             if part:
                 self._queue.append((_iterate(part), now, now + self._lifetime, self.mark))
         self._size = block.count
-        self._stocked, self._fetched = self.left + (callers == 1), now
+        self._left_then, self._fetched = self.left + (callers == 1), now
         for turn, share in zip(waiting, shares[own:], strict=True):
             turn.share = share
             turn.signal.wake()

@@ -96,7 +96,7 @@ def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
 
 
 def checked_url(url: str, what: str, example: str) -> SplitResult:
-    """Return the parts of a URL. The host is checked as one of a name, not looked up.
+    """Return the parts of a URL. Its host is checked for being a valid name, but not looked up.
 
     Args:
         url: the URL.

@@ -103,7 +103,7 @@ class Regions:
         self._spread = spread
         self._lock = threading.RLock()
         self._measured = len(self._names) == 1 or prefer is not None
-        """Whether one region is known to be healthy, or all to have failed."""
+        """Whether calls no longer wait for the first health check."""
         self._waiting: list[Signal] = []
 
     def replace(self, names: Iterable[str], last: str) -> None:

@@ -80,15 +80,15 @@ class AnyRegionSignature(Signature):
 
 @contextmanager
 def _said_of_credentials() -> Generator[None]:
-    """Say what to do where botocore can't get the credentials that it looks for, as of a missing profile."""
+    """Say what to do where botocore can't get the credentials that it looks for, as if a profile is missing."""
     from botocore.exceptions import BotoCoreError
 
     try:
         yield
     except BotoCoreError as error:
         raise CannotSign(
-            f"the AWS credentials can't be had: {error} Check the environment (AWS_PROFILE, AWS_ACCESS_KEY_ID …), the "
-            "profile or the role; `aws sts get-caller-identity` shows what they are"
+            f"the AWS credentials can't be had: {str(error).rstrip('.')}. Check the environment (AWS_PROFILE, "
+            "AWS_ACCESS_KEY_ID …), the profile or the role; `aws sts get-caller-identity` shows what they are"
         ) from error
 
 
@@ -100,7 +100,8 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signatur
         sign: True or False, or None to sign requests to Function URLs if botocore and credentials are found.
 
     Raises:
-        CannotSign: `sign` is True, and botocore or the credentials are missing.
+        CannotSign: `sign` is True, and botocore or the credentials are missing; or botocore fails while it looks for
+            them, for instance because the profile is missing.
     """
     wanted = {
         region: sign is not False and (sign is True or (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
@@ -117,7 +118,7 @@ def found_credentials(*, required: bool) -> "Credentials | None":
     """Return the credentials that botocore finds, or None.
 
     Raises:
-        CannotSign: they are `required`, and they or botocore are missing.
+        CannotSign: they are `required`, and they or botocore are missing; or botocore fails while it looks for them.
     """
     try:
         from botocore.session import Session

@@ -45,16 +45,16 @@ class Await(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Take these steps in the background. The result is whether that is possible."""
+    """Carry out these steps in the background. The result is whether they were started."""
 
     steps: "Steps[Any]"
 
 
-class TakeAll(NamedTuple):
-    """Take these steps at the same time. The result is the list of their results."""
+class RunAll(NamedTuple):
+    """Carry out these steps at the same time. The result is the list of their results."""
 
     steps: "list[Steps[Any]]"
 
 
-Step = Send | Sleep | Await | Start | TakeAll
+Step = Send | Sleep | Await | Start | RunAll
 Steps = Generator[Step, Any, T]

@@ -1,4 +1,4 @@
-"""Takes a client's steps in tasks of asyncio."""
+"""Carries out a client's steps in tasks of asyncio."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from .api import Failure, Request
 from .client import C, Client
 from .forks import Mark, here
 from .options import Options
-from .steps import Await, Send, Sleep, Start, Step, Steps, TakeAll
+from .steps import Await, RunAll, Send, Sleep, Start, Step, Steps
 
 if TYPE_CHECKING:
     import httpx
@@ -90,7 +90,7 @@ class Tasks(Client[C], Generic[C]):
             await closed.aclose()
 
     async def run(self, steps: Steps[T]) -> T:
-        """Take steps, and return their result."""
+        """Carry out steps, and return their result."""
         self.mark()
         answer: object = None
         error: BaseException | None = None
@@ -120,7 +120,7 @@ class Tasks(Client[C], Generic[C]):
                 self._background.add(task)
                 task.add_done_callback(self._background.discard)
                 return True
-            case TakeAll(several):
+            case RunAll(several):
                 return await asyncio.gather(*map(self.run, several))
 
     async def _send(self, region: str, request: Request[Any], seconds: float) -> object:

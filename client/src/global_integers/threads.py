@@ -1,4 +1,4 @@
-"""Takes a client's steps in threads."""
+"""Carries out a client's steps in threads."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ from .api import Failure, Request
 from .client import C, Client
 from .forks import Mark, here, loading
 from .options import Options
-from .steps import Await, Send, Sleep, Start, Step, Steps, TakeAll
+from .steps import Await, RunAll, Send, Sleep, Start, Step, Steps
 
 if TYPE_CHECKING:
     import httpx
@@ -21,7 +21,7 @@ log = logging.getLogger("global_integers")
 
 
 SLICE = 0.5
-"""Seconds after which a thread that waits looks whether its process was forked, in a signal handler."""
+"""A waiting thread looks this often, in seconds, whether a signal handler has forked its process."""
 
 
 class Closed(Exception):
@@ -108,7 +108,7 @@ class Threads(Client[C], Generic[C]):
             closed.close()
 
     def run(self, steps: Steps[T]) -> T:
-        """Take steps, and return their result."""
+        """Carry out steps, and return their result."""
         answer: object = None
         error: BaseException | None = None
         try:
@@ -134,14 +134,14 @@ class Threads(Client[C], Generic[C]):
                 return sleep(seconds)
             case Start(steps):
                 return self._start(steps)
-            case TakeAll(several):
+            case RunAll(several):
                 return self._run_all(several)
 
     def _send(self, region: str, request: Request[Any], seconds: float) -> object:
         """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again.
 
-        A signal handler may interrupt its own thread while that sends. It gets a connection of its own, since those
-        of the thread have locks that only the thread can release.
+        A signal handler may interrupt a thread that is sending, and send too. Its request gets a connection of its own,
+        since those of the thread have locks that only the thread can release.
         """
         if getattr(self._mine, "sending", False):
             with self.transport.client(self._make_http) as http:

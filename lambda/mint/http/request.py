@@ -108,7 +108,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         default: the counter at `/`.
 
     Raises:
-        Problem: 400, 404, 405, 413 or 414, it says what is allowed; 503, it is a prefetch that would mint.
+        Problem: 400, 404, 405, 413 or 414, with what is allowed; 503, it is a prefetch that would mint.
     """
     method, path = method_of(event), str(event.get("rawPath") or "/")
     if len(path) > MAX_PATH:

@@ -103,7 +103,7 @@ def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) ->
         ({"create": ["-check"]}, "create: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
         (
             {"create": ["orders", "ping"]},
-            "create: 'ping' can't be a counter's name, because API Gateway answers /ping itself.",
+            "create: 'ping' can't be a new counter's name: API Gateway has another use for the path /ping.",
         ),
         ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
         ({"check": {"counter": "a"}}, "check.region: None is not a region."),

@@ -69,7 +69,7 @@ def test_a_name_that_api_gateway_answers_itself_is_refused(ask: Ask, stack: Stac
     response = ask("PUT", f"/{counter}")
 
     assert response["statusCode"] == 400
-    assert f"API Gateway answers /{counter} itself" in response["document"]["detail"]
+    assert f"API Gateway has another use for the path /{counter}" in response["document"]["detail"]
 
 
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/invoices"), ("GET", "/-/counters")])
