@@ -92,6 +92,8 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
         Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", json.dumps(URLS))
     assert Integers.from_env(lease=5).client.options.lease == 5
+    with pytest.raises(TypeError, match="leese"):
+        Integers.from_env(leese=3)  # pyright: ignore[reportCallIssue]
 
 
 @pytest.mark.parametrize(

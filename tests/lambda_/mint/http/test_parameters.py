@@ -13,7 +13,7 @@ COUNTS = (
     *("count=0", "count=-1", "count=100001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01"),
     *("count=1.0", "count=%201", "count=+1", "count=٣", "count=9999999999999999999999", "count=1%00"),
 )
-KEYS = ("", " ", '""', '"', '"a', 'a"b\x7f', "a b", "é", "a" * 256, '"a\\b"', '"a"b"', "a\tb")
+KEYS = ("", " ", '""', '"', '"a', 'a"b\x7f', "a b", "é", "a" * 256, "\u00a0k", '"a\\b"', '"a"b"', "a\tb")
 
 
 def test_a_wrong_count_or_key_mints_nothing(ask: Ask, stack: Stack) -> None:
