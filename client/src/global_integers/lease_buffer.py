@@ -124,9 +124,8 @@ class LeaseBuffer:
         self._shares: deque[Lease] = deque()
         """The shares of callers that have waited, the oldest first."""
         self._waiting: deque[Turn] = deque()
-        self._fetching: WeakSet[Turn] = (
-            WeakSet()
-        )  # a call that was interrupted while it cleaned up takes its turn along
+        self._fetching: WeakSet[Turn] = WeakSet()
+        """Weak: if a call is interrupted before `end`, its turn goes with it."""
         self._crowd = 0
         """How many have just been woken to try again."""
         self._size = 0
@@ -134,7 +133,12 @@ class LeaseBuffer:
         self._fetched = 0.0
 
     def begin(self, turn: Turn) -> None:
-        """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards."""
+        """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards.
+
+        A turn of a forked child gets nothing, and must try again with a buffer of its own.
+        """
+        if not self.mark[0]:  # in a forked child, the lock may be that of a thread which isn't there
+            return
         if self._is_inside():
             turn.alone, turn.size = True, 1
             return
@@ -169,7 +173,7 @@ class LeaseBuffer:
 
     def take_share(self, turn: Turn) -> None:
         """Give a turn that has waited an integer of its share. Without one, it must try again."""
-        if not self.mark[0]:  # in a forked child, the lock may be that of a thread which isn't there
+        if not self.mark[0]:
             return
         with self._lock:
             turn.integer = 0 if turn.share is None else self._take(turn.share)
@@ -195,7 +199,7 @@ class LeaseBuffer:
     def take_many(self, count: int) -> list[int]:
         """Return up to `count` integers."""
         taken: list[int] = []
-        if self._is_inside():
+        if not self.mark[0] or self._is_inside():
             return taken
         with self._lock:
             while len(taken) < count and (integer := self._take(None)):
