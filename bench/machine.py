@@ -29,7 +29,7 @@ class Figures(NamedTuple):
     errors: int
 
 
-async def measure(urls: dict[str, str], callers: int, seconds: float, lease: int = 1) -> Figures:
+async def measure(urls: dict[str, str], callers: int, seconds: float, lease: int) -> Figures:
     """Let callers mint for so many seconds, each one integer after the other."""
     from global_integers import AsyncIntegers, GlobalIntegersError
 
@@ -58,13 +58,14 @@ def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.machine", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="for each number of callers (10)")
+    parser.add_argument("--lease", type=int, default=1, help="the client's lease (1: off, every integer is a request)")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "client" / "src"))
     print("callers  integers/s  p50 s  slowest s  errors")
     with TemporaryDirectory() as folder, stack(Path(folder) / "stack") as found:
         urls = json.loads(found)
         for callers in CALLERS:  # the first ones start the functions
-            made = asyncio.run(measure(urls, callers, options.seconds))
+            made = asyncio.run(measure(urls, callers, options.seconds, options.lease))
             print(f"{callers:7}  {made.per_s:10.0f}  {made.p50:5.2f}  {made.slowest:9.2f}  {made.errors:6}")
 
 
