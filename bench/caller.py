@@ -51,6 +51,15 @@ def sampled(call: Callable[[], object], count: int) -> list[float]:
     return times
 
 
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    """Do the work in so many threads at the same time, each with its number."""
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 class Requests:
     """Counts a client's requests to mint and notes how long they took, as its observer."""
 
@@ -122,11 +131,7 @@ def eight(urls: str, seconds: float) -> Figures:
                 call()
             counts[number] += 51
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     total = sum(counts)
     return {"per_s": total / seconds, **percentiles([t for mine in times for t in mine]), **requests.figures(total)}
 
@@ -204,11 +209,7 @@ def crowd(urls: str, seconds: float) -> Figures:
                 integers.next()
                 counts[number] += 1
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(64)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(64, work)
     mean = sum(counts) / 64
     shares = {"least": min(counts) / mean, "most": max(counts) / mean}
     return {"per_s": sum(counts) / (2 * seconds), **shares, **requests.figures(sum(counts))}

@@ -6,7 +6,7 @@ doesn't throttle, and of a signed request it only checks that there is a signatu
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -26,7 +26,7 @@ class Request:
     method: str
     path: str
     """Below the stage, encoded."""
-    query: Mapping[str, Sequence[str]]
+    query: Mapping[str, list[str]]
     """Each parameter with all its values."""
     headers: Mapping[str, str]
     """Names as the caller spelt them, which is how templates see them."""

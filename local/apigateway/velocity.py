@@ -5,7 +5,7 @@ The package airspeed knows the language, Velocity; here are the variables that A
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -67,7 +67,7 @@ def render(
     template: str,
     parameters: Mapping[str, Mapping[str, str]],
     body: str,
-    repeated: Mapping[str, Sequence[str]] | None = None,
+    repeated: Mapping[str, list[str]] | None = None,
 ) -> Rendered:
     """Render a template.
 
@@ -85,7 +85,7 @@ def render(
         "input": Input(parameters, body),
         "util": Util(),
         "context": {"responseOverride": override},
-        "method": {"request": {"multivaluequerystring": {name: list(all_) for name, all_ in (repeated or {}).items()}}},
+        "method": {"request": {"multivaluequerystring": repeated or {}}},
     }
     text = airspeed.Template(template).merge(variables)
     return Rendered(text, override.get("status"), override["header"])

@@ -225,21 +225,27 @@ def test_every_format_that_shows_the_integer_is_possible(text: str) -> None:
 
 @pytest.mark.server
 def test_what_can_not_be_encoded_is_shown_all_the_same(direct: Urls) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "global_integers", "--timeout", "60", "mint", "--format", "№{}"],
-        env={
-            **os.environ,
-            "PYTHONPATH": SOURCES,
-            "PYTHONIOENCODING": "ascii",
-            "GLOBAL_INTEGERS_URLS": json.dumps(direct),
-        },
+    command = [sys.executable, "-m", "global_integers", "--timeout", "60", "mint", "--format", "№{}"]
+    done = in_a_process(command, direct, PYTHONIOENCODING="ascii")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"\\u2116\d+\n", done.stdout)
+
+
+def in_a_process(command: str | list[str], urls: Urls, **more: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command, with a shell if it is one text."""
+    return subprocess.run(
+        command,
+        shell=isinstance(command, str),
+        env=environment_of(urls, **more),
         capture_output=True,
         text=True,
         timeout=HANG,
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"\\u2116\d+\n", done.stdout)
+
+def environment_of(urls: Urls, **more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls), **more}
 
 
 SHELL = {
@@ -253,14 +259,7 @@ SHELL = {
 def test_output_that_nobody_gets_is_said(
     ways: dict[str, Way], urls: Urls, redirected: str, status: int, message: str
 ) -> None:
-    done = subprocess.run(  # noqa: S602 (as a user types it)
-        f"exec {sys.executable} -m global_integers --timeout 60 mint {redirected}",
-        shell=True,
-        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)},
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+    done = in_a_process(f"exec {sys.executable} -m global_integers --timeout 60 mint {redirected}", urls)
 
     assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (status, True, 1), done.stderr
     assert sum(way.mints for way in ways.values()) == status % 2
@@ -283,13 +282,7 @@ runpy.run_module("global_integers", run_name="__main__", alter_sys=True)
 @pytest.mark.server
 @pytest.mark.parametrize("module", ["argparse", "global_integers.integers", "httpx", "global_integers.deadline"])
 def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module, "--timeout", "60", "mint"],
-        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)},
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+    done = in_a_process([sys.executable, "-c", INTERRUPTED, module, "--timeout", "60", "mint"], urls)
 
     assert (done.returncode, done.stdout) == (130, "")
     assert "Traceback" not in done.stderr
@@ -299,9 +292,8 @@ def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None
 def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(ways: dict[str, Way], urls: Urls) -> None:
     for way in ways.values():
         way.fault = "hang"
-    environment = {**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(urls)}
     command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=environment_of(urls), stderr=subprocess.PIPE, text=True) as process:
         ways["us-east-1"].until(lambda: ways["us-east-1"].mints > 0)
         process.send_signal(signal.SIGINT)
         _, printed = process.communicate(timeout=HANG)
@@ -312,14 +304,7 @@ def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(ways: dict[str, Way
 
 @pytest.mark.server
 def test_a_reader_that_stops_is_no_error(direct: Urls) -> None:
-    done = subprocess.run(  # noqa: S602 (a pipe, as a user types it)
-        f"{sys.executable} -m global_integers --timeout 60 mint -n 100000 | head -1",
-        shell=True,
-        env={**os.environ, "PYTHONPATH": SOURCES, "GLOBAL_INTEGERS_URLS": json.dumps(direct)},
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+    done = in_a_process(f"{sys.executable} -m global_integers --timeout 60 mint -n 100000 | head -1", direct)
 
     assert done.stdout.strip().isdigit()
     assert done.stderr == ""

@@ -97,13 +97,11 @@ def _check_region(
     owner = _ask(client, region, api.owner(name, first.first), report)
     if owner is not None:
         _check_owner(region, first, owner[0], report, strides)
-    health = (
-        client.run(client.check(region)),
-        client.run(client.check(region)),
-    )  # the first one may have opened the connection
-    if not health[1].ok:
-        report.wrong.append(f"{region}: {health[1].reason or 'no response'}")
-    seconds = health[1].seconds
+    client.run(client.check(region))  # it may open the connection
+    health = client.run(client.check(region))
+    if not health.ok:
+        report.wrong.append(f"{region}: {health.reason or 'no response'}")
+    seconds = health.seconds
     if seconds is not None and seconds > SLOW:
         report.wrong.append(f"{region}: a health check takes {seconds:.1f} s")
     latency = f"{seconds * 1000:.0f} ms" if seconds is not None else "-"

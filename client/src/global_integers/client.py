@@ -224,8 +224,8 @@ class Client(Generic[C]):
         except BaseException:  # a call that is interrupted leaves no region as being checked
             self.regions.uncheck()
             raise
-        signal = self.signal()
-        if self.regions.wait_for_first(signal):
+        signal = self.regions.wait_for_first(self.signal)
+        if signal is not None:
             yield Await(signal, min(self.options.attempt_timeout, deadline - monotonic()))
             self.regions.wait_no_longer()
 

@@ -201,12 +201,16 @@ class Regions:
                 if state.checking:
                     state.checking, state.checked = False, -inf
 
-    def wait_for_first(self, signal: Signal) -> bool:
-        """Return whether to wait for the first result. The signal is given once a region is healthy, or all failed."""
+    def wait_for_first(self, make_signal: Callable[[], Signal]) -> Signal | None:
+        """Return what to wait for, which is given once a region is healthy or all failed; None: don't wait."""
+        if self._measured:  # as with nearly every call
+            return None
         with self._lock:
-            if not self._measured:
-                self._waiting.append(signal)
-            return not self._measured
+            signal = make_signal()
+            self._waiting.append(signal)
+            if self._measured:
+                self.wait_no_longer()
+            return signal
 
     def wait_no_longer(self) -> None:
         """Let all calls go on, and later ones not wait."""
