@@ -9,7 +9,7 @@ import pulumi
 import pulumi_aws as aws
 
 from .archive import archive
-from .deployment import DeploymentArgs, first_home, kept_name, request
+from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
 from .policy import allow, use_keys
 from .python_function import PythonFunction, PythonFunctionArgs
 from .record import canonical
@@ -67,7 +67,8 @@ class Coordinator(pulumi.ComponentResource):
         )
         mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect, kms_key=key), self)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
-        kept = layouts.name.apply(lambda name: kept_name(name, names.layouts_table))
+        arn = layouts.arn.apply(lambda arn: at_home(arn, args.home))
+        kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
         self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",

@@ -47,7 +47,7 @@ def request(args: DeploymentArgs, parent: pulumi.Resource) -> pulumi.Output[str]
         SettingsError: in the output. A protected region would be deleted without having left.
     """
     # The ARN is unknown until the table exists. Until then nothing is read.
-    record = args.layouts.arn.apply(lambda arn: _read(_at_home(arn, args.home_region), parent))
+    record = args.layouts.arn.apply(lambda arn: _read(at_home(arn, args.home_region), parent))
     labels = {region: table.stream_label for region, table in args.tables.items()}
 
     def check(record: Record | None) -> Record | None:
@@ -102,8 +102,12 @@ def kept_name(name: str, expected: str) -> str:
     return name
 
 
-def _at_home(layouts_arn: str, home: str) -> str:
-    """Return the ARN of the layouts table, if it is in the home region of the settings."""
+def at_home(layouts_arn: str, home: str) -> str:
+    """Return the ARN of the layouts table, if it is in the home region of the settings.
+
+    Raises:
+        SettingsError: it is in another one.
+    """
     _check_home(layouts_arn.split(":")[3], home)
     return layouts_arn
 

@@ -45,6 +45,10 @@ def _parser() -> argparse.ArgumentParser:
         "--port", type=_port, help=f"the server's port; 0: any free one (default: {USUAL_PORT}, or a free one)"
     )
 
+    preview = add("preview", help="print what `up` would do")
+    preview.add_argument("--stack", default="dev")
+    preview.add_argument("-c", dest="overrides", action="append", default=[], metavar="key=value", help="as for `up`")
+
     outputs = add("outputs", help="print what the last deployment exported")
     outputs.add_argument("--stack", default="dev")
     outputs.add_argument("--json", action="store_true")
@@ -61,6 +65,8 @@ def _run(options: argparse.Namespace) -> None:
     match options.command:
         case "up":
             commands.up(options.stack, options.overrides, options.port)
+        case "preview":
+            commands.preview(options.stack, options.overrides)
         case "outputs":
             commands.outputs(options.stack, options.path, as_json=options.json)
         case "demo":

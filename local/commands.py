@@ -4,7 +4,7 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import caller, server
@@ -16,7 +16,7 @@ from .demo import mint_everywhere, mint_once_moved, next_commands, table
 from .engine import deploy
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
-from .preview import check
+from .preview import preview as previewed
 from .process import Service
 from .resources import Aws
 from .resources.route53 import make_zone
@@ -27,15 +27,9 @@ GATEWAY_OF_VERSION_1 = Service("door", "local.door")
 
 def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     """Start the server unless it runs, deploy the stack to it, and print what was exported."""
-    config = configuration(stack, overrides)
+    config, zone = _settings(stack, overrides)
     name = project()["name"]
-    if server.recorded() is None:  # wrong settings start nothing
-        check(name, stack, config)
-    zone = config.get(f"{name}:hostedZone", "").removesuffix(".")
-    if zone.isupper() and "." not in zone:
-        raise LocalError(
-            f"hostedZone: {zone} is an id; here, give the zone's name, like example.com. `up` makes the zone"
-        )
+    previewed(name, stack, config, _present())  # what is refused changes nothing, and starts nothing
     started = _server(port)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
@@ -43,19 +37,59 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
-        if event != "unchanged":
-            sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<12} {name}\n")  # one write: threads report
+        _show(event, kind, name)
 
     try:
         exported = serve(stack, deploy(name, stack, config, Aws(started.endpoint), report), started.endpoint)
     except LocalError as error:
         ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
         raise LocalError(f"{error}{ended}") from error
-    print(f"{stack}: {', '.join(f'{count} {event}' for event, count in counts.items())}")
+    print(f"{stack}: {_summary(counts)}")
     print(as_text(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
     print(how_to(exported), end="")
+
+
+def preview(stack: str, overrides: Sequence[str]) -> None:
+    """Print what `up` would do."""
+    config, _ = _settings(stack, overrides)
+    counts: Counter[str] = Counter()
+
+    def report(event: str, kind: str, name: str) -> None:
+        counts[event] += 1
+        _show(event, kind, name)
+
+    said = previewed(project()["name"], stack, config, _present(), report)
+    for line in said:
+        print(line)
+    to_do = {event if event == "unchanged" else f"to {event}": count for event, count in counts.items()}
+    print(f"{stack}: {_summary(to_do)}; nothing was changed")
+
+
+def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Return the configuration, and the name of the hosted zone in it."""
+    config = configuration(stack, overrides)
+    zone = config.get(f"{project()['name']}:hostedZone", "").removesuffix(".")
+    if zone.isupper() and "." not in zone:
+        raise LocalError(
+            f"hostedZone: {zone} is an id; here, give the zone's name, like example.com. `up` makes the zone"
+        )
+    return config, zone
+
+
+def _present() -> Aws | None:
+    """Return the clients of the server, None if none was started."""
+    return Aws(server.running().endpoint) if server.recorded() else None
+
+
+def _show(event: str, kind: str, name: str) -> None:
+    if event != "unchanged":
+        sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<24} {name}\n")  # one write: threads report
+
+
+def _summary(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {event}" for event, count in counts.items()) or "nothing"
 
 
 def _server(port: int | None) -> server.Server:

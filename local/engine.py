@@ -59,7 +59,7 @@ class Engine:
 
     def __init__(self, aws: Aws, state: State, report: Report) -> None:
         self._aws = aws
-        self._state = state
+        self.state = state
         self._report = report
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
@@ -87,45 +87,73 @@ class Engine:
         """
         if not resource.custom:
             return "", resource.inputs
+        kind = self._kind(resource)
+        with _errors_of(resource.name, resource.type):
+            wanted, registered, before = self.compared(resource)
+            if before is not None and before.inputs == wanted.inputs and not before.updating:
+                self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
+                self._report("unchanged", resource.type, resource.name)
+                return before.id, {**registered, **before.outputs}
+            result = self._apply(kind, wanted, before)
+        made = replace(wanted, id=result.id, outputs=dict(result.outputs))
+        if before is not None and result.replaces:
+            self.state.replace(made)
+        else:
+            self.state.put(made)
+        event = "created" if before is None else "replaced" if result.replaces else "updated"
+        self._report(event, resource.type, resource.name)
+        return result.id, {**registered, **result.outputs}
+
+    def compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
+        """Return a resource as it is wanted, its inputs, and how it is now; None if it isn't there.
+
+        Raises:
+            LocalError: another resource has its identity.
+        """
+        before = self.found(resource)
+        before = self.refreshed(self._kind(resource), before) if before else None
+        inputs = with_kept(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
+        key = before.key if before else _key(resource, inputs)
+        with self._lock:
+            if key in self._seen:
+                raise LocalError(f"{resource.name} and {self._seen[key]} are the same resource: {key}")
+            self._seen[key] = resource.name
+        return Made(key, resource.type, resource.name, as_json(inputs), "", {}, resource.protect), inputs, before
+
+    def found(self, resource: Registration) -> Made | None:
+        """Return what the state has of a resource: by its identity, else by its name.
+
+        A table whose region the program changes is still the table in the region where it was made, if the program
+        ignores that change.
+        """
+        found = self.state.resources.get(_key(resource, resource.inputs))
+        kept = [name for name in self._kind(resource).identity if name in resource.ignore_changes]
+        named = self.named(resource) if found is None and kept else None
+        if named and _key(resource, with_kept(resource.inputs, named.inputs, kept)) == named.key:
+            return named
+        return found
+
+    def named(self, resource: Registration) -> Made | None:
+        """Return what the state has under a resource's name."""
+        return next(
+            (
+                made
+                for made in list(self.state.resources.values())
+                if (made.type, made.name) == (resource.type, resource.name) and not made.replaced
+            ),
+            None,
+        )
+
+    def _kind(self, resource: Registration) -> Kind:
         kind = KINDS.get(resource.type)
         if kind is None:
             raise LocalError(
                 f"{resource.name}: resources of type {resource.type} can't be made here yet; "
                 "add a class for it to local/resources/ and a line to local/kinds.py"
             )
-        inputs = as_json(resource.inputs)
-        key = " ".join([resource.type, *(str(inputs.get(name)) for name in kind.identity)])
-        if resource.type == INVOCATION:
-            key += subject(inputs)
-        self._see(key, resource)
-        before = self._state.resources.get(key)
-        with _errors_of(resource.name, resource.type):
-            before = self._refreshed(kind, before) if before else None
-            registered = resource.inputs
-            if before is not None:
-                registered = with_kept(registered, before.inputs, resource.ignore_changes)
-            wanted = Made(key, resource.type, resource.name, as_json(registered), "", {}, resource.protect)
-            if before is not None and before.inputs == wanted.inputs and not before.updating:
-                self._state.put(replace(wanted, id=before.id, outputs=before.outputs))
-                self._report("unchanged", resource.type, resource.name)
-                return before.id, {**registered, **before.outputs}
-            result = self._apply(kind, wanted, before)
-        made = replace(wanted, id=result.id, outputs=dict(result.outputs))
-        if before is not None and result.replaces:
-            self._state.replace(made)
-        else:
-            self._state.put(made)
-        event = "created" if before is None else "replaced" if result.replaces else "updated"
-        self._report(event, resource.type, resource.name)
-        return result.id, {**registered, **result.outputs}
+        return kind
 
-    def _see(self, key: str, resource: Registration) -> None:
-        with self._lock:
-            if key in self._seen:
-                raise LocalError(f"{resource.name} and {self._seen[key]} are the same resource: {key}")
-            self._seen[key] = resource.name
-
-    def _refreshed(self, kind: Kind, made: Made) -> Made | None:
+    def refreshed(self, kind: Kind, made: Made) -> Made | None:
         """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
         try:
             outputs = kind.read(self._aws, made)
@@ -134,7 +162,7 @@ class Engine:
                 raise
             outputs = None
         if outputs is None:
-            self._state.remove(made.key)
+            self.state.remove(made.key)
             return None
         return replace(made, inputs=_as_now(made.inputs, outputs), outputs=dict(outputs))
 
@@ -145,36 +173,41 @@ class Engine:
             with reported(self._aws.as_server(), inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
         if before is not None:
-            self._state.put(replace(before, updating=True))
+            self.state.put(replace(before, updating=True))
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
-            if before is not None or _code(error) not in EXISTS or _of_another_stack(wanted.key, self._state.stack):
+            if before is not None or _code(error) not in EXISTS or _of_another_stack(wanted.key, self.state.stack):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.
             keys = ("statementId", "name", "domainName", "functionName")
             name = next((inputs[key] for key in keys if inputs.get(key)), "")
             return kind.apply(self._aws, inputs, replace(wanted, id=name))
 
+    def unseen(self) -> list[Made]:
+        """Return what earlier runs made and this one did not register, and what it replaced, the newest first."""
+        return [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
+
     def delete_unseen(self) -> None:
-        """Remove what earlier runs made and this one did not register, and what it replaced, the newest first.
+        """Remove what is `unseen`.
 
         Raises:
             LocalError: one of them is protected or of an unknown type, and nothing was deleted; or the server refuses.
         """
-        unseen = [made for made in reversed(list(self._state.resources.values())) if made.key not in self._seen]
+        unseen = self.unseen()
         refuse_unknown(unseen)
-        unseen = [made for made in unseen if self._still_there(made)]
+        unseen = [made for made in unseen if self.still_there(made)]
         refuse_protected(unseen)
         for made in unseen:
             self._delete(made)
-            self._state.remove(made.key)
+            self.state.remove(made.key)
             if not made.replaced:
                 self._report("deleted", made.type, made.name)
 
-    def _still_there(self, made: Made) -> bool:
+    def still_there(self, made: Made) -> bool:
+        """Return whether a resource exists."""
         with _errors_of(made.name, made.type):
-            return self._refreshed(KINDS[made.type], made) is not None
+            return self.refreshed(KINDS[made.type], made) is not None
 
     def _delete(self, made: Made) -> None:
         try:
@@ -182,6 +215,14 @@ class Engine:
         except (ClientError, BotoCoreError) as error:
             if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
+    """Return what tells a resource from all others of the server."""
+    key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
+    if resource.type != INVOCATION:
+        return key
+    return key + (subject(inputs) if isinstance(inputs["input"], str) else f" {resource.name}")  # unknown in a preview
 
 
 def _of_another_stack(key: str, stack: str) -> bool:

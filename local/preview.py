@@ -1,36 +1,89 @@
-"""Checks the program's settings before anything is started."""
+"""What `up` would do: the program run as `pulumi preview` runs it. Nothing is made, nothing is recorded."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .engine import user_error
+from .deletion import refuse_protected, refuse_unknown
+from .engine import INVOCATION, Engine, Report, user_error
 from .paths import LocalError
 from .program import Registration, main, run_program
+from .resources.kind import Aws, Kind
+from .state import Made, State
 
 
-def check(project: str, stack: str, config: Mapping[str, str], program: Callable[[], None] = main) -> None:
-    """Run a program as the first preview of a stack does: without a server, and nothing is made.
+def preview(
+    project: str,
+    stack: str,
+    config: Mapping[str, str],
+    aws: Aws | None,
+    report: Report | None = None,
+    program: Callable[[], None] = main,
+) -> list[str]:
+    """Run a program as the preview of a stack does.
+
+    Args:
+        project: The project's name.
+        stack: The stack's name.
+        config: Full key → value.
+        aws: The server's clients; None if there is no server yet.
+        report: Called for every resource, as by `deploy`. None: resources aren't compared with the server's, which
+            is faster, and finds all that the program refuses.
+        program: By default `__main__.py`.
+
+    Returns:
+        What the program says of the changes.
 
     Raises:
-        LocalError: the program's settings are wrong.
+        LocalError: the program's settings are wrong, or something can't be deleted.
     """
-    error = run_program(_Nothing(), project=project, stack=stack, config=config, preview=True, program=program).error
-    if error is not None:
-        raise user_error(error) from error
+    engine = _Preview(aws, State(stack, frozen=True), report)
+    outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
+    if outcome.error is not None:
+        raise user_error(outcome.error) from outcome.error
+    engine.look_at_unseen()
+    return outcome.messages
 
 
-class _Nothing:
-    """Stands for an AWS in which nothing exists yet."""
+class _Preview(Engine):
+    """Compares what a program registers with what there is."""
+
+    def __init__(self, aws: Aws | None, state: State, report: Report | None) -> None:
+        super().__init__(aws or Aws("http://127.0.0.1:9"), state, report or _ignore)
+        self._exists = aws is not None
+        if not self._exists:
+            state.resources.clear()
+        self._compares = report is not None
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
-        """Return the inputs: all else is not known yet."""
-        return "", resource.inputs
+        """Return the outputs that are known: those of a resource that stays, though it may be changed."""
+        if not resource.custom:
+            return "", resource.inputs
+        wanted, inputs, before = self.compared(resource)
+        if before is None:
+            self._report("create", resource.type, resource.name)
+            return "", inputs
+        if before.inputs == wanted.inputs and not before.updating:
+            self._report("unchanged", resource.type, resource.name)
+        elif resource.type == INVOCATION:  # each is another call
+            self._report("replace", resource.type, resource.name)
+            return "", inputs
+        else:
+            self._report("update", resource.type, resource.name)
+        return before.id, {**before.outputs, **inputs}
+
+    def found(self, resource: Registration) -> Made | None:
+        """Return what the state has of a resource. What identifies it may not be known yet, but its name is."""
+        return self.named(resource) or super().found(resource)
+
+    def refreshed(self, kind: Kind, made: Made) -> Made | None:
+        """Return a resource as it is now."""
+        return super().refreshed(kind, made) if self._compares else made
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Find the hosted zone of any name, since `up` makes it. Refuse other functions.
+        """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.
 
         Raises:
-            LocalError: the zone is given by its id, or it is another function.
+            LocalError: it failed, is not known here, or there is no server to ask.
         """
         if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             if "name" not in arguments:
@@ -38,4 +91,24 @@ class _Nothing:
                     f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
                 )
             return {"id": "", "zoneId": "", "privateZone": False, **arguments}
-        raise LocalError(f"{token}: the program asks AWS before it has made anything")
+        if not self._exists:
+            raise LocalError(f"{token}: the program asks AWS before it has made anything")
+        return super().call(token, arguments)
+
+    def look_at_unseen(self) -> None:
+        """Report what would be deleted.
+
+        Raises:
+            LocalError: it can't be.
+        """
+        unseen = self.unseen()
+        refuse_unknown(unseen)
+        unseen = [made for made in unseen if self.still_there(made)]
+        refuse_protected(unseen)
+        for made in unseen:
+            if not made.replaced:
+                self._report("delete", made.type, made.name)
+
+
+def _ignore(event: str, kind: str, name: str) -> None:
+    """Report nothing."""

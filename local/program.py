@@ -5,6 +5,7 @@ and the AWS provider would do. All that this project uses of Pulumi's internals 
 """
 
 import asyncio
+import logging
 import runpy
 import threading
 import warnings
@@ -84,6 +85,8 @@ class Outcome:
     """What a run exported, and how it failed if it did."""
 
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    messages: list[str] = field(default_factory=list[str])
+    """What it logged, from INFO on: what Pulumi would show."""
     error: Exception | None = None
 
 
@@ -121,7 +124,9 @@ def run_program(
         with _event_loop() as loop, _finished(loop):
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
-            mocks.set_mocks(stand_in, project=project, stack=stack, preview=preview, monitor=monitor)
+            mocks.set_mocks(
+                stand_in, project=project, stack=stack, preview=preview, monitor=monitor, logger=_logger(outcome)
+            )
             settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
             pulumi.runtime.set_all_config(dict(config))
             loop.set_exception_handler(lambda _loop, _context: None)  # every failure is raised as well
@@ -132,6 +137,19 @@ def run_program(
 
     copy_context().run(run)
     return outcome
+
+
+def _logger(outcome: Outcome) -> logging.Logger:
+    """Return what takes the program's messages."""
+
+    class Messages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            outcome.messages.append(record.getMessage())
+
+    logger = logging.Logger("program", logging.INFO)
+    logger.addHandler(Messages())
+    logger.parent = logging.getLogger()
+    return logger
 
 
 async def _in_stack(program: Callable[[], None], outputs: dict[str, Any]) -> None:

@@ -48,13 +48,18 @@ class Made:
 class State:
     """The resources of one stack, in the order of their creation; written to disk after every change."""
 
-    def __init__(self, stack: str) -> None:
+    def __init__(self, stack: str, *, frozen: bool = False) -> None:
         """Read what the last deployment of the stack left.
+
+        Args:
+            stack: The stack's name.
+            frozen: Whether nothing is written: for a preview.
 
         Raises:
             LocalError: it is damaged or of another version.
         """
         self.stack = stack
+        self._frozen = frozen
         self._path: Path = state_folder() / f"{stack}.json"
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
@@ -115,6 +120,8 @@ class State:
             self._write()
 
     def _write(self) -> None:
+        if self._frozen:
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(".new")
         rest = json.dumps({"version": VERSION, "stack": self.stack, "outputs": self.outputs})

@@ -1,21 +1,31 @@
-"""The check of the settings before anything is started."""
+"""What `up` would do, and what is refused before anything is started or changed."""
+
+from collections.abc import Callable, Mapping
 
 import pulumi
 import pytest
 
 from local.configuration import configuration, project
 from local.paths import LocalError
-from local.preview import check
+from local.preview import preview
 from tests.local.machine import Machine
 
 
+def previewed(config: Mapping[str, str], program: Callable[[], None] | None = None, name: str = "") -> list[str]:
+    """Return what a preview without a server reports."""
+    reported: list[str] = []
+    more = {"program": program} if program else {}
+    preview(name or project()["name"], "dev", config, None, lambda event, _kind, _name: reported.append(event), **more)
+    return reported
+
+
 def test_the_programs_own_settings_are_right() -> None:
-    check(project()["name"], "dev", configuration("dev"))
+    assert set(previewed(configuration("dev"))) == {"create"}
 
 
 def test_a_wrong_setting_is_reported() -> None:
     with pytest.raises(LocalError, match="memorySize: 1 is out of range"):
-        check(project()["name"], "dev", configuration("dev", ["memorySize=1"]))
+        previewed(configuration("dev", ["memorySize=1"]))
 
 
 def test_an_error_of_the_program_itself_is_raised() -> None:
@@ -23,7 +33,7 @@ def test_an_error_of_the_program_itself_is_raised() -> None:
         pulumi.export("one", 1 // int(pulumi.Config("p").require("zero")))
 
     with pytest.raises(ZeroDivisionError):
-        check("p", "dev", {"p:zero": "0"}, program)
+        previewed({"p:zero": "0"}, program, "p")
 
 
 def test_wrong_settings_start_no_server(fresh: Machine) -> None:
@@ -33,3 +43,29 @@ def test_wrong_settings_start_no_server(fresh: Machine) -> None:
     assert "did you mean 'eu-west-1'?" in wrong.stderr
     assert "started" not in wrong.stdout
     assert not (fresh.folder / "server.json").exists()
+
+
+def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) -> None:
+    before = (deployed.folder / "dev.json").read_bytes()
+    regions = 'regions=["us-east-1", "eu-west-1", "ap-southeast-2", "eu-west-3"]'
+
+    unchanged, changed = deployed.run("preview"), deployed.run("preview", "-c", regions, "-c", "window=50000")
+
+    assert unchanged.stdout == "dev: 60 unchanged; nothing was changed\n"
+    *resources, said, _ = changed.stdout.splitlines()
+    assert "  create    Table                    integers-eu-west-3-table" in resources
+    assert "  replace   Invocation               integers-coordinator-settle" in resources
+    assert said.startswith("integers: epoch 1 → 2, gap about 30,000; joining: eu-west-3; window: 100,000,000 → 50,000")
+    assert changed.stdout.endswith("dev: 58 unchanged, 14 to create, 1 to update, 1 to replace; nothing was changed\n")
+    assert (deployed.folder / "dev.json").read_bytes() == before
+
+
+def test_another_home_region_is_refused_before_anything_is_made(deployed: Machine) -> None:
+    before = (deployed.folder / "dev.json").read_bytes()
+
+    wrong = deployed.up(settings=("aws:region=eu-west-1",))
+
+    assert wrong.returncode == 1
+    assert "aws:region: the home region was us-east-1 and can't be moved to eu-west-1; set it back" in wrong.stderr
+    assert wrong.stdout == ""
+    assert (deployed.folder / "dev.json").read_bytes() == before
