@@ -6,7 +6,7 @@ STACK ?= dev
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up outputs down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock clean
+.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock clean
 
 # List these commands.
 help:
@@ -21,13 +21,29 @@ demo: .venv/local
 up: .venv/local
 	@$(BIN)/python -m local up --stack $(STACK)
 
+# Print what make up would change, and change nothing.
+preview: .venv/local
+	@$(BIN)/python -m local preview --stack $(STACK)
+
+# Print regions, URLs, layouts and alarms.
+status: .venv/local
+	@$(BIN)/python -m local status --stack $(STACK)
+
 # Print the outputs of the deployment.
 outputs: .venv/local
 	@$(BIN)/python -m local outputs --stack $(STACK)
 
+# Print what the functions have logged (make logs REGION=eu-west-1: there).
+logs: .venv/local
+	@$(BIN)/python -m local logs $(REGION) --stack $(STACK)
+
+# Delete a region's table, as if AWS had lost it; make up heals it (make lose REGION=eu-west-1).
+lose: .venv/local
+	@$(BIN)/python -m local lose $(REGION) --stack $(STACK)
+
 # End the deployment on this machine and forget it.
-down: .venv/local
-	@$(BIN)/python -m local down
+down:
+	@if test -e .venv/local; then $(BIN)/python -m local down; else echo "nothing runs here: nothing was installed yet"; fi
 
 # Lint, types and the quick tests, which need no server, browser or database: for every save.
 check: lint
@@ -111,15 +127,16 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'
 	@echo "installing pinned dependencies into .venv (about a minute, once)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-local.txt
+	@$(BIN)/python -m local.installing requirements-local.txt
 	@touch $@
 
 .venv/dev: .venv/local requirements-dev.txt
 	@echo "installing lint, types and tests into .venv"
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m local.installing requirements-dev.txt
 	@touch $@
 
 .venv-bench/ready: bench/requirements.txt
+	@echo "installing what the functions are compared with into .venv-bench"
 	@$(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m pip install --disable-pip-version-check -r bench/requirements.txt
+	@.venv-bench/bin/python -m local.installing bench/requirements.txt
 	@touch $@

@@ -38,7 +38,7 @@ def archive(function: str, *shared: str) -> pulumi.AssetArchive:
 
 
 def version(files: Mapping[str, Path]) -> str:
-    """Return the version of these files, like `1.0.0+3f2a9c81d0b7`: the project's, and a hash of the files.
+    """Return the version of these files, like `2.0.0+3f2a9c81d0b7`: the project's, and a hash of the files.
 
     The hash has the first 12 digits of SHA-256 over every file's name and content. So two
     archives with the same project version can be told apart.

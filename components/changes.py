@@ -47,7 +47,8 @@ def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
     yield from _listed("floors", [f"{counter} {n:,}" for counter, n in sorted(floors.items())])
     for key, words in NUMBERS.items():
         if before[key] != wish[key]:
-            yield f"{words}: {before[key]:,} → {wish[key]:,}"
+            later = " (from each counter's next epoch on)" if key == "window" and wish[key] < before[key] else ""
+            yield f"{words}: {before[key]:,} → {wish[key]:,}{later}"
 
 
 def _epochs(wish: Mapping[str, Any], record: Record) -> Iterator[str]:

@@ -9,11 +9,9 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from . import commands
+from . import commands, operations
 from .paths import LocalError, state_folder
-from .server import USUAL_PORT
-
-MAX_PORT = 65535
+from .server import MAX_PORT, USUAL_PORT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,29 +33,67 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local",
         description="Deploy the stack to an AWS API server on this machine, look at it, end it.",
+        epilog="Each command explains itself: python -m local up -h",
     )
-    add = parser.add_subparsers(dest="command", required=True, metavar="command").add_parser
+    commands_ = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    up = add("up", help="start the server if need be, and deploy; again after a change")
-    up.add_argument("--stack", default="dev", help="deploy with Pulumi.<stack>.yaml (default: dev)")
-    up.add_argument("-c", dest="overrides", action="append", default=[], metavar="key=value", help="set for this run")
+    def add(name: str, help_: str, *examples: str) -> argparse.ArgumentParser:
+        lines = "\n".join(f"  python -m local {name} {example}".rstrip() for example in examples)
+        return commands_.add_parser(
+            name,
+            help=help_,
+            description=f"{help_[0].upper()}{help_[1:]}.",
+            epilog=f"examples:\n{lines}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def of_a_stack(name: str, help_: str, *examples: str) -> argparse.ArgumentParser:
+        one = add(name, help_, *examples)
+        one.add_argument("--stack", default="dev", help="the stack of Pulumi.<stack>.yaml (default: dev)")
+        return one
+
+    def overridden(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "-c",
+            dest="overrides",
+            action="append",
+            default=[],
+            metavar="key=value",
+            help="set this for this run, above Pulumi.<stack>.yaml (lists and objects as JSON)",
+        )
+
+    up = of_a_stack(
+        "up",
+        "start the server if need be, and deploy; again after a change",
+        *("", "-c lease=100", '-c \'regions=["us-east-1", "eu-west-1"]\''),
+    )
+    overridden(up)
     up.add_argument(
-        "--port", type=_port, help=f"the server's port; 0: any free one (default: {USUAL_PORT}, or a free one)"
+        "--port", type=_port, help=f"the server's port; 0: any free one (default: the last one, {USUAL_PORT} at first)"
     )
 
-    preview = add("preview", help="print what `up` would do")
-    preview.add_argument("--stack", default="dev")
-    preview.add_argument("-c", dest="overrides", action="append", default=[], metavar="key=value", help="as for `up`")
+    preview = of_a_stack("preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
+    overridden(preview)
 
-    outputs = add("outputs", help="print what the last deployment exported")
-    outputs.add_argument("--stack", default="dev")
+    of_a_stack("status", "print regions, URLs, layouts and alarms", "")
+
+    outputs = of_a_stack(
+        "outputs", "print what the last deployment exported", "", "urls.eu-west-1", "--json > outputs.json"
+    )
     outputs.add_argument("--json", action="store_true")
     outputs.add_argument("path", nargs="?", help="only this one, like regions or urls.eu-west-1")
 
-    demo = add("demo", help="mint from every region and show it")
-    demo.add_argument("--stack", default="dev")
+    of_a_stack("demo", "mint from every region and show it", "")
 
-    add("down", help="end the server and forget everything, integers too")
+    logs = of_a_stack("logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
+    logs.add_argument("region", nargs="?", help="only this region's")
+    logs.add_argument("-n", dest="lines", type=_count, default=50, metavar="N", help="how many lines (default: 50)")
+
+    lose = of_a_stack("lose", "delete a table, as if AWS had lost it; `up` heals it", "eu-west-1", "--layouts")
+    lose.add_argument("region", nargs="?", help="lose this region's counters table")
+    lose.add_argument("--layouts", action="store_true", help="lose the layouts table")
+
+    add("down", "end the server and forget everything, integers too", "")
     return parser
 
 
@@ -67,12 +103,26 @@ def _run(options: argparse.Namespace) -> None:
             commands.up(options.stack, options.overrides, options.port)
         case "preview":
             commands.preview(options.stack, options.overrides)
+        case "status":
+            print(operations.status(options.stack))
         case "outputs":
             commands.outputs(options.stack, options.path, as_json=options.json)
         case "demo":
             commands.demo(options.stack)
+        case "logs":
+            for line in operations.logs(options.stack, options.region, options.lines):
+                print(line)
+        case "lose":
+            print(operations.lose(options.stack, options.region, layouts=options.layouts))
         case _:
             commands.down()
+
+
+def _count(text: str) -> int:
+    count = int(text) if re.fullmatch("[0-9]{1,6}", text) else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of lines; 1 to 999999 are allowed")
+    return count
 
 
 def _port(text: str) -> int:

@@ -2,10 +2,8 @@
 
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from . import caller, server
 from .address.process import ADDRESS
@@ -14,13 +12,14 @@ from .apigateway.resources import GATEWAY
 from .configuration import configuration, project, stacks
 from .demo import mint_everywhere, mint_once_moved, next_commands, table
 from .engine import deploy
+from .operations import Deployed
 from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
 from .preview import preview as previewed
 from .process import Service
 from .resources import Aws
 from .resources.route53 import make_zone
-from .state import State
+from .terminal import clear, is_terminal, say, show
 
 GATEWAY_OF_VERSION_1 = Service("door", "local.door")
 
@@ -29,7 +28,10 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     """Start the server unless it runs, deploy the stack to it, and print what was exported."""
     config, zone = _settings(stack, overrides)
     name = project()["name"]
-    previewed(name, stack, config, _present())  # what is refused changes nothing, and starts nothing
+    expected: list[str] = []
+    # What is refused changes nothing, and starts nothing.
+    previewed(name, stack, config, _present(), lambda event, _kind, _name: expected.append(event))
+    first = all(event == "create" for event in expected)
     started = _server(port)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
@@ -37,14 +39,18 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
-        _show(event, kind, name)
+        if first and is_terminal():
+            show(f"  {counts.total()} of {len(expected)} resources: {name}")
+        else:
+            _show(event, kind, name)
 
     try:
         exported = serve(stack, deploy(name, stack, config, Aws(started.endpoint), report), started.endpoint)
     except LocalError as error:
+        clear()
         ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
         raise LocalError(f"{error}{ended}") from error
-    print(f"{stack}: {_summary(counts)}")
+    say(f"{stack}: {_summary(counts)}")
     print(as_text(exported))
     if exported["gatewayUrls"]:
         print("gatewayUrls are served by a small process here, by the same templates that API Gateway gets.")
@@ -62,7 +68,7 @@ def preview(stack: str, overrides: Sequence[str]) -> None:
 
     said = previewed(project()["name"], stack, config, _present(), report)
     for line in said:
-        print(line)
+        say(line)
     to_do = {event if event == "unchanged" else f"to {event}": count for event, count in counts.items()}
     print(f"{stack}: {_summary(to_do)}; nothing was changed")
 
@@ -85,7 +91,7 @@ def _present() -> Aws | None:
 
 def _show(event: str, kind: str, name: str) -> None:
     if event != "unchanged":
-        sys.stdout.write(f"  {event:<9} {kind.rsplit(':')[-1]:<24} {name}\n")  # one write: threads report
+        say(f"  {event:<9} {kind.rsplit(':')[-1]:<25} {name}")
 
 
 def _summary(counts: Mapping[str, int]) -> str:
@@ -95,10 +101,11 @@ def _summary(counts: Mapping[str, int]) -> str:
 def _server(port: int | None) -> server.Server:
     """Return the server that runs, else start it."""
     if server.recorded() is None:
+        preferred = server.preferred_port()
         started = server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
-        if port is None and started.port != server.USUAL_PORT:
-            print(server.taken(server.USUAL_PORT))
+        if port is None and started.port != preferred:
+            print(server.taken(preferred))
         return started
     started = server.running()
     server.check_version()
@@ -113,7 +120,7 @@ def _server(port: int | None) -> server.Server:
 
 def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
     """Print what the last deployment exported, or one value of it."""
-    exported = _exported(stack)
+    exported = Deployed(stack).outputs
     value = select(exported, path) if path else exported
     if as_json or isinstance(value, list):
         print(json.dumps(value, indent=2))
@@ -123,7 +130,7 @@ def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
 
 def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
-    exported = _exported(stack)
+    exported = Deployed(stack).outputs
     local = exported.get(LOCAL, "")
     by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
     if by_name and not local:
@@ -144,19 +151,6 @@ def demo(stack: str) -> None:
             print(moving(exported))
     except OSError as error:
         raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error
-
-
-def _exported(stack: str) -> dict[str, Any]:
-    """Return what the last deployment exported.
-
-    Raises:
-        LocalError: the server doesn't run, or the stack isn't deployed.
-    """
-    server.running()
-    exported = State(stack).outputs
-    if not exported:
-        raise LocalError(f"stack {stack} is not deployed here; deploy it: {command(f'up --stack {stack}')}")
-    return exported
 
 
 def down() -> None:

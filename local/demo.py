@@ -87,15 +87,16 @@ def mint_once_moved(address: str) -> int:
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
-    """Return what was minted as a table."""
-    rows = [("region", "offset", "stride", "just minted", "URL")]
+    """Return what was minted as a table. Each URL has a line of its own, so that a terminal needn't be wide."""
+    rows = [("region", "offset", "stride", "just minted")]
     for region, integers in minted.items():
         place = outputs["layout"][region]
-        shown = ", ".join(map(str, integers)) or "paused"
-        rows.append((region, str(place["offset"]), str(place["stride"]), shown, outputs["urls"][region]))
+        rows.append((region, str(place["offset"]), str(place["stride"]), ", ".join(map(str, integers)) or "paused"))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+    head = [lines[0], "  ".join("─" * width for width in widths)]
+    regions = zip(lines[1:], minted, strict=True)
+    return "\n".join([*head, *(f"{line}\n  {outputs['urls'][region]}" for line, region in regions)])
 
 
 def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:

@@ -168,7 +168,7 @@ class Engine:
 
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
-        if wanted.type == INVOCATION:
+        if wanted.type == INVOCATION and not subject(inputs):
             # What it shows is beyond what `pulumi up` does, so whoever deploys needs no permission for it.
             with reported(self._aws.as_server(), inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)

@@ -7,7 +7,7 @@ from .deletion import refuse_protected, refuse_unknown
 from .engine import INVOCATION, Engine, Report, user_error
 from .paths import LocalError
 from .program import Registration, main, run_program
-from .resources.kind import Aws, Kind
+from .resources.kind import Aws
 from .state import Made, State
 
 
@@ -16,7 +16,7 @@ def preview(
     stack: str,
     config: Mapping[str, str],
     aws: Aws | None,
-    report: Report | None = None,
+    report: Report,
     program: Callable[[], None] = main,
 ) -> list[str]:
     """Run a program as the preview of a stack does.
@@ -26,8 +26,7 @@ def preview(
         stack: The stack's name.
         config: Full key → value.
         aws: The server's clients; None if there is no server yet.
-        report: Called for every resource, as by `deploy`. None: resources aren't compared with the server's, which
-            is faster, and finds all that the program refuses.
+        report: Called for every resource: `create`, `update`, `replace`, `delete` or `unchanged`, its type, its name.
         program: By default `__main__.py`.
 
     Returns:
@@ -47,12 +46,11 @@ def preview(
 class _Preview(Engine):
     """Compares what a program registers with what there is."""
 
-    def __init__(self, aws: Aws | None, state: State, report: Report | None) -> None:
-        super().__init__(aws or Aws("http://127.0.0.1:9"), state, report or _ignore)
+    def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
+        super().__init__(aws or Aws("http://127.0.0.1:9"), state, report)
         self._exists = aws is not None
         if not self._exists:
             state.resources.clear()
-        self._compares = report is not None
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         """Return the outputs that are known: those of a resource that stays, though it may be changed."""
@@ -74,10 +72,6 @@ class _Preview(Engine):
     def found(self, resource: Registration) -> Made | None:
         """Return what the state has of a resource. What identifies it may not be known yet, but its name is."""
         return self.named(resource) or super().found(resource)
-
-    def refreshed(self, kind: Kind, made: Made) -> Made | None:
-        """Return a resource as it is now."""
-        return super().refreshed(kind, made) if self._compares else made
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.
@@ -108,7 +102,3 @@ class _Preview(Engine):
         for made in unseen:
             if not made.replaced:
                 self._report("delete", made.type, made.name)
-
-
-def _ignore(event: str, kind: str, name: str) -> None:
-    """Report nothing."""

@@ -8,6 +8,7 @@ from typing import Any
 from integers.names import CHECK_COUNTER
 
 from .resources.kind import Aws
+from .terminal import say
 
 PERIOD = 0.05
 """Seconds between two reads. A shorter phase may not be seen."""
@@ -40,28 +41,34 @@ def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event
     lines = 0
     while True:
         last = ended.wait(PERIOD)
-        for counter, phase in _phases(aws, region, table).items():
-            if seen.get(counter) != phase:
-                seen[counter] = phase
+        for counter, now in _phases(aws, region, table).items():
+            if seen.get(counter) != now:
+                seen[counter] = now
                 lines += 1
                 if lines <= MAX_LINES:
-                    print(f"  layout    {counter}: {phase}", flush=True)
+                    say(f"  layout    {counter}: {now}")
         if last:
             break
     if lines > MAX_LINES:
-        print(f"  layout    … and {lines - MAX_LINES} more", flush=True)
+        say(f"  layout    … and {lines - MAX_LINES} more")
 
 
 def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
     """Return every counter's phase."""
+    return {counter: phase(register) for counter, register in registers(aws, region, table).items()}
+
+
+def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
+    """Return every counter's register."""
     found: list[dict[str, Any]] = []
     for page in aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table):
         found += page["Items"]
-    registers = {register["counter"]["S"]: register for register in found if "epoch" in register}
-    return {counter: _phase(register) for counter, register in registers.items() if counter != CHECK_COUNTER}
+    counters = {register["counter"]["S"]: register for register in found if "epoch" in register}
+    return {counter: register for counter, register in counters.items() if counter != CHECK_COUNTER}
 
 
-def _phase(register: dict[str, Any]) -> str:
+def phase(register: dict[str, Any]) -> str:
+    """Return a counter's epoch in words, and the regions that don't mint in it yet."""
     epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
     regions = [region["S"] for region in register["regions"]["L"]]
     waiting = [

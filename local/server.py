@@ -5,12 +5,15 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from .paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
 from .ports import Listener, is_free, listener, reserved
 from .process import START_TIMEOUT, Service
 
 USUAL_PORT = 4566
+
+MAX_PORT = 65535
 
 SERVICE = Service("server", "ministack")
 
@@ -91,7 +94,7 @@ def check_version() -> None:
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
-    """Start the server on `port`, by default the usual one or, if that is taken, a free one.
+    """Start the server on `port`, by default the preferred one or, if that is taken, a free one.
 
     Args:
         port: where it listens. 0: on any free port.
@@ -107,7 +110,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
     except PermissionError as error:
         raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
     if port is None:
-        port = USUAL_PORT if is_free(USUAL_PORT) else 0
+        port = preferred_port() if is_free(preferred_port()) else 0
     with reserved(port) as chosen:
         program = [sys.executable, "-m", "local.ministack_server"]
         process = SERVICE.start(program, {**_environment(chosen), **(more or {})}, chosen)
@@ -117,7 +120,21 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
             SERVICE.stop()
             problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
             raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
+    _port_file().write_text(f"{server.port}\n")
     return server
+
+
+def preferred_port() -> int:
+    """Return the port of the last server that ran here, so that its URLs begin as before; else the usual one."""
+    try:
+        port = int(_port_file().read_text())
+    except (OSError, ValueError):
+        return USUAL_PORT
+    return port if 1024 <= port <= MAX_PORT else USUAL_PORT
+
+
+def _port_file() -> Path:
+    return state_folder() / "port"
 
 
 def taken(port: int) -> str:

@@ -307,7 +307,10 @@ def test_no_words_where_nothing_changes() -> None:
         ({"counters": ["integers", "orders"]}, "new counters: orders"),
         ({"counters": ["orders"]}, "new counters: orders; no longer in the settings, but still minting: integers"),
         ({"floors": {"*": 7, "integers": 5000}}, "floors: * 7, integers 5,000"),
-        ({"window": 1000, "watchMinutes": 1}, "window: 100,000,000 → 1,000; watch minutes: 5 → 1"),
+        (
+            {"window": 1000, "watchMinutes": 1},
+            "window: 100,000,000 → 1,000 (from each counter's next epoch on); watch minutes: 5 → 1",
+        ),
     ],
     ids=["leaving", "joining", "reorder", "lost table", "new counter", "another counter", "floors", "numbers"],
 )

@@ -33,11 +33,12 @@ def test_links_lead_somewhere() -> None:
             assert (ROOT / target).exists(), f"{page}: {target}"
 
 
-def test_the_changelog_ends_its_list_of_releases_at_this_version() -> None:
+def test_the_version_is_the_same_everywhere() -> None:
     headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
 
-    assert headings[0] == "Unreleased"
-    assert headings[1] == PYPROJECT["project"]["version"]
+    assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"]
+    assert f'"version": "{headings[0]}+' in (ROOT / "docs" / "api.md").read_text()
 
 
 def test_the_hooks_run_the_commands_of_lint_and_types() -> None:

@@ -44,14 +44,14 @@ def test_up_again_changes_nothing_and_minting_goes_on(deployed: Machine) -> None
 
 def test_changed_settings_are_applied_in_place_and_taken_back(deployed: Machine) -> None:
     outputs = deployed.outputs()
-    settings = ("memorySize=512", 'counters=["integers", "orders"]', 'alarmEmails=["operator@shop.example"]')
+    settings = ("memorySize=512", 'counters=["integers", "orders", "tickets"]', 'alarmEmails=["operator@shop.example"]')
 
     told = deployed.up(settings=settings).stdout
 
     assert counts(told) == {"created": 6, "updated": 20, "replaced": 4, "unchanged": 36}, told
     assert deployed.outputs()["urls"] == outputs["urls"]
-    orders = mint(outputs["urls"]["ap-southeast-2"], "orders", method="GET")
-    assert orders == (200, {"counter": "orders", "region": "ap-southeast-2", "integer": 3})
+    tickets = mint(outputs["urls"]["ap-southeast-2"], "tickets", method="GET")
+    assert tickets == (200, {"counter": "tickets", "region": "ap-southeast-2", "integer": 3})
     told = deployed.up().stdout
     assert counts(told) == {"updated": 20, "replaced": 4, "unchanged": 36, "deleted": 6}, told
 

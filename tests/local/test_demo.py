@@ -58,7 +58,8 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
     urls = {"us-east-1": f"{url}1/", "eu-west-1": f"{url}2/"}
 
     outputs = {"regions": list(LAYOUT), "layout": LAYOUT, "urls": urls}
-    shown = table(outputs, mint_everywhere(outputs)).splitlines()
+    lines = table(outputs, mint_everywhere(outputs)).splitlines()
+    shown = [*lines[:2], *lines[2::2]]
 
     assert [row.split()[:3] for row in shown] == [
         ["region", "offset", "stride"],
@@ -67,7 +68,7 @@ def test_the_table_has_a_row_for_each_region(url: str) -> None:
         ["eu-west-1", "2", "2"],
     ]
     assert [re.split("  +", row)[3] for row in shown[2:]] == ["1, 3, 5, 7, 9", "2, 4, 6, 8, 10"]
-    assert [row.split()[-1] for row in shown[2:]] == list(urls.values())
+    assert lines[3::2] == [f"  {url}" for url in urls.values()]
 
 
 @pytest.mark.parametrize("paused", ["paused", "api"], ids=["at a Function URL", "behind an HTTP API"])
@@ -80,7 +81,10 @@ def test_a_paused_region_is_shown_as_such(url: str, paused: str) -> None:
     minted = mint_everywhere(outputs)
 
     assert minted == {"us-east-1": [], "eu-west-1": [2, 4, 6, 8, 10]}
-    assert [re.split("  +", row)[3] for row in table(outputs, minted).splitlines()[2:]] == ["paused", "2, 4, 6, 8, 10"]
+    assert [re.split("  +", row)[3] for row in table(outputs, minted).splitlines()[2::2]] == [
+        "paused",
+        "2, 4, 6, 8, 10",
+    ]
 
 
 def test_if_all_are_paused_it_says_so(url: str) -> None:

@@ -8,14 +8,14 @@ import pytest
 from local.configuration import configuration, project
 from local.paths import LocalError
 from local.preview import preview
+from local.program import main
 from tests.local.machine import Machine
 
 
-def previewed(config: Mapping[str, str], program: Callable[[], None] | None = None, name: str = "") -> list[str]:
+def previewed(config: Mapping[str, str], program: Callable[[], None] = main, name: str = "") -> list[str]:
     """Return what a preview without a server reports."""
     reported: list[str] = []
-    more = {"program": program} if program else {}
-    preview(name or project()["name"], "dev", config, None, lambda event, _kind, _name: reported.append(event), **more)
+    preview(name or project()["name"], "dev", config, None, lambda event, _kind, _name: reported.append(event), program)
     return reported
 
 
@@ -53,9 +53,12 @@ def test_a_preview_says_what_up_would_do_and_changes_nothing(deployed: Machine) 
 
     assert unchanged.stdout == "dev: 60 unchanged; nothing was changed\n"
     *resources, said, _ = changed.stdout.splitlines()
-    assert "  create    Table                    integers-eu-west-3-table" in resources
-    assert "  replace   Invocation               integers-coordinator-settle" in resources
-    assert said.startswith("integers: epoch 1 → 2, gap about 30,000; joining: eu-west-3; window: 100,000,000 → 50,000")
+    assert "  create    Table                     integers-eu-west-3-table" in resources
+    assert "  replace   Invocation                integers-coordinator-settle" in resources
+    assert said == (
+        "integers: epoch 1 → 2, gap about 30,000; orders: epoch 1 → 2, gap about 30,000; joining: eu-west-3; "
+        "window: 100,000,000 → 50,000 (from each counter's next epoch on)"
+    )
     assert changed.stdout.endswith("dev: 58 unchanged, 14 to create, 1 to update, 1 to replace; nothing was changed\n")
     assert (deployed.folder / "dev.json").read_bytes() == before
 

@@ -1,6 +1,6 @@
 """What the coordinator does is reported while it does it."""
 
-from local.progress import _phase
+from local.progress import phase
 
 REGISTER = {
     "epoch": {"N": "2"},
@@ -10,7 +10,7 @@ REGISTER = {
 
 
 def test_the_phases_of_a_register() -> None:
-    assert _phase(REGISTER) == "epoch 2 from 10001"
-    assert _phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
+    assert phase(REGISTER) == "epoch 2 from 10001"
+    assert phase({**REGISTER, "ids": {"L": [{"S": "a"}, {"S": "b"}]}}) == "epoch 2 from 10001"
     waiting = {**REGISTER, "ids": {"L": [{"S": "a"}, {"NULL": True}]}}
-    assert _phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"
+    assert phase(waiting) == "epoch 2 from 10001: waiting for eu-west-1"

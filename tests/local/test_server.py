@@ -129,7 +129,7 @@ def test_a_server_of_an_older_version_is_refused(folder: Path) -> None:
     door.communicate(timeout=HANGING)
     assert door.returncode == -signal.SIGTERM
     assert not started.alive()
-    assert {path.name for path in folder.iterdir()} == {"lock", "server.log"}
+    assert {path.name for path in folder.iterdir()} == {"lock", "port", "server.log"}
 
 
 def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder: Path) -> None:
@@ -201,7 +201,7 @@ def test_down_leaves_no_process_and_no_port_and_may_be_repeated(small: Machine) 
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
     left = {str(path.relative_to(small.folder)) for path in small.folder.rglob("*") if path.is_file()}
-    assert left == {"photos/a.jpg", "notes.json", "lock", "server.log"}, "it removes only its own"
+    assert left == {"photos/a.jpg", "notes.json", "lock", "port", "server.log"}, "it removes only its own"
     assert small.run("down").stdout == "nothing ran here\n"
     assert "nothing runs here; start it: " in small.run("outputs").stderr
     up(small, "us-east-1")

@@ -55,11 +55,11 @@ def test_the_version_is_that_of_the_archive(
     ask: Ask, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
-    (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
+    (tmp_path / "version.txt").write_text("2.0.0+0123456789ab\n")
     monkeypatch.setattr("mint.status.VERSION", tmp_path / "version.txt")
 
-    assert ask("GET", "/-/status")["document"]["version"] == "1.0.0+0123456789ab"
-    assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "1.0.0+0123456789ab"
+    assert ask("GET", "/-/status")["document"]["version"] == "2.0.0+0123456789ab"
+    assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "2.0.0+0123456789ab"
 
 
 def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> None:

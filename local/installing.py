@@ -1,0 +1,62 @@
+"""Installs pinned requirements for this Python: `python -m local.installing requirements-local.txt`.
+
+pip prints a hundred lines. They are in a file; a terminal shows one line, and an error is one sentence.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .terminal import clear, show
+
+PACKAGE = re.compile(r"^[A-Za-z0-9._-]+==", re.MULTILINE)
+
+FOUND = re.compile(r"\s*(?:Collecting|Requirement already satisfied:) ([A-Za-z0-9._-]+)")
+
+NO_NETWORK = re.compile(
+    "Failed to establish a new connection|name resolution|Name or service not known|nodename nor servname|Max retries"
+    "|Connection refused|Network is unreachable|Read timed out|Cannot connect to proxy|ProxyError"
+)
+
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
+
+
+def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
+    """Install requirements.
+
+    Args:
+        requirements: the file, with pinned versions.
+        log: the file for pip's output.
+        pip: pip's command.
+
+    Raises:
+        SystemExit: it failed. The message is for the user.
+    """
+    total, found = len(PACKAGE.findall(requirements.read_text())), 0
+    command = [*pip, "install", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
+    with (
+        log.open("w") as kept,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+    ):
+        for line in process.stdout or ():
+            kept.write(line)
+            if package := FOUND.match(line):
+                found = min(found + 1, total)
+                show(f"  {found} of {total}: {package[1]}")
+            elif line.startswith("Installing collected packages"):
+                show(f"  {found} of {total}: unpacking")
+    clear()
+    if process.returncode:
+        output = log.read_text()
+        errors = [line for line in output.splitlines() if line.startswith("ERROR: ")]
+        if NO_NETWORK.search(output):
+            why = "the package index can't be reached. Check the network, or the proxy that pip uses"
+        else:
+            why = errors[-1] if errors else f"pip ended with status {process.returncode}"
+        sys.exit(f"error: {requirements} can't be installed: {why}. All that pip said is in {log}")
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1]), Path(sys.prefix) / "install.log")

@@ -1,0 +1,186 @@
+"""What somebody does with a deployment here: look at it, read its logs, lose a table."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from . import server
+from .paths import LocalError, command
+from .progress import phase, registers
+from .resources.kind import Aws
+from .state import Made, State
+
+TABLE = "aws:dynamodb/table:Table"
+FUNCTION = "aws:lambda/function:Function"
+
+MOST_COUNTERS = 20
+"""Of thousands of counters, `status` shows the first."""
+
+PLATFORM = ("START ", "END ", "REPORT ")
+"""Lines of the platform that Lambda doesn't keep with this program's settings; this server does."""
+
+
+class Deployed:
+    """A stack that is deployed here."""
+
+    def __init__(self, stack: str) -> None:
+        """Read what was deployed.
+
+        Raises:
+            LocalError: the server doesn't run, or the stack isn't deployed.
+        """
+        self.server = server.running()
+        self.aws = Aws(self.server.endpoint)
+        self.stack = stack
+        self.state = State(stack)
+        self.outputs: dict[str, Any] = self.state.outputs
+        if not self.outputs:
+            raise LocalError(f"stack {stack} is not deployed here; deploy it: {command(f'up --stack {stack}')}")
+        self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
+
+    def tables(self, of: str) -> dict[str, str]:
+        """Return region → name of the tables of one use: `counters` or `layouts`."""
+        made = self._made(TABLE)
+        return {each.inputs["region"]: each.id for each in made if each.id.endswith(f"-{of}")}
+
+    def functions(self) -> list[tuple[str, str]]:
+        """Return region and name of every function."""
+        return [(each.inputs["region"], each.id) for each in self._made(FUNCTION)]
+
+    def checked(self, region: str) -> str:
+        """Return a region's name.
+
+        Raises:
+            LocalError: the stack isn't in that region.
+        """
+        regions = sorted({made.inputs["region"] for made in self._made(TABLE)})
+        if region not in regions:
+            raise LocalError(f"{region}: stack {self.stack} has nothing there; it is in {', '.join(regions)}")
+        return region
+
+    def _made(self, type_: str) -> list[Made]:
+        return [made for made in self.state.resources.values() if made.type == type_ and not made.replaced]
+
+
+def status(stack: str) -> str:
+    """Return how a deployment stands: its regions with their URLs, its counters with their layouts, its alarms."""
+    deployed = Deployed(stack)
+    ((home, layouts),) = deployed.tables("layouts").items()
+    lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
+    for region in deployed.regions:
+        url = {**deployed.outputs["urls"], **deployed.outputs["leaving"]}[region]
+        lines += [f"  {region}: {_state_of(deployed, region)}", f"    {url}"]
+    if "address" in deployed.outputs:
+        lines.append(f"address: {deployed.outputs['address']}")
+    try:
+        counters = sorted(registers(deployed.aws, home, layouts).items())
+    except ClientError:
+        counters = []
+        lines.append(f"the layouts table is lost; to heal it: {command(f'up --stack {stack}')}")
+    lines += [f"counter {name}: {phase(register)}" for name, register in counters[:MOST_COUNTERS]]
+    if len(counters) > MOST_COUNTERS:
+        lines.append(f"… and {len(counters) - MOST_COUNTERS} more counters")
+    return "\n".join([*lines, f"alarms: {_alarms(deployed, home)}"])
+
+
+def _state_of(deployed: Deployed, region: str) -> str:
+    names = [name for at, name in deployed.functions() if at == region and name.endswith("-mint")]
+    functions = deployed.aws.client("lambda", region)
+    try:
+        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.tables("counters")[region])
+        limits = [functions.get_function_concurrency(FunctionName=name) for name in names]
+    except ClientError as error:
+        if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
+            raise
+        return f"its table or function is lost; to heal it: {command(f'up --stack {deployed.stack}')}"
+    if any(limit.get("ReservedConcurrentExecutions") == 0 for limit in limits):
+        return "paused"
+    if region in deployed.outputs["leaving"]:
+        return "leaving, mints no longer"
+    place: Mapping[str, int] = deployed.outputs["layout"][region]
+    return f"mints, offset {place['offset']} of stride {place['stride']}"
+
+
+def _alarms(deployed: Deployed, home: str) -> str:
+    found: list[tuple[str, str, str]] = []
+    for region in dict.fromkeys((home, *deployed.regions)):
+        client = deployed.aws.client("cloudwatch", region)
+        for kind, key in (("MetricAlarm", "MetricAlarms"), ("CompositeAlarm", "CompositeAlarms")):
+            alarms = client.describe_alarms(AlarmTypes=[kind])[key]
+            found += [(region, alarm["AlarmName"], alarm["StateValue"]) for alarm in alarms]
+    names = {made.id for made in deployed.state.resources.values() if "Alarm" in made.type}
+    own = [alarm for alarm in found if alarm[1] in names]
+    states = Counter(state for _, _, state in own)
+    ringing = [f"{name} in {region}" for region, name, state in own if state == "ALARM"]
+    quiet = f"{states['OK']} OK, {states['INSUFFICIENT_DATA']} without data"
+    return f"{', '.join(ringing) or 'none is in ALARM'} ({quiet})"
+
+
+def logs(stack: str, region: str | None, count: int) -> list[str]:
+    """Return the last lines that the functions have logged, the newest last, without metrics.
+
+    Args:
+        stack: the stack's name.
+        region: where; None: in all regions.
+        count: how many lines.
+
+    Raises:
+        LocalError: the stack isn't deployed here, or not in that region.
+    """
+    deployed = Deployed(stack)
+    regions = deployed.functions() if region is None else [(deployed.checked(region), "")]
+    functions = [found for found in deployed.functions() if found[0] in dict(regions)]
+    events: list[tuple[int, str, str, str]] = []
+    for at, function in functions:
+        pages = deployed.aws.client("logs", at).get_paginator("filter_log_events")
+        for page in pages.paginate(logGroupName=f"/aws/lambda/{function}"):
+            events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in page["events"]]
+    shown = [event for event in events if not event[3].startswith(PLATFORM) and not _is_metrics(event[3])]
+    return [
+        f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
+        for at, where, function, message in sorted(shown, key=lambda event: event[0])[-count:]
+    ]
+
+
+def _is_metrics(message: str) -> bool:
+    try:
+        return "_aws" in json.loads(message)
+    except (ValueError, TypeError):
+        return False
+
+
+def lose(stack: str, region: str | None, *, layouts: bool) -> str:
+    """Delete a region's counters table, the layouts table, or both, as if AWS had lost them. Return what was lost.
+
+    Args:
+        stack: the stack's name.
+        region: whose table; None: no region's.
+        layouts: whether the layouts table is lost.
+
+    Raises:
+        LocalError: neither is named, the stack isn't in that region, or the table is lost already.
+    """
+    deployed = Deployed(stack)
+    lost: Sequence[tuple[str, str]] = [*deployed.tables("layouts").items()] if layouts else []
+    if region is not None:
+        tables = deployed.tables("counters")
+        if deployed.checked(region) not in tables:
+            raise LocalError(f"{region}: no counters are minted there; regions with counters are {', '.join(tables)}")
+        lost = [*lost, (region, tables[region])]
+    if not lost:
+        raise LocalError(f"lose: name a region, or --layouts; regions are {', '.join(deployed.regions)}")
+    for at, table in lost:
+        client = deployed.aws.client("dynamodb", at)
+        try:
+            client.update_table(TableName=table, DeletionProtectionEnabled=False)
+            client.delete_table(TableName=table)
+        except client.exceptions.ResourceNotFoundException as error:
+            heal = command(f"up --stack {stack}")
+            raise LocalError(f"{table} in {at} is lost already; to heal it: {heal}") from error
+        client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+    what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
+    return f"{what}\nto heal it: {command(f'up --stack {stack}')}"
