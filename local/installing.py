@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .interrupt import end_on_ctrl_c
 from .terminal import clear, show
 
 PACKAGE = re.compile(r"^[A-Za-z0-9._-]+==", re.MULTILINE)
@@ -59,4 +60,5 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
 
 
 if __name__ == "__main__":
+    end_on_ctrl_c()
     install(Path(sys.argv[1]), Path(sys.prefix) / "install.log")
