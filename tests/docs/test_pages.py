@@ -45,7 +45,8 @@ def test_the_readme_has_at_most_800_words() -> None:
 def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     (shown,) = re.findall(r"```text\n(.*?)\n```", README, re.DOTALL)
     regions = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())["config"]["global-integers:regions"]
-    urls = {line.split()[0]: line.split()[-1] for line in shown.splitlines()[2:]}
+    _, _, *rows = shown.splitlines()
+    urls = {row.split()[0]: url.strip() for row, url in zip(rows[::2], rows[1::2], strict=True)}
     offsets = {urls[region]: offset for offset, region in enumerate(regions, 1)}
     minted: dict[str, int] = {}
 
