@@ -1,8 +1,8 @@
-"""The AWS regions that have Lambda, the partitions that they are in, and those without Function URLs."""
+"""The AWS regions, the partitions that they are in, and those without Function URLs."""
 
 from functools import cache
 
-import boto3
+import pulumi_aws as aws
 
 WITHOUT_FUNCTION_URLS = frozenset(
     {
@@ -17,13 +17,24 @@ PARTITION = "aws"
 """The partition that has all that is deployed. Those of China and of the US government have no Function URLs ("AWS
 Lambda" in the guides of both); of the others, it isn't known."""
 
+OTHER_PARTITIONS = {
+    "cn-": "aws-cn",
+    "eu-isoe-": "aws-iso-e",
+    "eusc-": "aws-eusc",
+    "us-gov-": "aws-us-gov",
+    "us-iso-": "aws-iso",
+    "us-isob-": "aws-iso-b",
+    "us-isof-": "aws-iso-f",
+}
+"""How the names of regions begin that are in another partition."""
+
 
 @cache
 def partitions() -> dict[str, str]:
-    """Return every region that has Lambda, with its partition: from botocore's own data, without network."""
-    session = boto3.Session()
-    return {
-        region: partition
-        for partition in session.get_available_partitions()
-        for region in session.get_available_regions("lambda", partition)
-    }
+    """Return every region that the provider knows, with its partition."""
+    return {region.value: _partition(region.value) for region in aws.Region}
+
+
+def _partition(region: str) -> str:
+    found = [partition for prefix, partition in OTHER_PARTITIONS.items() if region.startswith(prefix)]
+    return found[0] if found else PARTITION
