@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import httpx
+import pytest
 from global_integers import api
 from global_integers.api import Block, Failure, Kind, Response
 
@@ -15,7 +16,8 @@ def response(
     status: int, document: Any = None, headers: dict[str, str] | None = None, *, content: bytes = b""
 ) -> Response:
     body = content if document is None else json.dumps(document).encode()
-    return Response(status, httpx.Headers(headers), body, HTTPStatus(status).phrase)
+    own = {"Content-Type": "application/problem+json"} if document is not None else {}
+    return Response(status, httpx.Headers({**own, **(headers or {})}), body, HTTPStatus(status).phrase)
 
 
 def answer(response: Response) -> Any:
@@ -63,6 +65,22 @@ def test_the_status_says_what_kind_of_failure_it_is() -> None:
     kinds = {400: Kind.WRONG, 401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE, 422: Kind.WRONG}
     kinds |= dict.fromkeys((302, 407, 408, 421, 425, 429, 431, 500, 502, 503, 504), Kind.TRANSIENT)
     assert {status: answer(response(status, {"detail": "why"})).kind for status in kinds} == kinds
+
+
+FOREIGN = [
+    (404, json.dumps({"__type": "ResourceNotFoundException", "message": "Not Found"}), "404: Not Found"),
+    (404, "<h1>Not here</h1>", "404: Not Found"),
+    (403, "<h1>Blocked</h1>", "403: Forbidden"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "reason"), FOREIGN)
+def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: str, reason: str) -> None:
+    failure = answer(response(status, headers={"Content-Type": "application/json"}, content=body.encode()))
+
+    assert failure.kind is Kind.GONE
+    assert failure.reason == f"{reason}: the URL answers, but not as this API"
+    assert "may be of an earlier deployment" in failure.hint
 
 
 def test_the_reason_is_the_problems_or_lambdas() -> None:

@@ -91,6 +91,19 @@ def test_mint_prints_integers(command: Command, direct: Urls, tmp_path: Path) ->
 
 
 @pytest.mark.server
+def test_urls_of_an_earlier_deployment_are_called_so(command: Command, direct: Urls) -> None:
+    earlier = {region: url.rstrip("/")[:-4] + "none/" for region, url in direct.items()}
+
+    for call in (("mint", "orders"), ("owner", "1", "orders"), ("create", "tickets")):
+        done = command(*call, urls=earlier)
+        assert (done.status, "no region knows" in done.stderr) == (1, False)
+        assert "us-east-1: 404: Not Found: the URL answers, but not as this API" in done.stderr
+        assert done.stderr.endswith("or on one machine `python -m local outputs --json`\n")
+    assert "us-east-1: 404: Not Found: the URL answers, but" in command("status", urls=earlier).stdout
+    assert "wrong: us-east-1: the default counter: 404: Not Found: the" in command("check", urls=earlier).stdout
+
+
+@pytest.mark.server
 def test_an_address_is_enough(command: Command, direct: Urls) -> None:
     address = direct["eu-west-1"]
 

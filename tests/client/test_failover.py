@@ -163,9 +163,19 @@ def test_what_nobody_allows_is_refused() -> None:
 def test_if_all_have_left_it_says_so_at_once() -> None:
     scene = Scene(a=[GONE], b=[GONE])
 
-    with pytest.raises(Unavailable, match="has left the layout"):
+    with pytest.raises(Unavailable, match="no URL that responded leads to a region of the layout"):
         scene.run()
     assert scene.asked == ["a", "b"]
+
+
+def test_what_may_help_is_said_once() -> None:
+    gone = failure(Kind.GONE, 404, hint="Take others")
+
+    with pytest.raises(Unavailable) as error:
+        Scene(a=[gone], b=[SILENT], c=[gone]).run()
+    assert str(error.value).splitlines()[-2:] == ["  c: 404: why", "Take others"]
+    with pytest.raises(UnknownCounter):
+        Scene(a=[gone], b=[ABSENT]).run()
 
 
 def test_a_region_with_fewer_left_is_asked_for_those() -> None:

@@ -133,7 +133,9 @@ class Address(Mapping[str, str]):
             if isinstance(failed, Refused):
                 raise
             raise Unavailable(
-                f"{self[self.name]} doesn't say which regions it has. The next call asks again:", failed.reasons
+                f"{self[self.name]} doesn't say which regions it has. The next call asks again:",
+                failed.reasons,
+                failed.hints,
             ) from None
         self._use(found, regions, options.prefer)
         return found

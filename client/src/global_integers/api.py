@@ -20,6 +20,15 @@ KEY = re.compile(r"[\x21-\x7e]{1,255}")
 REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
 """AWS's names of regions, like eu-west-1."""
 
+PROBLEM = "application/problem+json"
+"""The media type of this API's errors (RFC 9457). Lambda, API Gateway and other servers send others."""
+
+OUTDATED = (
+    "The URLs may be of an earlier deployment. Take them from the stack's outputs again: `pulumi stack output --json`, "
+    "or on one machine `python -m local outputs --json`"
+)
+"""What may help if a URL leads to no region of the stack."""
+
 MAX_INTEGER = 2**53 - 1
 """The largest integer that is ever minted."""
 
@@ -73,7 +82,7 @@ class Kind(Enum):
     SILENT = "no response"
     TRANSIENT = "it may pass, or another region may do better: 3xx, 5xx, most 4xx, or not this API's response"
     ABSENT = "404: there is no such counter, or no known owner; or 503 with `granted`: it can't know the owner yet"
-    GONE = "410: the region has left the layout"
+    GONE = "410: the region has left the layout; or 403 or 404, and not from this API: the URL leads to no region"
     REFUSED = "401 or 403: this region doesn't allow it"
     WRONG = "400, 405, 413, 414, 415, 422: no region would allow it"
 
@@ -96,6 +105,8 @@ class Failure(NamedTuple):
     retry_after: float = 0.0
     available: int = 0
     problem: Mapping[str, Any] = {}
+    hint: str = ""
+    """What may help. A message has it once, whatever number of regions fail alike."""
 
 
 class Block(NamedTuple):
@@ -345,14 +356,21 @@ def _failure(response: Response) -> Failure:
     if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
         kind = Kind.ABSENT
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
+    reason, hint = f"{response.status}: {str(detail)[:300]}", ""
+    own = response.headers.get("content-type", "").startswith(PROBLEM)
+    if not own and (response.status == 404 or (response.status == 403 and not problem)):
+        kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
+    if kind is Kind.GONE:
+        hint = OUTDATED
     available = problem.get("available")
     return Failure(
         kind,
-        f"{response.status}: {str(detail)[:300]}",
+        reason,
         response.status,
         _seconds(response.headers.get("retry-after", "")),
         available if type(available) is int else 0,
         problem,
+        hint,
     )
 
 

@@ -1,6 +1,6 @@
 """The errors that callers see. Every one is a `GlobalIntegersError`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -29,15 +29,17 @@ class FailedEverywhere(GlobalIntegersError):
 
     Attributes:
         reasons: why each region that was asked didn't, in the order of the attempts.
+        hints: what may help.
     """
 
     hint = ""
     """What may help, at the end of the message."""
 
-    def __init__(self, message: str, reasons: Mapping[str, str]) -> None:
-        lines = [f"  {region}: {reason}" for region, reason in reasons.items()]
-        super().__init__("\n".join([message, *lines]))
+    def __init__(self, message: str, reasons: Mapping[str, str], hints: Iterable[str] = ()) -> None:
         self.reasons = dict(reasons)
+        self.hints = list(dict.fromkeys(filter(None, hints)))
+        lines = [f"  {region}: {reason}" for region, reason in reasons.items()]
+        super().__init__("\n".join([message, *lines, *self.hints]))
 
 
 class UnknownCounter(FailedEverywhere):

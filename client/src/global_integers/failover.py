@@ -97,28 +97,28 @@ def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failu
     kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
     if not kinds or Kind.TRANSIENT in kinds:
         return
-    reasons = _reasons(failures)
+    reasons, hints = _reasons(failures), _hints(failures)
     if Kind.REFUSED in kinds:
         region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
         raise Refused(region, failure.status, failure.reason, failure.problem)
     if Kind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
-        raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons)
+        raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
     raise Unavailable(
-        f"{request.subject}: every region that responded has left the layout; "
-        f"take the URLs from the stack's outputs again{_advice(request, failures)}:",
+        f"{request.subject}: no URL that responded leads to a region of the layout{_advice(request, failures)}:",
         reasons,
+        hints,
     )
 
 
 def _out_of_time(request: Request[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:
-    reasons = _reasons(failures)
+    reasons, hints = _reasons(failures), _hints(failures)
     if len(failures) < regions:
         return DeadlineExceeded(
-            f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons
+            f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons, hints
         )
     return Unavailable(
-        f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:", reasons
+        f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:", reasons, hints
     )
 
 
@@ -130,3 +130,7 @@ def _advice(request: Request[Any], failures: Mapping[str, Failure]) -> str:
 
 def _reasons(failures: Mapping[str, Failure]) -> dict[str, str]:
     return {region: failure.reason for region, failure in failures.items()}
+
+
+def _hints(failures: Mapping[str, Failure]) -> list[str]:
+    return [failure.hint for failure in failures.values()]
