@@ -13,6 +13,7 @@ from global_integers.api import checked_counter, key_header
 from global_integers.options import Options, urls_from
 
 from integers.names import COUNTER_NAME
+from local.outputs import as_text
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
 
@@ -67,6 +68,22 @@ def test_urls_are_json_or_a_file_with_it(document: dict[str, Any], tmp_path: Pat
     assert urls_from(json.dumps(document)) == urls_from(str(file)) == URLS
 
 
+def test_urls_are_also_lines_of_regions(tmp_path: Path) -> None:
+    shown, file = as_text(URLS), tmp_path / "urls"
+    file.write_text(f"{shown}\n")
+
+    assert urls_from(shown) == urls_from(f"{shown}\r\n") == urls_from(str(file)) == URLS
+    with pytest.raises(ValueError, match="is not JSON"):
+        urls_from(f"{shown}\nmore")
+
+
+def test_an_empty_file_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "outputs.json").touch()
+
+    with pytest.raises(ValueError, match=r"outputs\.json is empty: the command that should have written it"):
+        urls_from(str(tmp_path / "outputs.json"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -85,8 +102,12 @@ def test_other_texts_are_refused(text: str, message: str) -> None:
 
 def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
-    with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS is not set"):
+    with pytest.raises(ValueError, match=r"GLOBAL_INTEGERS_URLS is not set; .* `python -m local outputs --json > out"):
         Integers.from_env()
+    for empty in ("", " \n"):
+        monkeypatch.setenv("GLOBAL_INTEGERS_URLS", empty)
+        with pytest.raises(ValueError, match=r"GLOBAL_INTEGERS_URLS is empty; .* `pulumi stack output --json > out"):
+            Integers.from_env()
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", "{}")
     with pytest.raises(ValueError, match="GLOBAL_INTEGERS_URLS: the JSON has no URLs"):
         Integers.from_env()

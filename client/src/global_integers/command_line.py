@@ -219,7 +219,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="global-integers",
         description="Unique integers from the nearest healthy region.",
         epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
-        "path of a file with the output of `pulumi stack output --json`.",
+        "path of a file with the output of `pulumi stack output --json` or `python -m local outputs --json`.",
     )
     parser.add_argument("--urls", metavar="ADDRESS|JSON|FILE", help=f"instead of {VARIABLE}")
     parser.add_argument(

@@ -153,7 +153,8 @@ class Integers(Counter):
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
         The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
-        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`).
+        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`). The lines of
+        `python -m local outputs urls` are possible, too.
 
         Args:
             options: those of `Integers`, except `urls`.

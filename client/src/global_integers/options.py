@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     import httpx
 
 VARIABLE = "GLOBAL_INTEGERS_URLS"
+HOW_TO_SET = (
+    "write the stack's outputs to a file, by `pulumi stack output --json > outputs.json`, or on one machine by "
+    "`python -m local outputs --json > outputs.json`, and set it to the file's path. The stack's address, or the "
+    "regions' URLs as JSON, are possible too"
+)
+LINE = re.compile(r"(\S+): (https?://\S+)")
+"""A line of `python -m local outputs urls`: a region and its URL."""
+
 DAY = 86_400
 
 
@@ -121,18 +130,19 @@ def checked_url(url: str, what: str, example: str) -> SplitResult:
 
 
 def urls_from(text: str) -> dict[str, str] | str:
-    """Return the regions' URLs from JSON, or from the file with this path. Or return the stack's address.
+    """Return the regions' URLs from JSON or lines, or from the file with this path. Or return the stack's address.
 
     The JSON is either an object of URLs by region, or a stack's outputs (`pulumi stack output --json`,
-    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if the `urls` are names of it.
+    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if the `urls` are names of it. The lines
+    are those of `python -m local outputs urls`.
 
     Raises:
-        ValueError: the text is neither an address, nor JSON, nor the path of a file with JSON; or the JSON has no URLs.
+        ValueError: the text is neither an address, nor URLs, nor the path of a file with them.
     """
     if text.startswith(("https://", "http://")):
         return text
     source = "the JSON"
-    if not text.lstrip().startswith("{"):
+    if not text.lstrip().startswith("{") and not _in_lines(text):
         source = text
         try:
             text = Path(text).read_text(encoding="utf-8")
@@ -140,6 +150,10 @@ def urls_from(text: str) -> dict[str, str] | str:
             raise ValueError(
                 f"{text[:200]!r} is not JSON, and no file with this path can be read: {error.strerror}"
             ) from None
+    if not text.strip():
+        raise ValueError(f"{source} is empty: the command that should have written it has failed")
+    if lines := _in_lines(text):
+        return lines
     try:
         document: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -160,6 +174,12 @@ def urls_from(text: str) -> dict[str, str] | str:
     return found
 
 
+def _in_lines(text: str) -> dict[str, str]:
+    """Return URLs that are written as `region: URL`, one a line; none if any line is another one."""
+    lines = [LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
+    return {line[1]: line[2] for line in lines if line} if all(lines) else {}
+
+
 def _are_names_of(address: str, urls: Any) -> bool:
     """Return whether there are no URLs but the regions' names of an address (`functionUrls: false`)."""
     own = f".{address.partition('://')[2]}"
@@ -172,12 +192,10 @@ def urls_from_environment() -> dict[str, str] | str:
     Raises:
         ValueError: it isn't set, or is wrong.
     """
-    text = os.environ.get(VARIABLE, "")
-    if not text:
-        raise ValueError(
-            f"the environment variable {VARIABLE} is not set; set it to the stack's address, to the regions' URLs as "
-            "JSON, or to the path of a file with the output of `pulumi stack output --json`"
-        )
+    text = os.environ.get(VARIABLE)
+    if text is None or not text.strip():
+        state = "not set" if text is None else "empty"
+        raise ValueError(f"the environment variable {VARIABLE} is {state}; {HOW_TO_SET}")
     try:
         return urls_from(text)
     except ValueError as error:
