@@ -204,6 +204,20 @@ def test_check_finds_a_second_stack(command: Command, direct: Urls, fresh: Machi
     assert "the URLs are of different stacks" in mixed.stdout
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_who_waits_at_a_terminal_is_told_for_what(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command_line, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+
+    assert command_line.main(["--urls", '{"eu-west-1": "http://127.0.0.1:1/"}', "--timeout", "1", "mint"]) == 1
+    waiting, *error = capsys.readouterr().err.splitlines()
+    refused = "eu-west-1: connection refused (127.0.0.1:1)"
+    assert waiting.startswith(f"global-integers: {'no answer yet, trying again: ' if terminal else ''}{refused}")
+    assert len(error) == 2 + terminal
+
+
 def test_wrong_calls_say_what_is_right(command: Command) -> None:
     calls = {
         ("mint", "-n", "0"): "not an integer from 1 to",

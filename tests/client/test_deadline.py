@@ -1,20 +1,22 @@
 """One deadline for an attempt: over all addresses of a name, over the resolver, and over every byte that arrives."""
 
 import asyncio
+import re
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, suppress
 from typing import Any
 
 import httpcore
 import httpx
 import pytest
-from global_integers import AsyncIntegers, Integers
+from global_integers import AsyncIntegers, Integers, Unavailable
 from global_integers.api import Failure, Kind, health
 from global_integers.deadline import Left, TimeLeft, keep_deadlines
 
+from tests.client.clients import Tasks
 from tests.client.ways import HANG
 from tests.lambda_.aws.faulty_server import FaultyServer
 
@@ -164,3 +166,34 @@ def test_each_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.Monk
 def test_what_is_left_is_never_nothing() -> None:
     """To httpx, 0 is no time-out for some steps."""
     assert Left(time.monotonic() - 5) == 0.001
+
+
+@pytest.mark.parametrize("kind", [Integers, Tasks])
+def test_who_refuses_a_connection_is_said_first(kind: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def resolved(host: Any, *arguments: Any, **options: Any) -> Any:
+        if host in (NAME, NAME.encode()):
+            raise socket.gaierror(-2, "Name or service not known")
+        if host in ("several.test", b"several.test"):
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 1)) for address in ADDRESSES]
+        return resolve(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    names = {"eu-west-1": "127.0.0.1:1", "eu-west-2": NAME, "us-east-1": "several.test:1"}
+    urls = {region: f"http://{name}/" for region, name in names.items()}
+    with kind(urls, prefer="eu-west-1", timeout=4) as integers:
+        with pytest.raises(Unavailable) as error:
+            integers.next()
+        assert {health.reason for health in integers.health().values()} == set(error.value.reasons.values())
+
+    assert error.value.reasons == {
+        "eu-west-1": "connection refused (127.0.0.1:1)",
+        "eu-west-2": "Name or service not known (hole.test)",
+        "us-east-1": "connection refused (several.test:1)",
+    }
+    assert "region answered within" in str(error.value).splitlines()[0]
+    assert re.match(
+        r"(eu-west-1|eu-west-2|us-east-1): (connection refused|Name or service not known) \(", str(error.value)
+    )
+    assert "it may have ended: `python -m local up`" in str(error.value).splitlines()[-1]

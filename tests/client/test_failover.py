@@ -124,6 +124,15 @@ def test_all_away_is_one_error_within_the_deadline() -> None:
     ]
 
 
+def test_if_no_region_responds_the_error_begins_with_why() -> None:
+    with pytest.raises(Unavailable) as error:
+        Scene(a=[Failure(Kind.SILENT, "connection refused (a:1)")], b=[SILENT]).run(each=1)
+
+    assert str(error.value).startswith(
+        "a: connection refused (a:1); the default counter: no region answered within 5 s:"
+    )
+
+
 def test_a_deadline_that_ends_before_all_are_asked() -> None:
     scene = Scene(a=[SILENT], b=[SILENT], c=[BLOCK])
 

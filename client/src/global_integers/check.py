@@ -30,11 +30,13 @@ class Report:
     Attributes:
         regions: a line for each region that answered.
         wrong: everything that is wrong, one message each.
+        hints: what may help.
         minted: how many integers were minted.
     """
 
     regions: dict[str, str] = field(default_factory=dict[str, str])
     wrong: list[str] = field(default_factory=list[str])
+    hints: list[str] = field(default_factory=list[str])
     minted: int = 0
 
 
@@ -124,5 +126,6 @@ def _ask(client: Threads[Counter], region: str, request: Request[T], report: Rep
     if isinstance(answer, Failure):
         wrong = f"{region}: {request.subject}: {answer.reason}"
         report.wrong += [wrong] if wrong not in report.wrong else []
+        report.hints += [answer.hint] if answer.hint and answer.hint not in report.hints else []
         return None
     return answer

@@ -9,17 +9,23 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from math import inf
 from string import Formatter
+from time import monotonic
 from typing import Any
 
 from . import api, check
 from .api import MAX_BLOCK, MAX_INTEGER, Failure
 from .errors import GlobalIntegersError
+from .events import Event, Requested
 from .integers import Integers
 from .options import VARIABLE, urls_from, urls_from_environment
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""
+
+PATIENCE = 2.5
+"""Seconds after which a user at a terminal is told what the command waits for."""
 
 Row = dict[str, Any]
 
@@ -40,7 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever stands around it
         urls = urls_from(options.urls) if options.urls else urls_from_environment()
         with Integers(
-            urls, counter=options.counter or "", sign=options.sign, timeout=options.timeout, prefer=options.prefer
+            urls,
+            counter=options.counter or "",
+            sign=options.sign,
+            timeout=options.timeout,
+            prefer=options.prefer,
+            observer=_Waiting(),
         ) as integers:
             status = int(options.run(integers, options))
             sys.stdout.flush()
@@ -68,6 +79,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lost = f"; integers may have been minted that were not shown: {with_key}"
         _say(f"interrupted{lost}")
         return 130
+
+
+class _Waiting:
+    """An observer that says once what the command waits for. Only at a terminal: a script gets the error."""
+
+    def __init__(self) -> None:
+        self._says_at = monotonic() + PATIENCE
+
+    def __call__(self, event: Event) -> None:
+        if not isinstance(event, Requested) or not event.failure or event.subject == "health":
+            return
+        if monotonic() >= self._says_at and sys.stderr.isatty():
+            self._says_at = inf
+            _say(f"no answer yet, trying again: {event.region}: {event.failure}")
 
 
 def _say(text: str) -> None:
@@ -157,6 +182,7 @@ def _rows(integers: Integers, counter: str) -> list[Row]:
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
+            row |= {"hint": answer.hint} if answer is not None and answer.hint else {}
         found.append(row)
     return found
 
@@ -171,7 +197,7 @@ def _table(found: list[Row], *, colour: bool) -> str:
         lines.append(_painted(text, found[number - 1]) if colour and number else text)
     lines.insert(1, "  ".join("─" * width for width in widths))
     lines += [f"{row['region']}: {row['reason']}" for row in found if row.get("reason")]
-    return "\n".join(lines)
+    return "\n".join([*lines, *dict.fromkeys(row["hint"] for row in found if row.get("hint"))])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -198,6 +224,8 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
         print(f"{region}: {line}")
     for wrong in report.wrong:
         print(f"wrong: {wrong}")
+    for hint in report.hints:
+        print(hint)
     print(f"{report.minted} integers minted; {f'problems: {len(report.wrong)}' if report.wrong else 'all is well'}")
     return 1 if report.wrong else 0
 

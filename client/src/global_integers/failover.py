@@ -117,9 +117,10 @@ def _out_of_time(request: Request[Any], failures: Mapping[str, Failure], regions
         return DeadlineExceeded(
             f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons, hints
         )
-    return Unavailable(
-        f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:", reasons, hints
-    )
+    message = f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:"
+    if all(failure.kind is Kind.SILENT for failure in failures.values()):  # a name or a port is wrong, mostly
+        message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
+    return Unavailable(message, reasons, hints)
 
 
 def _advice(request: Request[Any], failures: Mapping[str, Failure]) -> str:

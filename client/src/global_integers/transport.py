@@ -5,11 +5,12 @@ All that needs httpx is here and in `deadline.py`, which are imported with the f
 
 import asyncio
 import logging
+import re
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -25,6 +26,12 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepa
 
 MAX_RESPONSE = 1_000_000
 """Bytes. This API sends no larger responses to a client, and compresses none."""
+
+ENDED = (
+    "If that is the deployment on this machine, it may have ended: `python -m local up` starts a new one, with other "
+    "URLs (`python -m local outputs --json`)"
+)
+"""What may help if nothing listens at a port of this machine."""
 
 REMEMBERED = 64
 """Blocks of a counter that are remembered, for each region."""
@@ -201,9 +208,24 @@ def _failure(error: Exception, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
+    if isinstance(error, httpx.ConnectError):
+        return _no_connection(error)
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
         return Failure(Kind.TRANSIENT, "the client was closed meanwhile")
     if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
         return Failure(Kind.SILENT, reason)
     return Failure(Kind.TRANSIENT, f"the response is not this API's: {reason}")
+
+
+def _no_connection(error: httpx.ConnectError) -> Failure:
+    """Return the failure of a connection that is refused, or whose host has no address, in the system's own words."""
+    url, cause = error.request.url, error.__context__
+    while cause is not None and not isinstance(cause, ConnectionRefusedError):
+        several = isinstance(cause, BaseExceptionGroup)  # of asyncio, for a host with several addresses
+        cause = cast("Any", cause).exceptions[-1] if several else cause.__cause__ or cause.__context__
+    said = (
+        "connection refused" if cause is not None else re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection"
+    )
+    hint = ENDED if cause is not None and f"all://{url.host}" in LOOPBACK else ""
+    return Failure(Kind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)
