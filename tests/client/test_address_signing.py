@@ -205,9 +205,10 @@ def test_whoever_does_not_sign_is_refused(gateway: Callable[..., Gateway]) -> No
     closed = gateway(closed=True)
     with (
         Integers(ADDRESS, sign=False, http=closed.client, **PATIENT) as integers,
-        pytest.raises(Refused, match="Missing Authentication Token"),
+        pytest.raises(Refused, match="Missing Authentication Token") as refused,
     ):
         integers.next()
+    assert "The request wasn't signed" in refused.value.hints[0]
 
     assert closed.signed == [(HOST, False)]
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from global_integers import api
+from global_integers import Refused, api
 from global_integers.api import Block, Failure, Kind, Response
+from mint.counters import _coordinator
+from mint.http.reply import Problem
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 
@@ -81,6 +83,27 @@ def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: st
     assert failure.kind is Kind.GONE
     assert failure.reason == f"{reason}: the URL answers, but not as this API"
     assert "may be of an earlier deployment" in failure.hint
+
+
+@pytest.mark.parametrize("document", [{"Message": "Forbidden"}, {"message": "Missing Authentication Token"}])
+def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
+    refused = response(403, document, {"Content-Type": "application/json"})
+
+    assert answer(refused).kind is Kind.REFUSED
+    assert 'pip install "global-integers-client[aws]"' in answer(refused).hint
+    assert answer(refused._replace(signed=True)).hint == ""
+    assert answer(response(401, content=b"Unauthorized")).kind is Kind.REFUSED
+    assert answer(response(403, {"detail": "callers: not this counter"})).hint == "", "the function knows the caller"
+
+
+def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COORDINATOR", raising=False)
+    with pytest.raises(Problem) as closed:
+        _coordinator()
+
+    refused = answer(response(closed.value.status, {"detail": closed.value.detail}))
+    assert "`pulumi config set openCounters true`" in refused.hint
+    assert "`-c openCounters=true`" in str(Refused("eu-west-1", 403, refused.reason, {}, refused.hint))
 
 
 def test_the_reason_is_the_problems_or_lambdas() -> None:

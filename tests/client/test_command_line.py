@@ -52,7 +52,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """`command("mint", "-n", "4", urls=...)`: in this process, however long the regions take."""
 
     def patient(urls: Any, **options: Any) -> Integers:
-        return Integers(urls, **{**options, **PATIENT})
+        return Integers(urls, **{**options, **(PATIENT if options["timeout"] > 0 else {})})
 
     monkeypatch.setattr(command_line, "Integers", patient)
     monkeypatch.setattr(check, "SLOW", HANG)
@@ -144,6 +144,7 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     assert json.loads(command("owner", first, "orders", "--json", urls=direct).stdout)["minted"] is True
     assert command("create", "tickets", urls=direct).stdout == "tickets: created\n"
     assert command("create", "tickets", urls=direct).stdout == "tickets: exists\n"
+    assert json.loads(command("mint", "--urls", json.dumps(direct), "--prefer", "us-east-1", "--json").stdout)
     status = command("status", urls=direct)
     assert status.status == 0
     assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "well"] for region in direct]
@@ -152,6 +153,23 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     rows = json.loads(command("status", "orders", "--json", urls=direct).stdout)
     assert {row["counter"] for row in rows} == {"orders"}
     assert all(row["epoch"] == 1 and row["latency_ms"] > 0 for row in rows)
+
+
+def test_a_regions_state_is_said_in_words() -> None:
+    known = {"reachable": True, "latency_ms": 12.3, "counter": "integers", "epoch": 1, "regions": ["eu-west-1"]}
+    rows: list[dict[str, Any]] = [
+        {**known, "region": "eu-west-1", "ok": True, "position": -2},
+        {**known, "region": "us-east-1", "ok": False, "position": 12, "reason": "gone", "hint": "move"},
+        {"region": "us-east-2", "ok": False, "reachable": False, "latency_ms": None, "reason": "no", "hint": "move"},
+    ]
+
+    _, _, *lines, reason, other, hint = command_line._table(rows, colour=False).splitlines()
+    assert [re.split(r"\s{2,}", line) for line in lines] == [
+        ["eu-west-1", "well", "12 ms", "none yet", "1", "integers", "-"],
+        ["us-east-1", "left", "12 ms", "12", "1", "integers", "-"],
+        ["us-east-2", "no response", "-", "-", "-", "-", "-"],
+    ]
+    assert (reason, other, hint) == ("us-east-1: gone", "us-east-2: no", "move")
 
 
 @pytest.mark.server
@@ -232,10 +250,13 @@ def test_wrong_calls_say_what_is_right(command: Command) -> None:
         ("mint", "--format", "{}{}{a}"): "{a} is not possible",
         ("mint", "--format", "{}{}"): "it should look like",
         ("mint", "--format", "INV"): "it doesn't show the integer",
-        ("mint", "--timeout", "0"): "unrecognized arguments",
+        ("mint", "--timeout", "-1"): "timeout -1.0 is not above 0",
+        ("--timeout", "-1", "mint"): "timeout -1.0 is not above 0",
+        ("mint", "--lease", "5"): "unrecognized arguments",
         ("mint", "--key", "a b"): "visible ASCII",
         ("owner", "0"): "not an integer from 1 to",
         ("--prefer", "nowhere", "mint"): "none of the regions",
+        ("status", "--prefer", "nowhere"): "none of the regions",
         ("--urls", "/no/such/file", "mint"): "no file with this path can be read",
         (): "the following arguments are required",
     }

@@ -29,6 +29,18 @@ OUTDATED = (
 )
 """What may help if a URL leads to no region of the stack."""
 
+UNSIGNED = (
+    "The request wasn't signed, as a stack with `authorization: AWS_IAM` wants it (docs/api.md#who-may-call): "
+    'pip install "global-integers-client[aws]", and then sign=True, or --sign on the command line'
+)
+"""What may help if AWS refuses a request without a signature."""
+
+CLOSED = (
+    "It needs the setting `openCounters`: `pulumi config set openCounters true` and `pulumi up`; on one machine, "
+    "`python -m local up` as before, and with `-c openCounters=true`"
+)
+"""What may help if callers may not create counters."""
+
 MAX_INTEGER = 2**53 - 1
 """The largest integer that is ever minted."""
 
@@ -152,6 +164,8 @@ class Response(NamedTuple):
     body: bytes
     phrase: str = ""
     """The status in words."""
+    signed: bool = False
+    """Whether the request was signed."""
 
 
 class Unreadable(Exception):
@@ -362,6 +376,8 @@ def _failure(response: Response) -> Failure:
         kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
     if kind is Kind.GONE:
         hint = OUTDATED
+    elif kind is Kind.REFUSED:
+        hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
     available = problem.get("available")
     return Failure(
         kind,

@@ -29,13 +29,16 @@ PATIENCE = 2.5
 
 Row = dict[str, Any]
 
+DEFAULTS: dict[str, Any] = {"urls": None, "prefer": None, "timeout": 10.0, "sign": None, "verbose": False}
+"""The options that may stand before the command's name or after it."""
+
 COLUMNS = ("region", "state", "latency", "position", "epoch", "counter", "version")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Return its exit status: 0; 1 if it failed; 2 if an option is wrong; 130 if interrupted."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(arguments, argparse.Namespace(**DEFAULTS))
     logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     status: int | None = None
@@ -178,7 +181,7 @@ def _rows(integers: Integers, counter: str) -> list[Row]:
         if health.seconds is not None:
             answer = integers.client.run(integers.client.ask(region, api.status(counter)))
         if isinstance(answer, Mapping):
-            names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending")
+            names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
@@ -207,8 +210,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     state = "well" if row["ok"] else "no response" if not row["reachable"] else "ill"
     if row.get("pending"):
         state += ", pending"
+    if row.get("regions") and row["region"] not in row["regions"]:
+        state = "left"
+    position = "none yet" if type(row.get("position")) is int and row["position"] < 1 else shown("position")
     latency = "-" if row["latency_ms"] is None else f"{row['latency_ms']:.0f} ms"
-    return (row["region"], state, latency, shown("position"), shown("epoch"), shown("counter"), shown("version"))
+    return (row["region"], state, latency, position, shown("epoch"), shown("counter"), shown("version"))
 
 
 def _painted(text: str, row: Row) -> str:
@@ -243,29 +249,29 @@ def _integer(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="global-integers",
-        description="Unique integers from the nearest healthy region.",
-        epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
-        "path of a file with the output of `pulumi stack output --json` or `python -m local outputs --json`.",
-    )
-    parser.add_argument("--urls", metavar="ADDRESS|JSON|FILE", help=f"instead of {VARIABLE}")
-    parser.add_argument(
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--urls", metavar="ADDRESS|JSON|FILE", help=f"instead of {VARIABLE}")
+    common.add_argument(
         "--prefer", metavar="REGION", help="ask this region as long as it is healthy (by default the nearest)"
     )
-    parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="for each call, except create (10)"
-    )
-    parser.add_argument(
+    common.add_argument("--timeout", type=float, metavar="SECONDS", help="for each call, except create (10)")
+    common.add_argument(
         "--sign",
         action=argparse.BooleanOptionalAction,
         help="sign requests (by default those to *.on.aws, and to an address that refuses unsigned ones)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
+    common.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
+    parser = argparse.ArgumentParser(
+        prog="global-integers",
+        parents=[common],
+        description="Unique integers from the nearest healthy region.",
+        epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
+        "path of a file with the output of `pulumi stack output --json` or `python -m local outputs --json`.",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[Integers, argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=text, description=text)
+        added = commands.add_parser(name, help=text, description=text, parents=[common])
         added.add_argument("--json", action="store_true", help="print JSON, for scripts")
         added.set_defaults(run=run)
         return added

@@ -15,10 +15,12 @@ class Refused(GlobalIntegersError):
         region: the region that refused.
         status: the response's HTTP status, 400 to 499.
         problem: the problem document (RFC 9457), or an empty mapping if the response had none.
+        hints: what may help.
     """
 
-    def __init__(self, region: str, status: int, reason: str, problem: Mapping[str, Any]) -> None:
-        super().__init__(f"{region} refuses the request: {reason}")
+    def __init__(self, region: str, status: int, reason: str, problem: Mapping[str, Any], hint: str = "") -> None:
+        self.hints = [hint] if hint else []
+        super().__init__("\n".join([f"{region} refuses the request: {reason}", *self.hints]))
         self.region = region
         self.status = status
         self.problem = dict(problem)

@@ -100,7 +100,7 @@ def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failu
     reasons, hints = _reasons(failures), _hints(failures)
     if Kind.REFUSED in kinds:
         region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
-        raise Refused(region, failure.status, failure.reason, failure.problem)
+        raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
     if Kind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)

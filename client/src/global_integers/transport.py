@@ -201,7 +201,8 @@ class Body:
     def response(self) -> Response:
         """Return the response with its whole body."""
         streamed = self._streamed
-        return Response(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase)
+        signed = "authorization" in streamed.request.headers
+        return Response(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase, signed)
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
