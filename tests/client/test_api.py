@@ -7,9 +7,12 @@ from typing import Any
 import httpx
 import pytest
 from global_integers import Refused, api
-from global_integers.api import Block, Failure, Kind, Response
+from global_integers.api import PAUSED, Block, Failure, Kind, Response
 from mint.counters import _coordinator
 from mint.http.reply import Problem
+
+from components.address_document import RESPONSES
+from components.gateway_templates import problem
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 
@@ -110,6 +113,18 @@ def test_the_reason_is_the_problems_or_lambdas() -> None:
     assert answer(response(503, {"detail": "the table is unavailable"})).reason == "503: the table is unavailable"
     assert answer(response(403, {"Message": "Forbidden"})).reason == "403: Forbidden"
     assert answer(response(502, content=b"<html>")).reason == "502: Bad Gateway"
+
+
+def test_a_paused_region_is_called_so_wherever_it_answers() -> None:
+    lambdas = {"Reason": "ReservedFunctionConcurrentInvocationLimitExceeded", "message": "Rate Exceeded."}
+    http_api, rest_api = {"message": "Internal Server Error"}, problem(*RESPONSES["INTEGRATION_FAILURE"])
+    json = {"Content-Type": "application/json"}
+
+    assert answer(response(429, lambdas, json)).reason == f"429: {PAUSED}"
+    assert answer(response(500, http_api, json)).reason == f"500: {PAUSED}, or its function failed"
+    assert answer(response(503, rest_api, json)).reason == f"503: {PAUSED}, or its function failed"
+    assert answer(response(503, {"detail": "a change of layout"})).reason == "503: a change of layout"
+    assert answer(response(503, content=b"<html>")).reason == "503: Service Unavailable", "a proxy's"
 
 
 def test_a_region_that_was_not_granted_an_integer_knows_no_owner_of_it() -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import pytest
-from global_integers import Integers, check, command_line
+from global_integers import Integers, Unavailable, api, check, command_line
 from global_integers.command_line import _check_format
 
 from components.archive import archived, version
@@ -210,6 +210,19 @@ def test_a_region_that_is_away_fails_the_check(command: Command, ways: dict[str,
     assert "wrong: us-east-1: " in check.stdout
     assert json.loads(command("check", "--json", urls=urls).stdout)["ok"] is False
     assert command("mint", urls=urls).status == 0
+
+
+@pytest.mark.server
+def test_a_paused_region_is_called_so(command: Command, ways: dict[str, Way], urls: Urls) -> None:
+    ways["us-east-1"].fault = "429"
+
+    paused = f"us-east-1: 429: {api.PAUSED}"
+    assert paused in command("status", urls=urls).stdout.splitlines()
+    assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
+    for way in ways.values():
+        way.fault = "429"
+    with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
+        integers.next()
 
 
 @pytest.mark.long

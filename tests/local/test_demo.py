@@ -8,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from global_integers.api import PAUSED
 
 from local.address.zone import HTTP_API_FAILED
-from local.demo import mint, mint_everywhere, table
+from local.demo import Paused, mint, mint_everywhere, table
 from local.paths import LocalError
 
 LAYOUT = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}
@@ -85,6 +86,11 @@ def test_a_paused_region_is_shown_as_such(url: str, paused: str) -> None:
         "paused",
         "2, 4, 6, 8, 10",
     ]
+
+
+def test_the_client_says_it_in_the_same_words(url: str) -> None:
+    with pytest.raises(Paused, match=f"answers 429: {PAUSED}$"):
+        mint(f"{url}paused/")
 
 
 def test_if_all_are_paused_it_says_so(url: str) -> None:

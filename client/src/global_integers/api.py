@@ -29,6 +29,9 @@ OUTDATED = (
 )
 """What may help if a URL leads to no region of the stack."""
 
+PAUSED = "the region is paused, or it has too many requests"
+"""What it means if AWS answers instead of the function: Lambda with 429, API Gateway at an address with 500 or 503."""
+
 UNSIGNED = (
     "The request wasn't signed, as a stack with `authorization: AWS_IAM` wants it (docs/api.md#who-may-call): "
     'pip install "global-integers-client[aws]", and then sign=True, or --sign on the command line'
@@ -374,6 +377,10 @@ def _failure(response: Response) -> Failure:
     own = response.headers.get("content-type", "").startswith(PROBLEM)
     if not own and (response.status == 404 or (response.status == 403 and not problem)):
         kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
+    if response.status == 429:
+        reason = f"429: {PAUSED}"
+    elif response.status in (500, 503) and problem and not own:
+        reason = f"{response.status}: {PAUSED}, or its function failed"
     if kind is Kind.GONE:
         hint = OUTDATED
     elif kind is Kind.REFUSED:
