@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import Integers, api
+from global_integers import AsyncIntegers, Health, Integers, api
 from global_integers.api import checked_counter, key_header
 from global_integers.options import Options, urls_from
 
@@ -164,6 +164,25 @@ def test_a_key_is_quoted_where_it_is_ambiguous(key: str, header: str) -> None:
 def test_a_wrong_key_is_refused(key: Any) -> None:
     with pytest.raises(ValueError, match="visible ASCII"):
         key_header(key)
+
+
+def test_a_client_shows_what_it_knows_of_its_regions() -> None:
+    integers = Integers(URLS, counter="orders", lease=10)
+    regions = integers.client.regions
+    regions.to_check()
+    regions.checked("eu-west-1", Health(True, 0.0123))
+    regions.failed("us-east-1", regions.now(), silent=True)
+
+    known = "regions=eu-west-1 (12 ms), us-east-1 (not measured, left alone) lease=10"
+    assert repr(integers) == f"<Integers 'orders' {known}>"
+    assert repr(integers["tickets"]) == f"<Counter 'tickets' {known}>"
+    assert repr(AsyncIntegers("https://integers.example.com/", counter="orders")) == (
+        "<AsyncIntegers 'orders' address=integers.example.com regions=not known yet lease=1>"
+    )
+    assert repr(Integers({"eu-west-1": "http://127.0.0.1:1/secret"})) == (
+        "<Integers default counter regions=eu-west-1 (not measured) lease=1>"
+    )
+    assert repr(object.__new__(Integers)) == "<Integers (never made)>", "as a debugger may see it"
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])

@@ -102,6 +102,13 @@ class Client(Generic[C]):
                 found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
         return found
 
+    def described(self, counter: str) -> str:
+        """Return a counter's name (by default that of the default one, once it is known), the regions, the lease."""
+        name = counter or self._default_name
+        address = "" if self._address is None else f" address={self._address.name}"
+        known = ", ".join(f"{region} ({self.regions.known(region)})" for region in self.urls) or "not known yet"
+        return f"{repr(name) if name else 'default counter'}{address} regions={known} lease={self.options.lease}"
+
     def counter(self, name: str) -> C:
         """Return a counter. It is always the same object, so its lease is shared.
 

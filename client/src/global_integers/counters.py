@@ -39,6 +39,11 @@ class AnyCounter:
     def _keep(self, share: Lease | None) -> None:
         """Keep this as its share."""
 
+    def __repr__(self) -> str:
+        """Return the name, the regions, what is known of each, and the lease. Nothing is asked."""
+        client: Client[Any] | None = getattr(self, "client", None)  # there is none if its options were refused
+        return f"<{type(self).__name__} {client.described(self.name) if client else '(never made)'}>"
+
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled: a copy would hand out the same integers."""
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")

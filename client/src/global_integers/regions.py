@@ -142,6 +142,12 @@ class Regions:
         """Return a region's latency in seconds, or None if it wasn't measured yet."""
         return self._states[name].latency
 
+    def known(self, name: str) -> str:
+        """Return in words what is known of a region. It takes no lock, so it may be called at any time."""
+        state = self._states.get(name, State())
+        latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
+        return latency if self._is_well(state, self._clock()) else f"{latency}, left alone"
+
     def answered(self, name: str) -> bool:
         """Note that a region answered a call. Return whether it had failed before."""
         with self._lock:
