@@ -45,6 +45,7 @@ SHARING = {
         "tests/local/test_minting_together.py",
         "tests/local/test_server.py",
     ),
+    "of the recipes": ("tests/recipes/",),
 }
 """Deployments (local/machine.py), and the files of tests that share one. One process runs them."""
 
