@@ -12,7 +12,7 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from .checks import ATTRIBUTES
 from .global_integers_args import GlobalIntegersArgs
 from .settings import settings_of
-from .value_checks import unknown_setting
+from .value_checks import camel, unknown_setting
 
 LISTS = frozenset(
     {
@@ -40,16 +40,16 @@ def args_of_stack() -> GlobalIntegersArgs:
     config = pulumi.Config(project)
     own = [name for name in ATTRIBUTES if name not in NOT_IN_PROJECT_NAMESPACE]
     values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
-    values |= {name: _decoded(name, config.get(_camel(name))) for name in own}
+    values |= {name: _decoded(name, config.get(camel(name))) for name in own}
 
     def key(name: str) -> str:
-        return {"home": "aws:region", "prefix": "<project>-<stack>"}.get(name) or _camel(name)
+        return {"home": "aws:region", "prefix": "<project>-<stack>"}.get(name) or camel(name)
 
     def example(name: str, value: object) -> str:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
         return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
 
-    errors = [*_unknown_keys(project, set(map(_camel, own))), *_misspelt_namespaces(project)]
+    errors = [*_unknown_keys(project, set(map(camel, own))), *_misspelt_namespaces(project)]
     settings_of(values, f"{project}-{stack}", key=key, example=example, errors=errors)
     return GlobalIntegersArgs(**values, prefix=f"{project}-{stack}")
 
@@ -89,8 +89,3 @@ def _misspelt_namespaces(project: str) -> Iterable[str]:
 def _configured() -> set[str]:
     """Return all keys with their namespaces, as the engine (or a test) handed them over."""
     return {*CONFIG.get(), *get_config_env()}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

@@ -1,5 +1,6 @@
 """The whole deployment as one component."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -17,6 +18,7 @@ from .regional_counter import RegionalCounter
 from .regions import Regions, child
 from .resource_names import ResourceNames
 from .settings import Settings, settings_of
+from .value_checks import camel
 from .watched import Watched
 from .wish import wish_of
 
@@ -37,7 +39,7 @@ class GlobalIntegers(pulumi.ComponentResource):
     gateway_address: Optional[pulumi.Output[str]] = None
     """With `domain`: the URL of all API Gateways together."""
     records: Optional[pulumi.Output[list[dict[str, str]]]] = None
-    """With `domain` and without `hosted_zone`: the records to make by hand."""
+    """With `domain` and without a hosted zone: the records to make by hand."""
     leaving: dict[str, pulumi.Output[str]]
     """Region that is leaving → its Function URL, which says where to go."""
     counters: pulumi.Output[dict[str, Any]]
@@ -62,7 +64,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             SettingsError: with every wrong setting, its value and what is allowed.
         """
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
-        settings = settings_of(args, prefix)
+        settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
         names = ResourceNames(settings.prefix)
 
@@ -183,3 +185,12 @@ class GlobalIntegers(pulumi.ComponentResource):
 def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
     """Return the URL once the layout stands."""
     return pulumi.Output.all(url, coordinator.settled).apply(lambda both: str(both[0]))
+
+
+def _settings(args: GlobalIntegersArgs | Mapping[str, Any], prefix: str) -> Settings:
+    """Return the settings. Errors are in the words of the program, which may be in another language."""
+    if isinstance(args, GlobalIntegersArgs):
+        return settings_of(args, prefix)
+    return settings_of(
+        args, prefix, key=camel, example=lambda name, value: f"{camel(name)}: {json.dumps(value, ensure_ascii=False)}"
+    )

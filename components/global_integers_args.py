@@ -80,6 +80,6 @@ class GlobalIntegersArgs:
     kms_keys: Optional[dict[str, str]] = None
     """Region → the ARN of the key that encrypts its tables and log groups."""
     budget: Optional[int] = None
-    """US dollars a month, 0 to 1,000,000; `alarm_emails` are notified at 80 and 100 percent. 0 is no budget."""
+    """US dollars a month, 0 to 1,000,000. The addresses for alarms are notified at 80 and 100 percent. 0: none."""
     prefix: Optional[str] = None
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""

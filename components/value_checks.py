@@ -122,6 +122,12 @@ class ValueChecks:
         self.errors.append(f"{self._key(name)}: {value!r} {allowed}")
 
 
+def camel(name: str) -> str:
+    """Return an attribute's name as stacks and programs in other languages write it: `memorySize`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
 def unknown_setting(name: str, known: Iterable[str]) -> str:
     """Return what is wrong with a setting that doesn't exist."""
     known = sorted(known)

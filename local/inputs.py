@@ -3,6 +3,7 @@
 import base64
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,11 @@ def as_json(value: Any) -> Any:
     """
     match value:
         case pulumi.AssetArchive():
-            return base64.b64encode(_zipped(value)).decode()
+            return base64.b64encode(_zipped(value.assets)).decode()
+        case pulumi.FileArchive():
+            folder = Path(value.path)
+            files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+            return as_json(pulumi.AssetArchive({name: pulumi.FileAsset(path) for name, path in files.items()}))
         case dict():
             return {key: as_json(entry) for key, entry in cast("dict[str, Any]", value).items()}
         case list():
@@ -30,10 +35,10 @@ def as_json(value: Any) -> Any:
             return value
 
 
-def _zipped(archive: pulumi.AssetArchive) -> bytes:
+def _zipped(assets: Mapping[str, object]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, asset in sorted(archive.assets.items()):
+        for name, asset in sorted(assets.items()):
             zipped.writestr(zipfile.ZipInfo(name), _content(name, asset))
     return target.getvalue()
 

@@ -22,28 +22,24 @@ class Function:
         client = aws.client("lambda", inputs["region"])
         name = inputs["name"]
         archive = base64.b64decode(inputs["code"])
-        logging = inputs["loggingConfig"]
         configuration: dict[str, Any] = {
             "FunctionName": name,
             "Role": inputs["role"],
             "Runtime": inputs["runtime"],
             "Handler": inputs["handler"],
-            "MemorySize": inputs["memorySize"],
-            "Timeout": inputs["timeout"],
-            "Environment": {"Variables": inputs["environment"]["variables"]},
-            "LoggingConfig": {
-                "LogFormat": logging["logFormat"],
-                "LogGroup": logging["logGroup"],
-                "ApplicationLogLevel": logging["applicationLogLevel"],
-                "SystemLogLevel": logging["systemLogLevel"],
-            },
+            "MemorySize": inputs.get("memorySize", 128),
+            "Timeout": inputs.get("timeout", 3),
+            "Environment": {"Variables": inputs.get("environment", {}).get("variables", {})},
         }
+        if logging := inputs.get("loggingConfig"):
+            configuration["LoggingConfig"] = {key[0].upper() + key[1:]: value for key, value in logging.items()}
+        processors = inputs.get("architectures", ["x86_64"])
         if before is None:
-            client.create_function(**configuration, Architectures=inputs["architectures"], Code={"ZipFile": archive})
+            client.create_function(**configuration, Architectures=processors, Code={"ZipFile": archive})
         else:
             client.update_function_configuration(**configuration)
-            client.update_function_code(FunctionName=name, ZipFile=archive, Architectures=inputs["architectures"])
-        if inputs["reservedConcurrentExecutions"] >= 0:
+            client.update_function_code(FunctionName=name, ZipFile=archive, Architectures=processors)
+        if inputs.get("reservedConcurrentExecutions", -1) >= 0:
             client.put_function_concurrency(
                 FunctionName=name, ReservedConcurrentExecutions=inputs["reservedConcurrentExecutions"]
             )

@@ -212,6 +212,7 @@ def test_the_dev_stack_is_three_public_regions() -> None:
     assert stack == {
         "aws:region": "us-east-1",
         f"{PROJECT}:regions": ["us-east-1", "eu-west-1", "ap-southeast-2"],
+        f"{PROJECT}:counters": ["integers", "orders"],
         f"{PROJECT}:authorization": "NONE",
         f"{PROJECT}:reservedConcurrency": -1,
         f"{PROJECT}:protect": False,

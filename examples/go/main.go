@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/global-integers/pulumi-global-integers/sdk/go/v2/globalintegers"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+		integers, err := globalintegers.NewGlobalIntegers(ctx, "integers", &globalintegers.GlobalIntegersArgs{
+			Home:     "us-east-1",
+			Regions:  []string{"us-east-1", "eu-west-1"},
+			Counters: []string{"orders", "invoices"},
+		})
+		if err != nil {
+			return err
+		}
+		ctx.Export("urls", integers.Urls)
+		return nil
+	})
+}

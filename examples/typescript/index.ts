@@ -1,0 +1,9 @@
+import { GlobalIntegers } from "@global-integers/global-integers";
+
+const integers = new GlobalIntegers("integers", {
+    home: "us-east-1",
+    regions: ["us-east-1", "eu-west-1"],
+    counters: ["orders", "invoices"],
+});
+
+export const urls = integers.urls;

@@ -1,0 +1,74 @@
+"""`GlobalIntegers` as a Pulumi package, for programs in every language: `pulumi package add <this repository>/plugin`.
+
+Pulumi's engine runs this file.
+"""
+
+import json
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+from pulumi.provider import main
+from pulumi.provider.experimental.analyzer import ComponentDefinition
+from pulumi.provider.experimental.component import ComponentProvider
+from pulumi.provider.provider import ConstructResult
+from pulumi.provider.server import ComponentInitError
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "components").is_dir())
+"""The checkout, or the folder of the plugin's archive."""
+
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)  # instead of this folder
+
+from components.global_integers import GlobalIntegers  # noqa: E402 (found by the line above)
+
+NAME = "global-integers"
+
+NAMESPACE = "global-integers"
+"""Of the SDKs: `@global-integers/global-integers` for TypeScript, `global_integers_global_integers` for Python."""
+
+PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+ABOUT: Mapping[str, Any] = {
+    "displayName": "Global integers",
+    "description": PROJECT["description"],
+    "keywords": ["pulumi", "category/cloud", "kind/component", *PROJECT["keywords"]],
+    "license": PROJECT["license"],
+}
+"""What Pulumi's registry shows of the package (Pulumi package schema, "Package")."""
+
+
+class Package(ComponentProvider):
+    """Serves the component to Pulumi's engine. Its schema is read from the types and the docstrings."""
+
+    def __init__(self) -> None:
+        """Read the schema."""
+        super().__init__([GlobalIntegers], NAME, NAMESPACE, PROJECT["version"])
+        self.schema: str = json.dumps({**json.loads(self.schema or "{}"), **ABOUT})
+
+    def map_inputs(self, inputs: pulumi.Inputs, component_def: ComponentDefinition) -> pulumi.Inputs:
+        """Return the inputs by their names in Python. What is missing or unknown is left to the component's checks."""
+        return {component_def.inputs_mapping.get(name, name): value for name, value in inputs.items()}
+
+    def construct(
+        self, name: str, resource_type: str, inputs: pulumi.Inputs, options: pulumi.ResourceOptions | None = None
+    ) -> ConstructResult:
+        """Make the component.
+
+        Raises:
+            InputPropertiesError: the settings are wrong. The user gets its message, without a traceback.
+        """
+        try:
+            return super().construct(name, resource_type, inputs, options)
+        except ComponentInitError as error:
+            if isinstance(error.inner, pulumi.RunError):
+                # Without a list of errors, Pulumi 3.272 fails at the lack of it ("no attribute 'trailing_metadata'").
+                raise pulumi.InputPropertiesError(str(error.inner), []) from error
+            raise
+
+
+if __name__ == "__main__":
+    main(Package(), sys.argv[1:])

@@ -1,0 +1,78 @@
+"""`GlobalIntegers` as Pulumi's engine gets it for programs in other languages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from local.paths import ROOT
+from plugin.__main__ import NAME, PROJECT, Package
+
+SNAPSHOT = Path(__file__).with_name("schema.json")
+TOKEN = f"{NAME}:index:GlobalIntegers"
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema, without the version."""
+    return {name: value for name, value in json.loads(Package().schema).items() if name != "version"}
+
+
+def test_the_schema_is_the_one_that_programs_were_written_for() -> None:
+    found = json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+    assert found == SNAPSHOT.read_text(), "if it is meant: python -m tests.plugin.test_package, and CHANGELOG.md"
+
+
+def test_every_setting_of_the_project_is_an_input() -> None:
+    settings = set(yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"])
+    component = schema()["resources"][TOKEN]
+
+    assert set(component["inputProperties"]) == settings | {"home", "prefix"}
+    assert component["requiredInputs"] == ["home", "regions"]
+    assert set(component["required"]) == set(component["properties"]) - {"address", "gatewayAddress", "records"}
+
+
+def test_every_input_and_output_is_described() -> None:
+    component = schema()["resources"][TOKEN]
+    described = {**component["inputProperties"], **component["properties"]}
+
+    assert [name for name, each in described.items() if not each.get("description", "").endswith(".")] == []
+    assert not [name for name, each in described.items() if re.search("[a-z]_[a-z]", each["description"])]
+
+
+def test_the_registry_gets_what_it_shows() -> None:
+    found = json.loads(Package().schema)
+
+    assert (found["name"], found["namespace"], found["version"]) == (NAME, NAME, PROJECT["version"])
+    assert {"category/cloud", "kind/component"} < set(found["keywords"])
+    assert set(found["language"]) == {"nodejs", "python", "csharp", "java", "go"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "lines"),
+    [
+        ({}, ['home: not set; it is the home region, with the layouts table and the coordinator: home: "us-east-1"']),
+        ({"home": "us-east-1", "regions": "us-east-1"}, ["regions: 'us-east-1' is not a list of strings: regions: "]),
+        ({"home": "us-east-1", "regions": ["us-east-1"], "memory": 1}, ["memory: there is no such setting; did you"]),
+        (
+            {"home": "us-east-1", "regions": ["us-east-1"], "memorySize": "big", "idempotencyHours": 0.5},
+            ["memorySize: 'big' is not an integer", "idempotencyHours: 0.5 is not an integer"],
+        ),
+    ],
+    ids=["nothing", "a string for a list", "an unknown key", "wrong numbers"],
+)
+def test_wrong_inputs_get_the_message_of_the_settings(inputs: dict[str, Any], lines: list[str]) -> None:
+    with pytest.raises(pulumi.InputPropertiesError) as refused:
+        Package().construct("integers", TOKEN, inputs)
+
+    assert refused.value.message.startswith("the settings are wrong:\n")
+    assert all(f"\n  {line}" in refused.value.message for line in lines), refused.value.message
+    assert refused.value.errors == [], "Pulumi reports the message only with a list"
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(json.dumps(schema(), indent=1, ensure_ascii=False) + "\n")
