@@ -1,15 +1,15 @@
 """`python -m local`: deploy the stack to an AWS API server on this machine, look at it, end it."""
 
-import gc
-import sys
-from importlib.util import find_spec
-
-try:  # before the imports below, which take half a second
+try:  # first of all: the imports below take half a second
     from .interrupt import end_on_ctrl_c
 
     end_on_ctrl_c()
 except KeyboardInterrupt:
-    sys.exit(130)
+    raise SystemExit(130) from None
+
+import gc
+import sys
+from importlib.util import find_spec
 
 if find_spec("ministack") is None:
     sys.exit("the dependencies aren't installed for this Python; after `make up`: .venv/bin/python -m local")
