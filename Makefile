@@ -6,7 +6,7 @@ STACK ?= dev
 # Hundreds of processes run this code in the tests. All but the first find it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock clean
+.PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock release clean
 
 # List these commands.
 help:
@@ -111,6 +111,10 @@ define pin
 @printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
 endef
 
+# Build what is released into dist/, and deploy with it in a fresh environment (two minutes).
+release: .venv/dev
+	@$(BIN)/python -m tests.release
+
 # Pin the requirements again after a change of pyproject.toml (newest versions: make lock UPGRADE=--upgrade).
 lock: .venv/dev
 	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev)
@@ -121,7 +125,7 @@ lock: .venv/dev
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:
 	@if test -e .venv/local; then $(BIN)/python -m local down; fi
-	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky
+	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
 
 .venv/local: requirements-local.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; this is " + sys.version + "\nname one: make PYTHON=python3.12 demo")'

@@ -38,6 +38,13 @@ def test_the_version_is_the_same_everywhere() -> None:
     client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
 
     assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"]
+    for page in (
+        "template/requirements.txt",
+        "plugin/README.md",
+        "examples/python/requirements.txt",
+        "docs/architecture.md",
+    ):
+        assert set(re.findall(r"@v?(\d+\.\d+\.\d+)", (ROOT / page).read_text())) == {headings[0]}, page
     assert f'"version": "{headings[0]}+' in (ROOT / "docs" / "api.md").read_text()
 
 
@@ -49,11 +56,24 @@ def test_the_hooks_run_the_commands_of_lint_and_types() -> None:
     assert hooks == commands
 
 
-def test_ci_runs_every_supported_python_with_pinned_actions() -> None:
+def test_ci_runs_every_supported_python() -> None:
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
     job = yaml.safe_load(workflow)["jobs"]["test"]
 
     assert job["strategy"]["matrix"]["python"][0] == PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert job["steps"][-1] == {"run": "make test"}
-    for action in re.findall(r"uses: (\S+)", workflow):
-        assert re.search(r"@[0-9a-f]{40}$", action), action
+
+
+def test_a_release_is_checked_before_it_is_published() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    steps = [step.get("run", "") for step in workflow["jobs"]["release"]["steps"]]
+
+    assert steps.index("make release") == 1, "it fails unless the tag is the version's"
+    assert "uv publish --trusted-publishing always" in steps[2]
+    assert recipe("release").strip() == "@.venv/bin/python -m tests.release"
+
+
+def test_actions_are_pinned() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for action in re.findall(r"uses: (\S+)", path.read_text()):
+            assert re.search(r"@[0-9a-f]{40}$", action), action
