@@ -1,9 +1,15 @@
 """Draw docs/layout-change.svg: a region is added while another one is away. `python docs/draw_layout_change.py`."""
 
+import sys
 from pathlib import Path
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#2563eb", "#c2410c", "#15803d", "#7e22ce", "#6b7280"
-REGIONS = (("us-east-1", BLUE), ("eu-west-1", ORANGE), ("ap-southeast-2", GREEN), ("us-west-2", PURPLE))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lambda"))
+
+from mint.http.colours import colour_of
+
+GREY = "#6b7280"
+REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2")
+AWAY = REGIONS[2]
 WIDTH, HEIGHT, MARGIN = 900, 556, 28
 LEFT, RIGHT = 62, 712
 """Where time begins and ends."""
@@ -13,7 +19,7 @@ LAST = 44
 FENCE, BEGIN, BACK = 300, 424, 562
 """When the regions that answer are fenced, when epoch 2 begins, and when the region is back."""
 LIMIT, BASE = 30, 31
-FENCES = ((13, BLUE), (14, ORANGE))
+FENCES = ((13, REGIONS[0]), (14, REGIONS[1]))
 
 MINTS = {
     0: ((84, 1), (165, 4), (246, 7), (328, 10), (446, 33), (528, 37), (606, 41)),
@@ -60,9 +66,9 @@ def height(integer: float) -> float:
 
 def _legend() -> list[str]:
     parts: list[str] = []
-    for index, (region, colour) in enumerate(REGIONS):
+    for index, region in enumerate(REGIONS):
         x = MARGIN + 8 + index * 140
-        parts.append(f'<circle cx="{x}" cy="24" r="7" fill="{colour}"/>')
+        parts.append(f'<circle cx="{x}" cy="24" r="7" fill="{colour_of(region)}"/>')
         parts.append(f'<text x="{x + 14}" y="29">{region}</text>')
     return parts
 
@@ -72,9 +78,10 @@ def _time() -> list[str]:
     events = ((FENCE, "fenced", "by a deployment"), (BEGIN, "epoch 2 begins", "base 31"), (BACK, "back", "renewed"))
     begin, middle = FENCE - 98, (FENCE - 98 + BACK) // 2
     parts = [
-        f'<rect x="{begin}" y="{away}" width="{BACK - begin}" height="24" rx="5" fill="{GREEN}" fill-opacity="0.18"/>',
+        f'<rect x="{begin}" y="{away}" width="{BACK - begin}" height="24" rx="5" fill="{colour_of(AWAY)}" '
+        'fill-opacity="0.18"/>',
         f'<text class="small middle" x="{middle}" y="{away + 16}">'
-        "ap-southeast-2 is away: it doesn't answer the coordinator</text>",
+        f"{AWAY} is away: it doesn't answer the coordinator</text>",
         f'<line class="axis" x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{BOTTOM}"/>',
         f'<line class="axis" x1="{LEFT}" y1="{TOP - 16}" x2="{LEFT}" y2="{BOTTOM}"/>',
         f'<text class="small end" x="{RIGHT}" y="{BOTTOM + 18}">time</text>',
@@ -105,8 +112,8 @@ def _bounds() -> list[str]:
         f'<text class="small" x="{RIGHT + 12}" y="{skipped - 5}">fences and the base</text>',
         f'<text class="small" x="{RIGHT + 12}" y="{skipped + 12}">may be skipped</text>',
     ]
-    for integer, colour in FENCES:
-        y = height(integer) - 12 * (integer - 13) - 8
+    for integer, region in FENCES:
+        y, colour = height(integer) - 12 * (integer - 13) - 8, colour_of(region)
         parts.append(f'<line x1="{FENCE}" y1="{y}" x2="{BEGIN}" y2="{y}" stroke="{colour}" stroke-width="3"/>')
         parts.append(f'<text class="small end" x="{FENCE - 8}" y="{y + 4}">fence {integer}</text>')
     return parts
@@ -116,7 +123,7 @@ def _integers() -> list[str]:
     parts: list[str] = []
     for index, minted in MINTS.items():
         for x, integer in minted:
-            parts.append(f'<circle cx="{x}" cy="{height(integer)}" r="12" fill="{REGIONS[index][1]}"/>')
+            parts.append(f'<circle cx="{x}" cy="{height(integer)}" r="12" fill="{colour_of(REGIONS[index])}"/>')
             parts.append(f'<text class="number" x="{x}" y="{height(integer) + 4}">{integer}</text>')
     return parts
 
