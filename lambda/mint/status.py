@@ -1,7 +1,10 @@
 """Describe the state of a counter in this region, for operators and their tools. Nothing is minted."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from integers.layouts import Layout
 
 from .http.reply import Problem, Response, json_response
 from .refusals import ceiling_reached, missing, restored, unusable
@@ -18,25 +21,25 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool, https:
     Raises:
         Unavailable: the table is unavailable.
     """
-    document = status_document(table, region, counter)
+    layouts = table.layouts(counter)
+    item, problem = _look(table, counter)
+    document = _document(region, counter, layouts, item, problem)
     if html:
-        from .http.status_page import status_page
+        from .http.document_pages import status_page
 
-        return status_page(document, https=https)
+        base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
+        return status_page(document, base, https=https)
     return json_response(document, headers={"Vary": "Accept"})
 
 
-def status_document(table: CounterTable, region: str, counter: str) -> dict[str, Any]:
+def _document(
+    region: str, counter: str, layouts: Sequence[Layout], item: Item | None, problem: Problem | None
+) -> dict[str, Any]:
     """Return the counter's state in this region as a JSON document.
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
     this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
-
-    Raises:
-        Unavailable: the table is unavailable.
     """
-    layouts = table.layouts(counter)
-    item, problem = _look(table, counter)
     document: dict[str, Any] = {"region": region, "counter": counter, "ok": problem is None}
     if problem is not None:
         document["reason"] = problem.detail

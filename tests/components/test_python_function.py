@@ -146,8 +146,9 @@ def test_an_archive_has_code_pages_and_the_version_only(functions: list[Registra
         unpack(function, tmp_path)
 
     assert {path.name for path in tmp_path.rglob("*") if path.suffix != ".py" and path.is_file()} == {
+        "document.html",
+        "head.html",
         "page.html",
-        "status.html",
         "version.txt",
     }
 

@@ -1,7 +1,8 @@
-"""Responses made of an HTML file. Browsers are told to load nothing that isn't in the file."""
+"""Responses made of HTML files. Browsers are told to load nothing that isn't in the response."""
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -9,18 +10,26 @@ from pathlib import Path
 from .reply import Response
 
 HERE = Path(__file__).parent
+HEAD = "head.html"
+"""What all pages begin with: their title and the styles that they share."""
 
 STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 """For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
 
 
-def html_response(name: str, mark: str, content: str, *, https: bool, **allowed: str) -> Response:
-    """Return the file `name` of this folder.
+def html_response(
+    name: str,
+    parts: Mapping[str, str],
+    *,
+    https: bool,
+    **allowed: str,
+) -> Response:
+    """Return the file `name` of this folder, after `HEAD`.
 
     Args:
         name: the file.
-        mark: the text in the file that `content` replaces. It must not be inside a style or a script that runs.
-        content: HTML, or what belongs at this place.
+        parts: by its name, the HTML that takes the place of `%NAME%` in the files. No such place is inside a style or a
+            script that runs.
         https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
             section 7.2).
         allowed: further directives of the Content-Security-Policy, with `_` for `-`.
@@ -38,14 +47,14 @@ def html_response(name: str, mark: str, content: str, *, https: bool, **allowed:
             "Referrer-Policy": "no-referrer",
             **(STRICT_TRANSPORT if https else {}),
         },
-        "body": html.replace(mark, content),
+        "body": re.sub("%([A-Z]+)%", lambda place: parts[place[1]], html),
     }
 
 
 @cache
 def _source(name: str) -> tuple[str, dict[str, str]]:
-    """Return the file and its Content-Security-Policy, which allows the file's own scripts and styles only."""
-    html = (HERE / name).read_text(encoding="utf-8")
+    """Return the page and its Content-Security-Policy, which allows the page's own scripts and styles only."""
+    html = "".join((HERE / file).read_text(encoding="utf-8") for file in (HEAD, name))
     return html, {
         "default-src": "'none'",
         "script-src": _hashes("script", html),

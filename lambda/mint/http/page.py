@@ -7,6 +7,7 @@ from integers.layouts import Layout
 
 from ..refusals import regions_instead
 from ..table import Item
+from .colours import colour_of
 from .html_file import html_response
 from .reply import Response
 
@@ -32,14 +33,19 @@ def page(
             section 7.2).
     """
     can_mint = item is not None and item.issued < item.ceiling
+    if item and layouts and item.epoch > layouts[-1].epoch:
+        layouts = []  # the present one is about to be recorded, and past ones would contradict what is minted now
     data = {
         "counter": counter,
         "region": region,
         "layouts": [layout._asdict() for layout in layouts],
+        "colours": {name: colour_of(name) for name in {region}.union(*(layout.regions for layout in layouts))},
+        "next": item.issued + item.stride if item and can_mint else None,
         "exists": item is not None,
         "instead": [] if can_mint else regions_instead(item),
         "open": open_counters,
     }
     # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
     script = json.dumps(data).replace("<", "\\u003c")
-    return html_response("page.html", "%DATA%", script, https=https, connect_src="'self'")
+    parts = {"TITLE": "Global integers", "DATA": script}
+    return html_response("page.html", parts, https=https, connect_src="'self'")

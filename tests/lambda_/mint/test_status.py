@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from coordinate.model import Item
-from mint.http.status_page import status_page
+from mint.http.document_pages import status_page
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, item, laid_out, put_item
@@ -102,18 +102,63 @@ def test_the_page_allows_no_script_and_only_its_own_style(ask: Ask, stack: Stack
     assert (policy["default-src"], policy["script-src"]) == ("'none'", "'none'")
     assert policy["form-action"] == "'self'"
     assert "connect-src" not in policy
-    (style,) = re.findall("<style>(.*?)</style>", response["body"], re.DOTALL)
-    assert policy["style-src"] == f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
-    assert not re.search(r'<script|style="|\son[a-z]+="|(?:src|href)="(?!data:)', response["body"])
+    styles = re.findall("<style>(.*?)</style>", response["body"], re.DOTALL)
+    hashes = (f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" for style in styles)
+    assert policy["style-src"] == " ".join(hashes)
+    assert not re.search(r'<script|style="|\son[a-z]+="|(?:src|href)="(?!data:|\.\./)', response["body"])
 
 
 def test_nothing_in_the_document_becomes_markup() -> None:
     evil = "<b title='\"'>"
-    names = ("region", "counter", "reason", "epoch", "position", "ceiling", "stride", "fenced", "pending", "version")
-    document: dict[str, Any] = {**dict.fromkeys(names, evil), "ok": False, "regions": [evil]}
+    names = ("region", "counter", "reason", "epoch", "stride", "fenced", "pending", "version")
+    document: dict[str, Any] = {
+        **dict.fromkeys(names, evil),
+        "ok": False,
+        "position": 4,
+        "ceiling": 7,
+        "regions": [evil],
+    }
 
-    assert evil not in status_page(document)["body"]
-    assert cells(status_page(document)["body"])["version"] == evil
+    assert evil not in status_page(document, 1)["body"]
+    assert cells(status_page(document, 1)["body"])["version"] == evil
+
+
+def test_the_page_says_in_words_that_nothing_is_minted_yet(ask: Ask, stack: Stack) -> None:
+    laid_out()
+    before = page_of(ask)
+    ask("POST", "/", "eu-west-1")
+    after = page_of(ask)
+    deploy(*THREE[::-1])
+
+    assert (ask("GET", "/-/status", "eu-west-1")["document"]["position"] or 0) > 2, "one stride below the first"
+    assert [cells(body)["position"] for body in (before, after, page_of(ask))] == [
+        "none yet in this epoch",
+        "2",
+        "none yet in this epoch",
+    ]
+    put_item(stack, "eu-west-1", Item(-1, 3, -1, 1, fenced=True))
+    assert cells(page_of(ask))["ceiling"] == "none yet in this epoch"
+
+
+def page_of(ask: Ask, query: str = "") -> str:
+    return ask("GET", f"/-/status{query}", "eu-west-1", accept=BROWSER)["body"]
+
+
+def test_a_region_has_its_own_colour_in_every_layout(ask: Ask, stack: Stack) -> None:
+    laid_out()
+    before = swatches(page_of(ask))
+    deploy("eu-west-1", "us-west-2", "us-east-1")
+    after = swatches(page_of(ask))
+
+    assert list(before) == THREE
+    assert list(after) == ["eu-west-1", "us-west-2", "us-east-1"]
+    assert {region: after[region] for region in THREE[:2]} == {region: before[region] for region in THREE[:2]}
+    assert len({*before.values(), *after.values()}) == 4
+
+
+def swatches(body: str) -> dict[str, str]:
+    """The regions of a page with their colours, in order."""
+    return {region: colour for colour, region in re.findall(r'fill="(#\w+)"/></svg>([\w-]+)', body)}
 
 
 def cells(body: str) -> dict[str, str]:

@@ -4,14 +4,23 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
+from typing import Any
 
 import pytest
+from coordinate.model import Item
+from mint.http.colours import colour_of
 from mint.http.page import page
 
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy, laid_out
+from tests.lambda_.fixtures import HOME, Ask, Stack
+from tests.lambda_.laying_out import deploy, laid_out, put_item
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+def data_of(body: str) -> dict[str, Any]:
+    """Return what the page's script knows."""
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', body)
+    return json.loads(data)
 
 
 def test_a_browser_gets_the_page_and_no_integer(ask: Ask, stack: Stack) -> None:
@@ -27,19 +36,46 @@ def test_the_page_has_the_layouts(ask: Ask, stack: Stack) -> None:
     laid_out("us-east-1")
     base = deploy("us-east-1", "eu-west-1")["counters"]["integers"]["base"]
 
-    body = ask("GET", "/", accept="text/html")["body"]
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', body)
-    assert json.loads(data) == {
+    assert data_of(ask("GET", "/", accept="text/html")["body"]) == {
         "counter": "integers",
         "region": "us-east-1",
         "layouts": [
             {"epoch": 1, "base": 1, "regions": ["us-east-1"]},
             {"epoch": 2, "base": base, "regions": ["us-east-1", "eu-west-1"]},
         ],
+        "colours": {"us-east-1": colour_of("us-east-1"), "eu-west-1": colour_of("eu-west-1")},
+        "next": base,
         "exists": True,
         "instead": [],
         "open": False,
     }
+
+
+def test_the_page_knows_what_its_region_mints_now(ask: Ask, stack: Stack) -> None:
+    laid_out("us-east-1", "eu-west-1")
+    ask("POST", "/?count=500")
+    base = deploy("eu-west-1", "us-east-1")["counters"]["integers"]["base"]
+
+    following = data_of(ask("GET", "/", accept="text/html")["body"])["next"]
+    assert following >= base
+    assert ask("POST", "/")["document"]["integer"] == following
+    assert data_of(ask("GET", "/", accept="text/html")["body"])["next"] == following + 2
+
+
+def test_a_layout_that_is_over_is_not_shown_while_the_next_is_recorded(ask: Ask, stack: Stack) -> None:
+    laid_out()
+    put_item(stack, HOME, Item(issued=300_000_001, stride=2, ceiling=300_020_001, epoch=2))
+
+    data = data_of(ask("GET", "/", accept="text/html")["body"])
+    assert (data["layouts"], data["next"]) == ([], 300_000_003)
+    assert data["colours"] == {HOME: colour_of(HOME)}
+
+
+def test_where_nothing_can_be_minted_nothing_is_next(ask: Ask, stack: Stack) -> None:
+    put_item(stack, HOME, Item(issued=7, stride=3, ceiling=7, epoch=1, fenced=True))
+
+    assert data_of(ask("GET", "/", accept="text/html")["body"])["next"] is None
+    assert data_of(ask("GET", "/nothing", accept="text/html")["body"])["next"] is None
 
 
 @pytest.mark.parametrize("coordinator", ["", "arn:aws:lambda:us-east-1:000000000000:function:coordinate"])
@@ -49,8 +85,8 @@ def test_the_page_knows_whether_its_counter_exists(ask: Ask, stack: Stack, coord
         stack.monkeypatch.setenv("COORDINATOR", coordinator)
 
     for path, exists in {"/": True, "/integers": True, "/nope": False}.items():
-        (data,) = re.findall(r'id="data">(.*?)</script>', ask("GET", path, accept="text/html")["body"])
-        assert (json.loads(data)["exists"], json.loads(data)["open"]) == (exists, bool(coordinator))
+        data = data_of(ask("GET", path, accept="text/html")["body"])
+        assert (data["exists"], data["open"]) == (exists, bool(coordinator))
 
 
 def test_the_pages_policy_allows_only_its_own_scripts_and_styles(ask: Ask, stack: Stack) -> None:
@@ -60,17 +96,18 @@ def test_the_pages_policy_allows_only_its_own_scripts_and_styles(ask: Ask, stack
     assert policy["default-src"] == "'none'"
     assert "unsafe" not in str(policy)
     for element in ("style", "script"):
-        (part,) = re.findall(f"<{element}>(.*?)</{element}>", response["body"], re.DOTALL)
-        assert policy[f"{element}-src"] == f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'"
-    assert not re.search(r"""(?:src|href)=["'](?!data:)""", response["body"])
+        parts = re.findall(f"<{element}>(.*?)</{element}>", response["body"], re.DOTALL)
+        hashes = [f"'sha256-{b64encode(sha256(part.encode()).digest()).decode()}'" for part in parts]
+        assert hashes
+        assert policy[f"{element}-src"] == " ".join(hashes)
+    assert set(re.findall(r"""(?:src|href)=["'](.*?)["']""", response["body"])) == {"data:,"}
 
 
 def test_no_data_can_end_the_script() -> None:
     body = page("</script><script>alert(1)", "eu-west-1", [], None, open_counters=False)["body"]
 
     assert "</script><script>alert" not in body
-    (data,) = re.findall(r'id="data">(.*?)</script>', body)
-    assert json.loads(data)["counter"] == "</script><script>alert(1)"
+    assert data_of(body)["counter"] == "</script><script>alert(1)"
 
 
 @pytest.mark.parametrize(("https", "header"), [(True, "max-age=31536000"), (False, None)])
