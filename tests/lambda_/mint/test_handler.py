@@ -72,7 +72,7 @@ class Table:
 
 
 class Receipts:
-    def once(self, _key: str, _counter: str, _count: int | None, mint: Any) -> tuple[Block, bool]:
+    def once(self, _key: object, _count: int, mint: Any) -> tuple[Block, bool]:
         return mint(), False
 
 
