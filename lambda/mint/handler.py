@@ -16,7 +16,6 @@ from .http.reply import (
     RETRY_LATER,
     Problem,
     Response,
-    json_response,
     minted_response,
     problem_response,
     without_body,
@@ -31,8 +30,11 @@ from .http.request import (
     Request,
     Status,
     invoked_directly,
+    is_https,
     method_of,
     request_of,
+    root_of,
+    wants_html,
 )
 from .minting import mint
 from .seen import WentBackwards
@@ -63,14 +65,22 @@ def _answer(event: Mapping[str, Any], context: Any) -> Response:
         deadline.begin(context)
         response = _respond(event)
     except Problem as problem:
-        response = problem_response(problem, _region())
+        response = _problem(problem, event)
     except Exception:
         request_id = getattr(context, "aws_request_id", "unknown")
         _log().exception("unexpected error in request %s", request_id)
-        response = problem_response(
-            Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}"), _region()
-        )
+        detail = f"unexpected error; the log has request {request_id}"
+        response = _problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail), event)
     return without_body(response) if method_of(event) == "HEAD" else response
+
+
+def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
+    """Return an error as a page for a browser that reads, otherwise as a problem document."""
+    if not wants_html(event):
+        return problem_response(problem, _region())
+    from .http.document_pages import problem_page
+
+    return problem_page(problem, _region(), root_of(event), https=is_https(event))
 
 
 def _respond(event: Mapping[str, Any]) -> Response:
@@ -143,10 +153,10 @@ def _without_minting(
 
             layouts, item = table.layouts(counter), table.find(counter)
             return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ, https=https)
-        case OwnerOf(counter, integer):
-            from .owner import owner_document
+        case OwnerOf(counter, integer, html, https):
+            from .owner import owner
 
-            return json_response(owner_document(table, region, counter, integer))
+            return owner(table, region, counter, integer, html=html, https=https)
         case CreateCounter(counter):
             from .counters import create
 

@@ -17,9 +17,19 @@ from integers.lattice import Place
 from integers.layouts import Layout, Owner, owner_of
 from integers.records import past_issued
 
-from .http.reply import RETRY_AFTER, Problem
+from .http.reply import RETRY_AFTER, Problem, Response, json_response
 from .refusals import beyond_knowledge, missing
 from .table import CounterTable, Item, UnknownCounter
+
+
+def owner(table: CounterTable, region: str, counter: str, integer: int, *, html: bool, https: bool = False) -> Response:
+    """Return the owner of an integer, as a page or as JSON. For the errors, see `owner_document`."""
+    document = owner_document(table, region, counter, integer)
+    if html:
+        from .http.document_pages import owner_page
+
+        return owner_page(document, region, https=https)
+    return json_response(document, headers={"Vary": "Accept"})
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:

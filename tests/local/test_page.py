@@ -379,6 +379,40 @@ def test_a_change_of_layout_shows_with_the_next_mint(page: Page, url: str) -> No
     expect(page.locator("#line").get_by_title(f"{n + 1}: ap-southeast-2", exact=True)).to_have_count(1)
 
 
+def test_a_browser_goes_from_minting_to_the_owner_and_back(page: Page, url: str) -> None:
+    n = minted(page)
+    page.get_by_role("link", name=f"Owner of {n}").click()
+    expect(page.get_by_role("row", name="region the only one")).to_contain_text(REGION)
+    expect(page.get_by_role("row", name="minted")).to_contain_text("yes")
+
+    page.get_by_role("link", name="Status of integers").click()
+    page.get_by_role("link", name=str(n), exact=True).click()
+    expect(page).to_have_url(f"{url}integers/{n}")
+    page.get_by_role("link", name="Mint from integers").click()
+    assert minted(page) == n + 3
+    page.get_by_role("link", name="Status of integers").click()
+    expect(page.get_by_role("row", name="position")).to_contain_text(str(n + 3))
+
+
+def test_an_error_leads_back(page: Page, url: str) -> None:
+    page.goto(url + "nothing/7")
+    expect(page.locator("#state")).to_have_text("404 Not Found: there is no counter 'nothing' in this region")
+    page.get_by_role("link", name="Mint").click()
+
+    expect(page).to_have_url(url)
+
+
+@pytest.mark.parametrize("path", ["integers/4503599627370496", "integers/299999999", "-/status?counter={n}", "{n}/1"])
+def test_what_has_no_script_fits_a_phone_too(chromium: Browser, url: str, path: str) -> None:
+    context = chromium.new_context(viewport={"width": 360, "height": 640}, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(url + path.format(n="n" * 63))
+
+    expect(page.locator("header")).to_contain_text(REGION)
+    assert page.locator("html").evaluate("html => html.scrollWidth") == 360
+    context.close()
+
+
 CONTRAST = """(cell, colour) => {
   cell.style.setProperty("--colour", colour);
   const parts = (text) => text.match(/[\\d.]+/g).slice(0, 3).map((v) => text.startsWith("color(") ? +v : v / 255);

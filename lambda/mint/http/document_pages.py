@@ -1,12 +1,13 @@
-"""Documents as pages for browsers. They have no script."""
+"""Documents as pages for browsers: a counter's status, an integer's owner, and errors. They have no script."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
+from http import HTTPStatus
 from typing import Any
 
 from .colours import colour_of
 from .html_file import html_response
-from .reply import Response
+from .reply import Problem, Response
 
 STATUS = {
     "position": "the last integer minted here",
@@ -19,6 +20,15 @@ STATUS = {
     "version": "of the code that runs here",
 }
 """The members of a status document that its table shows, and what they are."""
+
+OWNER = {
+    "region": "the only one that mints this integer",
+    "minted": "has it been taken from the counter?",
+    "offset": "the region’s place in the layout",
+    "stride": "the distance between two of its integers",
+    "epoch": "the number of the layout",
+}
+"""The same of the document about an integer's owner."""
 
 ANOTHER = """<form>
 <label>Another counter <input name="counter" required maxlength="63" pattern="[a-z0-9][a-z0-9_\\-]*" autocomplete="off"
@@ -37,6 +47,8 @@ def status_page(document: Mapping[str, Any], base: int, *, https: bool = False) 
     """
     counter, here = escape(document["counter"]), document["region"]
     shown = {name: _shown(document[name]) for name in STATUS}
+    if document["position"] is not None:
+        shown["position"] = f'<a href="../{counter}/{shown["position"]}">{shown["position"]}</a>'
     early = [name for name in ("position", "ceiling") if document[name] is not None and document[name] < base]
     shown |= dict.fromkeys(early, "none yet in this epoch")
     shown["regions"] = (
@@ -47,8 +59,49 @@ def status_page(document: Mapping[str, Any], base: int, *, https: bool = False) 
         f'<p id="state" class="{state}">The counter <b>{counter}</b> {text} {escape(document.get("reason", ""))}</p>',
         _table(STATUS, shown),
         ANOTHER,
+        _links({f"../{counter}": f"Mint from {counter}"}),
     )
     return _page(f"Status of {counter}", f"status in <b>{escape(here)}</b>", content, https=https, form_action="'self'")
+
+
+def owner_page(document: Mapping[str, Any], here: str, *, https: bool = False) -> Response:
+    """Return the document about an integer's owner as a page.
+
+    Args:
+        document: of `/{counter}/{integer}`.
+        here: the region that answers.
+        https: see `html_response`.
+    """
+    counter, integer, region = escape(document["counter"]), str(document["integer"]), escape(document["region"])
+    asked = f"only {escape(document['ask'])} knows" if "ask" in document else "no region knows"
+    shown = {name: _shown(document[name]) for name in OWNER} | {"region": _region(document["region"])}
+    content = (
+        f'<p class="large{" long" * (len(integer) > 8)}">{integer}</p>',
+        f'<p class="note">{integer} of the counter <b>{counter}</b> belongs to <b>{region}</b>.</p>',
+        _table(OWNER, shown | ({"minted": asked} if document["minted"] is None else {})),
+        _links({f"../{counter}": f"Mint from {counter}", f"../-/status?counter={counter}": f"Status of {counter}"}),
+    )
+    return _page(f"Owner of {integer}", f"owner, as <b>{escape(here)}</b> knows it", content, https=https)
+
+
+def problem_page(problem: Problem, here: str, root: str, *, https: bool = False) -> Response:
+    """Return an error as a page, with the same status and headers.
+
+    Args:
+        problem: the error.
+        here: the region that answers.
+        root: where the API begins, relative to the request's path.
+        https: see `html_response`.
+    """
+    title = f"{problem.status.value} {problem.status.phrase}"
+    instead = ", ".join(_region(name) for name in problem.members.get("regions", ()))
+    content = (
+        f'<p id="state" class="ill"><b>{title}:</b> {escape(problem.detail)}</p>',
+        f"<p>The other regions: {instead}</p>" * bool(instead),
+        _links({root: "Mint", f"{root}-/status": "Status"}),
+    )
+    said = f"response of <b>{escape(here)}</b>"
+    return _page(title, said, content, https=https, status=problem.status, headers=problem.headers)
 
 
 def _page(
@@ -57,11 +110,13 @@ def _page(
     content: Iterable[str],
     *,
     https: bool,
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
     **allowed: str,
 ) -> Response:
     header = f"<header><h1>Global integers</h1><span>{said}</span></header>"
-    parts = {"TITLE": f"{title} – Global integers", "CONTENT": "\n".join((header, *content))}
-    return html_response("document.html", parts, https=https, **allowed)
+    parts = {"TITLE": f"{title} – Global integers", "CONTENT": "\n".join((header, *filter(None, content)))}
+    return html_response("document.html", parts, https=https, status=status, headers=headers, **allowed)
 
 
 def _table(rows: Mapping[str, str], shown: Mapping[str, str]) -> str:
@@ -70,6 +125,10 @@ def _table(rows: Mapping[str, str], shown: Mapping[str, str]) -> str:
         for name, what in rows.items()
     )
     return "\n".join(("<table>", *cells, "</table>"))
+
+
+def _links(links: Mapping[str, str]) -> str:
+    return "<nav>" + "".join(f'<a href="{to}">{text}</a>' for to, text in links.items()) + "</nav>"
 
 
 def _region(name: str) -> str:

@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 
 from .reply import Response
@@ -22,6 +23,8 @@ def html_response(
     parts: Mapping[str, str],
     *,
     https: bool,
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
     **allowed: str,
 ) -> Response:
     """Return the file `name` of this folder, after `HEAD`.
@@ -32,12 +35,14 @@ def html_response(
             script that runs.
         https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
             section 7.2).
+        status: the response's status.
+        headers: further headers.
         allowed: further directives of the Content-Security-Policy, with `_` for `-`.
     """
     html, own = _source(name)
     policy = own | {directive.replace("_", "-"): sources for directive, sources in allowed.items()}
     return {
-        "statusCode": 200,
+        "statusCode": status.value,
         "headers": {
             "Content-Type": "text/html; charset=utf-8",
             "Cache-Control": "no-store",
@@ -46,6 +51,7 @@ def html_response(
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
             **(STRICT_TRANSPORT if https else {}),
+            **(headers or {}),
         },
         "body": re.sub("%([A-Z]+)%", lambda place: parts[place[1]], html),
     }

@@ -69,10 +69,13 @@ class Status(NamedTuple):
 
 
 class OwnerOf(NamedTuple):
-    """Say which region owns an integer, 1 to 2^53 − 1, and whether it was minted."""
+    """Say which region owns an integer, 1 to 2^53 − 1, and whether it was minted, as a page or as JSON."""
 
     counter: str
     integer: int
+    html: bool = False
+    https: bool = False
+    """Whether the request came over https."""
 
 
 class CreateCounter(NamedTuple):
@@ -121,8 +124,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             return Health()
         case ["-", "status"]:
             _check_method(method, READ)
-            html = _accepted((headers := _headers(event)).get("accept", ANYTHING), html=True) == "html"
-            return Status(counter_parameter(query) or default, html, _is_https(headers))
+            return Status(counter_parameter(query) or default, wants_html(event), is_https(event))
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -134,7 +136,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             )
         case [name, integer]:
             _check_method(method, READ)
-            return OwnerOf(counter_name(name), owned_integer(integer))
+            return OwnerOf(counter_name(name), owned_integer(integer), wants_html(event), is_https(event))
         case [""]:
             _check_method(method, MINT)
             counter = default
@@ -148,14 +150,25 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     headers = _headers(event)
     accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
     if accepted == "html":
-        return Page(counter, _is_https(headers))
+        return Page(counter, is_https(event))
     if PREFETCH in headers.get("sec-purpose", ""):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
     return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
-def _is_https(headers: Mapping[str, str]) -> bool:
-    return headers.get("x-forwarded-proto") == "https"
+def is_https(event: Mapping[str, Any]) -> bool:
+    """Return whether the request came over https."""
+    return _headers(event).get("x-forwarded-proto") == "https"
+
+
+def wants_html(event: Mapping[str, Any]) -> bool:
+    """Return whether a response that mints nothing is to be a page: the request only reads, and prefers HTML."""
+    return method_of(event) in READ and _accepted(_headers(event).get("accept", ANYTHING), html=True) == "html"
+
+
+def root_of(event: Mapping[str, Any]) -> str:
+    """Return where the API begins, relative to the request's path."""
+    return "../" * str(event.get("rawPath") or "/").lstrip("/").count("/") or "./"
 
 
 def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:

@@ -21,7 +21,11 @@ from tests.lambda_.laying_out import laid_out
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
 
 text = st.text(max_size=80)
-header = st.dictionaries(st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text, text, max_size=6)
+header = st.dictionaries(
+    st.sampled_from(["accept", "idempotency-key", "Accept", "x", "host"]) | text,
+    text | st.just("text/html,*/*;q=0.8"),
+    max_size=6,
+)
 path = (
     st.sampled_from(["/", "/integers", "/-/health", "/-/counters", "/integers/1001", "/../", "/a%2Fb", "//"])
     | text
@@ -98,10 +102,11 @@ def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     json.dumps(response).encode()
     if method_of(event) == "HEAD":
         assert response["body"] == ""
+    elif response["headers"]["Content-Type"].startswith("text/html"):
+        assert method_of(event) == "GET"
+        assert response["body"].endswith("</html>\n")
     elif response["statusCode"] == 200:
         assert response["body"]
-        if response["headers"]["Content-Type"].startswith("text/html"):
-            assert event["requestContext"]["http"]["method"] == "GET"
     else:
         document = json.loads(response["body"])
         assert response["headers"]["Content-Type"] == "application/problem+json"

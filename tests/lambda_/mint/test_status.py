@@ -144,6 +144,14 @@ def page_of(ask: Ask, query: str = "") -> str:
     return ask("GET", f"/-/status{query}", "eu-west-1", accept=BROWSER)["body"]
 
 
+def test_the_page_leads_to_minting_and_to_the_owner_of_the_last_integer(ask: Ask, stack: Stack) -> None:
+    laid_out(counters=["integers", "orders"])
+    ask("POST", "/", "eu-west-1")
+
+    assert re.findall('href="([^"]+)">', page_of(ask)) == ["data:,", "../integers/2", "../integers"]
+    assert re.findall('href="([^"]+)">', page_of(ask, "?counter=orders")) == ["data:,", "../orders"]
+
+
 def test_a_region_has_its_own_colour_in_every_layout(ask: Ask, stack: Stack) -> None:
     laid_out()
     before = swatches(page_of(ask))

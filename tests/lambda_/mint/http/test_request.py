@@ -7,7 +7,18 @@ from typing import Any
 import mint.handler
 import pytest
 from mint.http.reply import Problem
-from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, request_of
+from mint.http.request import (
+    CreateCounter,
+    Health,
+    ListCounters,
+    Mint,
+    OwnerOf,
+    Page,
+    Status,
+    request_of,
+    root_of,
+    wants_html,
+)
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import item, laid_out
@@ -39,6 +50,25 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
 )
 def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
     assert request_of(event(method, path, query), "integers") == expected
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("accept", "html"), [("text/html,*/*;q=0.8", True), ("*/*", False), ("application/json", False)]
+)
+def test_a_browser_is_told_an_owner_and_a_status_as_a_page(method: str, accept: str, html: bool) -> None:
+    assert request_of(event(method, "/orders/7", accept=accept), "integers") == OwnerOf("orders", 7, html)
+    assert request_of(event(method, "/-/status", accept=accept), "integers") == Status("integers", html)
+    assert wants_html(event(method, "/", accept=accept)) is html
+    assert not wants_html(event("POST", "/", accept=accept))
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [("/", "./"), ("", "./"), ("/orders", "./"), ("//orders/7", "../"), ("/orders/", "../"), ("/a/b/c", "../../")],
+)
+def test_links_begin_where_the_api_does(path: str, root: str) -> None:
+    assert root_of(event("GET", path)) == root
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

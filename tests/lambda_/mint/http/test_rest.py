@@ -50,7 +50,7 @@ def read(*arguments: Any, **headers: list[str]) -> object:
         ("POST", "/orders", {"count": ["3"]}, Mint("orders", 3)),
         ("POST", "/orders", {"other": ["&count=4", ""]}, Mint("orders")),
         ("POST", "//orders", None, Mint("orders")),
-        ("HEAD", "/orders/7", None, OwnerOf("orders", 7)),
+        ("HEAD", "/orders/7", None, OwnerOf("orders", 7, https=True)),
         ("PUT", "/orders", None, CreateCounter("orders")),
         ("GET", "/-/status", {"counter": ["orders"]}, Status("orders", https=True)),
         ("GET", "/-/counters", {"limit": ["5"], "after": ["a/layouts"]}, ListCounters(5, "a/layouts")),
