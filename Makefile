@@ -21,7 +21,7 @@ demo: .venv/local
 up: .venv/local
 	@$(BIN)/python -m local up --stack $(STACK)
 
-# Print what make up would change, and change nothing.
+# Print what make up would change. Nothing is changed.
 preview: .venv/local
 	@$(BIN)/python -m local preview --stack $(STACK)
 
@@ -33,17 +33,17 @@ status: .venv/local
 outputs: .venv/local
 	@$(BIN)/python -m local outputs --stack $(STACK)
 
-# Print what the functions have logged (make logs REGION=eu-west-1: there).
+# Print what the functions have logged (of one region: make logs REGION=eu-west-1).
 logs: .venv/local
 	@$(BIN)/python -m local logs $(REGION) --stack $(STACK)
 
-# Delete a region's table, as if AWS had lost it; make up heals it (make lose REGION=eu-west-1).
+# Delete a region's table, as if AWS had lost it: make lose REGION=eu-west-1. Then make up recreates it.
 lose: .venv/local
 	@$(BIN)/python -m local lose $(REGION) --stack $(STACK)
 
 # End the deployment on this machine and forget it.
 down:
-	@if test -e .venv/local; then $(BIN)/python -m local down; else echo "nothing runs here: nothing was installed yet"; fi
+	@if test -e .venv/local; then $(BIN)/python -m local down; else echo "nothing runs here: nothing is installed yet"; fi
 
 # Lint, types and the quick tests, which need no server, browser or database: for every save.
 check: lint
@@ -111,7 +111,7 @@ define pin
 @printf '# %s\n# Written by `make lock` from pyproject.toml. `via global-integers` is a direct dependency; any other `via` names\n# the packages that need a transitive one.\n' '$(2)' | cat - $(1) >$(1).new && mv $(1).new $(1)
 endef
 
-# Build what is released into dist/, and deploy with it in a fresh environment (two minutes).
+# Build the packages and the plugin's archive into dist/, and deploy with the packages in a fresh environment (two minutes).
 release: .venv/dev
 	@$(BIN)/python -m tests.release
 
@@ -140,7 +140,7 @@ clean:
 	@touch $@
 
 .venv-bench/ready: bench/requirements.txt
-	@echo "installing what the functions are compared with into .venv-bench"
+	@echo "installing the packages for make bench into .venv-bench"
 	@$(PYTHON) -m venv .venv-bench
 	@.venv-bench/bin/python -m local.installing bench/requirements.txt
 	@touch $@

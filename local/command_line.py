@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from . import commands, operations
-from .paths import LocalError, state_folder
+from .paths import LocalError, command, state_folder
 from .server import MAX_PORT, USUAL_PORT
 
 
@@ -33,12 +33,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m local",
         description="Deploy the stack to an AWS API server on this machine, look at it, end it.",
-        epilog="Each command explains itself: python -m local up -h",
+        epilog=f"the options of a command: {command('up -h')}",
     )
     commands_ = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(name: str, help_: str, *examples: str) -> argparse.ArgumentParser:
-        lines = "\n".join(f"  python -m local {name} {example}".rstrip() for example in examples)
+        lines = "\n".join(f"  {command(name)} {example}".rstrip() for example in examples)
         return commands_.add_parser(
             name,
             help=help_,
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
             action="append",
             default=[],
             metavar="key=value",
-            help="set this for this run, above Pulumi.<stack>.yaml (lists and objects as JSON)",
+            help="a setting for this run, instead of the one in Pulumi.<stack>.yaml (lists and objects as JSON)",
         )
 
     up = of_a_stack(
@@ -69,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     overridden(up)
     up.add_argument(
-        "--port", type=_port, help=f"the server's port; 0: any free one (default: the last one, {USUAL_PORT} at first)"
+        "--port",
+        type=_port,
+        help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; if taken, a free one)",
     )
 
     preview = of_a_stack("preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
@@ -80,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     outputs = of_a_stack(
         "outputs", "print what the last deployment exported", "", "urls.eu-west-1", "--json > outputs.json"
     )
-    outputs.add_argument("--json", action="store_true")
+    outputs.add_argument("--json", action="store_true", help="print JSON")
     outputs.add_argument("path", nargs="?", help="only this one, like regions or urls.eu-west-1")
 
     of_a_stack("demo", "mint from every region and show it", "")
@@ -89,9 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     logs.add_argument("region", nargs="?", help="only this region's")
     logs.add_argument("-n", dest="lines", type=_count, default=50, metavar="N", help="how many lines (default: 50)")
 
-    lose = of_a_stack("lose", "delete a table, as if AWS had lost it; `up` heals it", "eu-west-1", "--layouts")
-    lose.add_argument("region", nargs="?", help="lose this region's counters table")
-    lose.add_argument("--layouts", action="store_true", help="lose the layouts table")
+    lose = of_a_stack("lose", "delete a table, as if AWS had lost it; `up` recreates it", "eu-west-1", "--layouts")
+    lose.add_argument("region", nargs="?", help="delete this region's counters table")
+    lose.add_argument("--layouts", action="store_true", help="delete the layouts table")
 
     add("down", "end the server and forget everything, integers too", "")
     return parser

@@ -87,7 +87,7 @@ def mint_once_moved(address: str) -> int:
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
-    """Return what was minted as a table. Each URL has a line of its own, so that a terminal needn't be wide."""
+    """Return what was minted as a table. Each URL has a line of its own, so a narrow terminal can show the table."""
     rows = [("region", "offset", "stride", "just minted")]
     for region, integers in minted.items():
         place = outputs["layout"][region]

@@ -105,7 +105,7 @@ class Engine:
         return result.id, {**registered, **result.outputs}
 
     def compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
-        """Return a resource as it is wanted, its inputs, and how it is now; None if it isn't there.
+        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
 
         Raises:
             LocalError: another resource has its identity.
@@ -123,8 +123,8 @@ class Engine:
     def found(self, resource: Registration) -> Made | None:
         """Return what the state has of a resource: by its identity, else by its name.
 
-        A table whose region the program changes is still the table in the region where it was made, if the program
-        ignores that change.
+        If the program changes a table's region, but ignores that change, this is still the table in the region where
+        it was made.
         """
         found = self.state.resources.get(_key(resource, resource.inputs))
         kept = [name for name in self._kind(resource).identity if name in resource.ignore_changes]

@@ -1,6 +1,6 @@
 """Installs pinned requirements for this Python: `python -m local.installing requirements-local.txt`.
 
-pip prints a hundred lines. They are in a file; a terminal shows one line, and an error is one sentence.
+pip prints a hundred lines. They go to a file. A terminal shows one line with the progress, and an error is short.
 """
 
 import re
@@ -53,10 +53,10 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
         output = log.read_text()
         errors = [line for line in output.splitlines() if line.startswith("ERROR: ")]
         if NO_NETWORK.search(output):
-            why = "the package index can't be reached. Check the network, or the proxy that pip uses"
+            why = "the package index can't be reached. Check the network, or the proxy that pip uses, and try again"
         else:
             why = errors[-1] if errors else f"pip ended with status {process.returncode}"
-        sys.exit(f"error: {requirements} can't be installed: {why}. All that pip said is in {log}")
+        sys.exit(f"error: {requirements} can't be installed: {why}. pip's output is in {log}")
 
 
 if __name__ == "__main__":

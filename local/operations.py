@@ -1,4 +1,4 @@
-"""What somebody does with a deployment here: look at it, read its logs, lose a table."""
+"""What operators do with a deployment on this machine: see its status, read its logs, lose a table."""
 
 import json
 import time
@@ -18,10 +18,10 @@ TABLE = "aws:dynamodb/table:Table"
 FUNCTION = "aws:lambda/function:Function"
 
 MOST_COUNTERS = 20
-"""Of thousands of counters, `status` shows the first."""
+"""`status` shows so many counters at most."""
 
 PLATFORM = ("START ", "END ", "REPORT ")
-"""Lines of the platform that Lambda doesn't keep with this program's settings; this server does."""
+"""How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
 
 
 class Deployed:
@@ -59,7 +59,7 @@ class Deployed:
         """
         regions = sorted({made.inputs["region"] for made in self._made(TABLE)})
         if region not in regions:
-            raise LocalError(f"{region}: stack {self.stack} has nothing there; it is in {', '.join(regions)}")
+            raise LocalError(f"{region}: stack {self.stack} has no tables there; name one of {', '.join(regions)}")
         return region
 
     def _made(self, type_: str) -> list[Made]:
@@ -67,7 +67,7 @@ class Deployed:
 
 
 def status(stack: str) -> str:
-    """Return how a deployment stands: its regions with their URLs, its counters with their layouts, its alarms."""
+    """Return a deployment's status: its regions with their URLs, its counters with their layouts, its alarms."""
     deployed = Deployed(stack)
     ((home, layouts),) = deployed.tables("layouts").items()
     lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
@@ -80,7 +80,7 @@ def status(stack: str) -> str:
         counters = sorted(registers(deployed.aws, home, layouts).items())
     except ClientError:
         counters = []
-        lines.append(f"the layouts table is lost; to heal it: {command(f'up --stack {stack}')}")
+        lines.append(f"the layouts table is lost; to recreate it: {command(f'up --stack {stack}')}")
     lines += [f"counter {name}: {phase(register)}" for name, register in counters[:MOST_COUNTERS]]
     if len(counters) > MOST_COUNTERS:
         lines.append(f"… and {len(counters) - MOST_COUNTERS} more counters")
@@ -96,7 +96,7 @@ def _state_of(deployed: Deployed, region: str) -> str:
     except ClientError as error:
         if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
             raise
-        return f"its table or function is lost; to heal it: {command(f'up --stack {deployed.stack}')}"
+        return f"its table or function is lost; to recreate it: {command(f'up --stack {deployed.stack}')}"
     if any(limit.get("ReservedConcurrentExecutions") == 0 for limit in limits):
         return "paused"
     if region in deployed.outputs["leaving"]:
@@ -125,8 +125,8 @@ def logs(stack: str, region: str | None, count: int) -> list[str]:
 
     Args:
         stack: the stack's name.
-        region: where; None: in all regions.
-        count: how many lines.
+        region: the region; None: all regions.
+        count: the largest number of lines.
 
     Raises:
         LocalError: the stack isn't deployed here, or not in that region.
@@ -169,18 +169,18 @@ def lose(stack: str, region: str | None, *, layouts: bool) -> str:
     if region is not None:
         tables = deployed.tables("counters")
         if deployed.checked(region) not in tables:
-            raise LocalError(f"{region}: no counters are minted there; regions with counters are {', '.join(tables)}")
+            raise LocalError(f"{region}: it has no counters table; name one of {', '.join(tables)}")
         lost = [*lost, (region, tables[region])]
     if not lost:
-        raise LocalError(f"lose: name a region, or --layouts; regions are {', '.join(deployed.regions)}")
+        raise LocalError(f"lose: name a region, or --layouts; the regions are {', '.join(deployed.regions)}")
     for at, table in lost:
         client = deployed.aws.client("dynamodb", at)
         try:
             client.update_table(TableName=table, DeletionProtectionEnabled=False)
             client.delete_table(TableName=table)
         except client.exceptions.ResourceNotFoundException as error:
-            heal = command(f"up --stack {stack}")
-            raise LocalError(f"{table} in {at} is lost already; to heal it: {heal}") from error
+            up = command(f"up --stack {stack}")
+            raise LocalError(f"{table} in {at} is lost already; to recreate it: {up}") from error
         client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     what = "\n".join(f"lost: table {table} in {at}" for at, table in lost)
-    return f"{what}\nto heal it: {command(f'up --stack {stack}')}"
+    return f"{what}\nto recreate what was lost: {command(f'up --stack {stack}')}"

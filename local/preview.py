@@ -1,4 +1,4 @@
-"""What `up` would do: the program run as `pulumi preview` runs it. Nothing is made, nothing is recorded."""
+"""What `up` would do. It runs the program as `pulumi preview` does: nothing is made, and nothing is recorded."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -30,7 +30,7 @@ def preview(
         program: By default `__main__.py`.
 
     Returns:
-        What the program says of the changes.
+        The program's messages about the changes.
 
     Raises:
         LocalError: the program's settings are wrong, or something can't be deleted.
@@ -44,7 +44,7 @@ def preview(
 
 
 class _Preview(Engine):
-    """Compares what a program registers with what there is."""
+    """Compares what a program registers with what exists."""
 
     def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
         super().__init__(aws or Aws("http://127.0.0.1:9"), state, report)
@@ -77,7 +77,7 @@ class _Preview(Engine):
         """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.
 
         Raises:
-            LocalError: it failed, is not known here, or there is no server to ask.
+            LocalError: the function failed, or isn't supported here, or there is no server to ask.
         """
         if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             if "name" not in arguments:
@@ -93,7 +93,7 @@ class _Preview(Engine):
         """Report what would be deleted.
 
         Raises:
-            LocalError: it can't be.
+            LocalError: a resource can't be deleted.
         """
         unseen = self.unseen()
         refuse_unknown(unseen)

@@ -86,7 +86,7 @@ class Outcome:
 
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
     messages: list[str] = field(default_factory=list[str])
-    """What it logged, from INFO on: what Pulumi would show."""
+    """What the program logged, from INFO on, as Pulumi would show it."""
     error: Exception | None = None
 
 
@@ -140,7 +140,7 @@ def run_program(
 
 
 def _logger(outcome: Outcome) -> logging.Logger:
-    """Return what takes the program's messages."""
+    """Return a logger that collects the program's messages."""
 
     class Messages(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -125,7 +125,7 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
 
 
 def preferred_port() -> int:
-    """Return the port of the last server that ran here, so that its URLs begin as before; else the usual one."""
+    """Return the port of the last server that ran here, so that URLs begin in the same way; else the usual one."""
     try:
         port = int(_port_file().read_text())
     except (OSError, ValueError):

@@ -1,13 +1,13 @@
-"""What a command shows while it works: lines that stay, and, on a terminal, one that shows how far it is.
+"""What a command prints while it works: lines that stay and, on a terminal, one line with its progress.
 
-It needs nothing but Python, since the installation of everything else is shown by it.
+It needs nothing but Python, since it also shows the progress of the first installation.
 """
 
 import shutil
 import sys
 
 _shown: list[str] = []
-"""The line that is to be overwritten, if there is one."""
+"""The line that the next one overwrites, if there is one."""
 
 
 def say(text: str) -> None:
@@ -31,7 +31,7 @@ def clear() -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody looks at the output."""
+    """Return whether the output is a terminal."""
     return sys.stdout.isatty()
 
 

@@ -28,7 +28,7 @@ from components.global_integers import GlobalIntegers  # noqa: E402 (found by th
 NAME = "global-integers"
 
 NAMESPACE = "global-integers"
-"""Of the SDKs: `@global-integers/global-integers` for TypeScript, `global_integers_global_integers` for Python."""
+"""The SDKs' names begin with it: `@global-integers/global-integers`, or `global_integers_global_integers` in Python."""
 
 PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -38,7 +38,7 @@ ABOUT: Mapping[str, Any] = {
     "keywords": ["pulumi", "category/cloud", "kind/component", *PROJECT["keywords"]],
     "license": PROJECT["license"],
 }
-"""What Pulumi's registry shows of the package (Pulumi package schema, "Package")."""
+"""What Pulumi's registry shows about the package (Pulumi package schema, "Package")."""
 
 
 class Package(ComponentProvider):
@@ -50,7 +50,7 @@ class Package(ComponentProvider):
         self.schema: str = json.dumps({**json.loads(self.schema or "{}"), **ABOUT})
 
     def map_inputs(self, inputs: pulumi.Inputs, component_def: ComponentDefinition) -> pulumi.Inputs:
-        """Return the inputs by their names in Python. What is missing or unknown is left to the component's checks."""
+        """Return the inputs by their names in Python. The component itself checks for missing and unknown ones."""
         return {component_def.inputs_mapping.get(name, name): value for name, value in inputs.items()}
 
     def construct(
@@ -59,13 +59,13 @@ class Package(ComponentProvider):
         """Make the component.
 
         Raises:
-            InputPropertiesError: the settings are wrong. The user gets its message, without a traceback.
+            InputPropertiesError: the settings are wrong. Pulumi shows its message, without a traceback.
         """
         try:
             return super().construct(name, resource_type, inputs, options)
         except ComponentInitError as error:
             if isinstance(error.inner, pulumi.RunError):
-                # Without a list of errors, Pulumi 3.272 fails at the lack of it ("no attribute 'trailing_metadata'").
+                # Without a list of errors, Pulumi 3.272 itself fails ("no attribute 'trailing_metadata'").
                 raise pulumi.InputPropertiesError(str(error.inner), []) from error
             raise
 

@@ -1,6 +1,6 @@
-"""Builds what is released into `dist/`, and checks it in a fresh environment: `python -m tests.release`.
+"""Builds the files of a release into `dist/`, and checks them in a fresh environment: `python -m tests.release`.
 
-These are two Python packages (the components and the client, each as a wheel and as sources) and the archive of the
+The files are two Python packages (the components and the client, each as a wheel and as sources) and the archive of the
 Pulumi plugin.
 """
 
@@ -26,7 +26,7 @@ VERSION: str = PROJECT["version"]
 
 DEPLOYED = """
 import json, sys
-sys.path.append(sys.argv[1])  # `local`, which deploys; what is released was found before
+sys.path.append(sys.argv[1])  # `local`, which deploys; the installed packages come first
 import pulumi
 import pulumi_global_integers
 from global_integers import Integers
@@ -87,14 +87,17 @@ def check_metadata(files: list[Path]) -> None:
         message: Message = Parser().parsestr(text.decode())
         relative = re.findall(r"\]\((?!https://|#)([^)]+)\)", metadata.description or "")
         if str(metadata.version) != VERSION or message["Description-Content-Type"] != "text/markdown" or relative:
-            sys.exit(f"{wheel.name}: version {metadata.version}, relative links {relative}")
+            sys.exit(
+                f"{wheel.name}: version {metadata.version}, must be {VERSION}; relative links {relative}, must be none;"
+                f" description of type {message['Description-Content-Type']}, must be text/markdown"
+            )
 
 
 def check_installed(files: list[Path]) -> None:
     """Install the wheels in a fresh environment, deploy with them on this machine, and mint.
 
     Raises:
-        SystemExit: the integer isn't the first one of its region, or something else was imported.
+        SystemExit: the integer isn't the first one of its region, or the packages were not imported from there.
     """
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -106,14 +109,16 @@ def check_installed(files: list[Path]) -> None:
         command = [python, "-W", "ignore", "-c", DEPLOYED, ROOT]
         done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         if done.stdout.count(f'"{folder}/lib') != 2 or not done.stdout.endswith(", 2]\n"):
-            sys.exit(f"what is released minted {done.stdout}")
+            sys.exit(
+                f"the packages of dist/ printed {done.stdout}; expected two paths in {folder}/lib and the integer 2"
+            )
 
 
 def main() -> None:
     """Build and check. In a workflow, the tag must be the version's."""
     tag = os.environ.get("GITHUB_REF_NAME", f"v{VERSION}")
     if tag != f"v{VERSION}":
-        sys.exit(f"the tag {tag} is not that of version {VERSION} (pyproject.toml)")
+        sys.exit(f"the tag {tag} is not v{VERSION}, the version of pyproject.toml; change one of them")
     files = build()
     check_metadata(files)
     check_installed(files)

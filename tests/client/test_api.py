@@ -85,7 +85,7 @@ def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: st
 
     assert failure.kind is Kind.GONE
     assert failure.reason == f"{reason}: the URL answers, but not as this API"
-    assert "may be of an earlier deployment" in failure.hint
+    assert "may be from an earlier deployment" in failure.hint
 
 
 @pytest.mark.parametrize("document", [{"Message": "Forbidden"}, {"message": "Missing Authentication Token"}])

@@ -196,4 +196,4 @@ def test_who_refuses_a_connection_is_said_first(kind: Callable[..., Any], monkey
     assert re.match(
         r"(eu-west-1|eu-west-2|us-east-1): (connection refused|Name or service not known) \(", str(error.value)
     )
-    assert "it may have ended: `python -m local up`" in str(error.value).splitlines()[-1]
+    assert "it may have ended. `.venv/bin/python -m local up`" in str(error.value).splitlines()[-1]

@@ -102,7 +102,9 @@ def test_other_texts_are_refused(text: str, message: str) -> None:
 
 def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
-    with pytest.raises(ValueError, match=r"GLOBAL_INTEGERS_URLS is not set; .* `python -m local outputs --json > out"):
+    with pytest.raises(
+        ValueError, match=r"GLOBAL_INTEGERS_URLS is not set; .* `.venv/bin/python -m local outputs --json > out"
+    ):
         Integers.from_env()
     for empty in ("", " \n"):
         monkeypatch.setenv("GLOBAL_INTEGERS_URLS", empty)

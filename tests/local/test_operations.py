@@ -38,12 +38,12 @@ def test_the_logs_have_the_layouts_begin_and_no_noise(deployed: Machine) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("lose",), "lose: name a region, or --layouts; regions are us-east-1, eu-west-1, ap-southeast-2"),
+        (("lose",), "lose: name a region, or --layouts; the regions are us-east-1, eu-west-1, ap-southeast-2"),
         (
             ("lose", "eu-west-3"),
-            "eu-west-3: stack dev has nothing there; it is in ap-southeast-2, eu-west-1, us-east-1",
+            "eu-west-3: stack dev has no tables there; name one of ap-southeast-2, eu-west-1, us-east-1",
         ),
-        (("logs", "eu-west-3"), "eu-west-3: stack dev has nothing there"),
+        (("logs", "eu-west-3"), "eu-west-3: stack dev has no tables there"),
         (("status", "--stack", "local"), "stack local is not deployed here"),
     ],
 )
@@ -73,10 +73,10 @@ def test_both_kinds_of_tables_are_lost_and_heal(fresh: Machine) -> None:
         "lost: table global-integers-dev-layouts in us-east-1\nlost: table global-integers-dev-counters in us-east-1\n"
     )
     status = fresh.run("status").stdout
-    assert "  us-east-1: its table or function is lost; to heal it: " in status
-    assert "the layouts table is lost; to heal it: " in status
+    assert "  us-east-1: its table or function is lost; to recreate it: " in status
+    assert "the layouts table is lost; to recreate it: " in status
     again = fresh.run("lose", "us-east-1")
-    assert "global-integers-dev-counters in us-east-1 is lost already; to heal it: " in again.stderr
+    assert "global-integers-dev-counters in us-east-1 is lost already; to recreate it: " in again.stderr
     healed = fresh.up("us-east-1", settings=("protect=true",))
     assert healed.returncode == 0, healed.stderr
     assert mint(url)[1]["integer"] > 100_000_000

@@ -60,7 +60,7 @@ def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monke
 
     assert str(ended.value) == (
         f"error: {requirements} can't be installed: the package index can't be reached. Check the network, or the "
-        f"proxy that pip uses. All that pip said is in {log}"
+        f"proxy that pip uses, and try again. pip's output is in {log}"
     )
     assert "127.0.0.1" in log.read_text()
 
@@ -68,5 +68,5 @@ def test_an_index_that_cant_be_reached_is_one_sentence(requirements: Path, monke
 def test_another_error_is_pips_own(requirements: Path) -> None:
     log = requirements.with_name("install.log")
 
-    with pytest.raises(SystemExit, match=r"can't be installed: ERROR: no matching one\. All that pip said is in"):
+    with pytest.raises(SystemExit, match=r"can't be installed: ERROR: no matching one\. pip's output is in"):
         install(requirements, log, pip("Collecting one\nERROR: no matching one", status=1))

@@ -24,25 +24,25 @@ PROBLEM = "application/problem+json"
 """The media type of this API's errors (RFC 9457). Lambda, API Gateway and other servers send others."""
 
 OUTDATED = (
-    "The URLs may be of an earlier deployment. Take them from the stack's outputs again: `pulumi stack output --json`, "
-    "or on one machine `python -m local outputs --json`"
+    "The URLs may be from an earlier deployment. Take them from the stack's outputs again: `pulumi stack output "
+    "--json`, or on one machine `.venv/bin/python -m local outputs --json`"
 )
-"""What may help if a URL leads to no region of the stack."""
+"""The hint if a URL leads to no region of the stack."""
 
 PAUSED = "the region is paused, or it has too many requests"
-"""What it means if AWS answers instead of the function: Lambda with 429, API Gateway at an address with 500 or 503."""
+"""The reason if AWS answers instead of the function: Lambda with 429, API Gateway at an address with 500 or 503."""
 
 UNSIGNED = (
-    "The request wasn't signed, as a stack with `authorization: AWS_IAM` wants it (docs/api.md#who-may-call): "
-    'pip install "global-integers-client[aws]", and then sign=True, or --sign on the command line'
+    "The request wasn't signed, and a stack with `authorization: AWS_IAM` requires that (docs/api.md#who-may-call). "
+    'Run `pip install "global-integers-client[aws]"`, and use sign=True, or --sign on the command line'
 )
-"""What may help if AWS refuses a request without a signature."""
+"""The hint if AWS refuses a request without a signature."""
 
 CLOSED = (
-    "It needs the setting `openCounters`: `pulumi config set openCounters true` and `pulumi up`; on one machine, "
-    "`python -m local up` as before, and with `-c openCounters=true`"
+    "It needs the setting `openCounters`: run `pulumi config set openCounters true` and `pulumi up`; on one machine, "
+    "`.venv/bin/python -m local up` with the options of the last time and `-c openCounters=true`"
 )
-"""What may help if callers may not create counters."""
+"""The hint if callers may not create counters."""
 
 MAX_INTEGER = 2**53 - 1
 """The largest integer that is ever minted."""
@@ -121,7 +121,7 @@ class Failure(NamedTuple):
     available: int = 0
     problem: Mapping[str, Any] = {}
     hint: str = ""
-    """What may help. A message has it once, whatever number of regions fail alike."""
+    """What may help. A message has it once, however many regions fail for the same reason."""
 
 
 class Block(NamedTuple):

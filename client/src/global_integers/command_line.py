@@ -25,7 +25,7 @@ SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""
 
 PATIENCE = 2.5
-"""Seconds after which a user at a terminal is told what the command waits for."""
+"""Seconds without an answer after which a user at a terminal is told which region failed."""
 
 Row = dict[str, Any]
 
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Waiting:
-    """An observer that says once what the command waits for. Only at a terminal: a script gets the error."""
+    """An observer that prints one failure while the command goes on. Only at a terminal: a script gets the error."""
 
     def __init__(self) -> None:
         self._says_at = monotonic() + PATIENCE
@@ -266,7 +266,7 @@ def _parser() -> argparse.ArgumentParser:
         parents=[common],
         description="Unique integers from the nearest healthy region.",
         epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
-        "path of a file with the output of `pulumi stack output --json` or `python -m local outputs --json`.",
+        "path of a file with the output of `pulumi stack output --json` or `.venv/bin/python -m local outputs --json`.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

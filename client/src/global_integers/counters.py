@@ -40,7 +40,7 @@ class AnyCounter:
         """Keep this as its share."""
 
     def __repr__(self) -> str:
-        """Return the name, the regions, what is known of each, and the lease. Nothing is asked."""
+        """Return the name, the regions, what is known of each, and the lease. No request is sent."""
         client: Client[Any] | None = getattr(self, "client", None)  # there is none if its options were refused
         return f"<{type(self).__name__} {client.described(self.name) if client else '(never made)'}>"
 

@@ -118,7 +118,7 @@ def _out_of_time(request: Request[Any], failures: Mapping[str, Failure], regions
             f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons, hints
         )
     message = f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:"
-    if all(failure.kind is Kind.SILENT for failure in failures.values()):  # a name or a port is wrong, mostly
+    if all(failure.kind is Kind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
     return Unavailable(message, reasons, hints)
 

@@ -154,7 +154,7 @@ class Integers(Counter):
 
         The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
         path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`). The lines of
-        `python -m local outputs urls` are possible, too.
+        `python -m local outputs urls` are also accepted.
 
         Args:
             options: those of `Integers`, except `urls`.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 VARIABLE = "GLOBAL_INTEGERS_URLS"
 HOW_TO_SET = (
-    "write the stack's outputs to a file, by `pulumi stack output --json > outputs.json`, or on one machine by "
-    "`python -m local outputs --json > outputs.json`, and set it to the file's path. The stack's address, or the "
-    "regions' URLs as JSON, are possible too"
+    "write the stack's outputs to a file with `pulumi stack output --json > outputs.json`, or on one machine with "
+    "`.venv/bin/python -m local outputs --json > outputs.json`, and set it to the file's path. Instead, it may contain "
+    "the stack's address, or the regions' URLs as JSON"
 )
 LINE = re.compile(r"(\S+): (https?://\S+)")
 """A line of `python -m local outputs urls`: a region and its URL."""
@@ -151,7 +151,7 @@ def urls_from(text: str) -> dict[str, str] | str:
                 f"{text[:200]!r} is not JSON, and no file with this path can be read: {error.strerror}"
             ) from None
     if not text.strip():
-        raise ValueError(f"{source} is empty: the command that should have written it has failed")
+        raise ValueError(f"{source} is empty: the command that should have written it has failed; run it again")
     if lines := _in_lines(text):
         return lines
     try:
@@ -175,7 +175,7 @@ def urls_from(text: str) -> dict[str, str] | str:
 
 
 def _in_lines(text: str) -> dict[str, str]:
-    """Return URLs that are written as `region: URL`, one a line; none if any line is another one."""
+    """Return URLs that are written as `region: URL`, one a line; none if any line has another form."""
     lines = [LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     return {line[1]: line[2] for line in lines if line} if all(lines) else {}
 

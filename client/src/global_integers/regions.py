@@ -208,7 +208,7 @@ class Regions:
                     state.checking, state.checked = False, -inf
 
     def wait_for_first(self, make_signal: Callable[[], Signal]) -> Signal | None:
-        """Return what to wait for, which is given once a region is healthy or all failed; None: don't wait."""
+        """Return the signal that is given once a region is healthy or all failed; None: don't wait."""
         if self._measured:  # as with nearly every call
             return None
         with self._lock:

@@ -28,7 +28,7 @@ OWNER = {
     "stride": "the distance between two of its integers",
     "epoch": "the number of the layout",
 }
-"""The same of the document about an integer's owner."""
+"""The same for the document about an integer's owner."""
 
 ANOTHER = """<form>
 <label>Another counter <input name="counter" required maxlength="63" pattern="[a-z0-9][a-z0-9_\\-]*" autocomplete="off"
@@ -41,7 +41,7 @@ def status_page(document: Mapping[str, Any], base: int, *, https: bool = False) 
     """Return a status document as a page.
 
     Args:
-        document: of `/-/status`.
+        document: the response to `/-/status`.
         base: where the item's epoch begins. A position or a ceiling below it means that there is no integer yet.
         https: see `html_response`.
     """
@@ -68,12 +68,12 @@ def owner_page(document: Mapping[str, Any], here: str, *, https: bool = False) -
     """Return the document about an integer's owner as a page.
 
     Args:
-        document: of `/{counter}/{integer}`.
+        document: the response to `/{counter}/{integer}`.
         here: the region that answers.
         https: see `html_response`.
     """
     counter, integer, region = escape(document["counter"]), str(document["integer"]), escape(document["region"])
-    asked = f"only {escape(document['ask'])} knows" if "ask" in document else "no region knows"
+    asked = f"not known here; ask {escape(document['ask'])}" if "ask" in document else "not known in any region"
     shown = {name: _shown(document[name]) for name in OWNER} | {"region": _region(document["region"])}
     content = (
         f'<p class="large{" long" * (len(integer) > 8)}">{integer}</p>',
@@ -81,7 +81,7 @@ def owner_page(document: Mapping[str, Any], here: str, *, https: bool = False) -
         _table(OWNER, shown | ({"minted": asked} if document["minted"] is None else {})),
         _links({f"../{counter}": f"Mint from {counter}", f"../-/status?counter={counter}": f"Status of {counter}"}),
     )
-    return _page(f"Owner of {integer}", f"owner, as <b>{escape(here)}</b> knows it", content, https=https)
+    return _page(f"Owner of {integer}", f"owner, according to <b>{escape(here)}</b>", content, https=https)
 
 
 def problem_page(problem: Problem, here: str, root: str, *, https: bool = False) -> Response:
@@ -100,7 +100,7 @@ def problem_page(problem: Problem, here: str, root: str, *, https: bool = False)
         f"<p>The other regions: {instead}</p>" * bool(instead),
         _links({root: "Mint", f"{root}-/status": "Status"}),
     )
-    said = f"response of <b>{escape(here)}</b>"
+    said = f"response from <b>{escape(here)}</b>"
     return _page(title, said, content, https=https, status=problem.status, headers=problem.headers)
 
 

@@ -1,4 +1,4 @@
-"""Responses made of HTML files. Browsers are told to load nothing that isn't in the response."""
+"""Responses made from HTML files. Browsers may load nothing that isn't in the response."""
 
 import re
 from base64 import b64encode
@@ -31,7 +31,7 @@ def html_response(
 
     Args:
         name: the file.
-        parts: by its name, the HTML that takes the place of `%NAME%` in the files. No such place is inside a style or a
+        parts: the HTML that takes the place of `%NAME%` in the files, by name. No such place is inside a style or a
             script that runs.
         https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
             section 7.2).

@@ -34,7 +34,7 @@ def page(
     """
     can_mint = item is not None and item.issued < item.ceiling
     if item and layouts and item.epoch > layouts[-1].epoch:
-        layouts = []  # the present one is about to be recorded, and past ones would contradict what is minted now
+        layouts = []  # the present one isn't recorded yet, and the past ones would contradict what is minted now
     data = {
         "counter": counter,
         "region": region,

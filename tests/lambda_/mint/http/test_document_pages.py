@@ -31,7 +31,7 @@ def test_a_browser_gets_the_owner_as_a_page(ask: Ask, stack: Stack) -> None:
     ask("POST", "/")
     before = item(stack, HOME)
 
-    for n, minted in ((1, "yes"), (4, "no"), (2, "only eu-west-1 knows")):
+    for n, minted in ((1, "yes"), (4, "no"), (2, "not known here; ask eu-west-1")):
         response = ask("GET", f"/integers/{n}", accept=BROWSER)
         assert (response["statusCode"], response["headers"]["Content-Type"]) == (200, "text/html; charset=utf-8")
         assert f"{n} of the counter integers belongs to {'eu-west-1' if n == 2 else HOME} ." in said(response["body"])
@@ -45,7 +45,7 @@ def test_the_page_says_that_no_region_knows_what_one_that_left_has_minted(ask: A
     laid_out()
     deploy(HOME, "us-west-2")
 
-    assert "no region knows" in said(ask("GET", "/integers/2", accept=BROWSER)["body"])
+    assert "not known in any region" in said(ask("GET", "/integers/2", accept=BROWSER)["body"])
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0.5, application/json", "text/plain"])
@@ -83,7 +83,7 @@ def test_an_error_is_a_page_with_the_same_status(ask: Ask, stack: Stack, path: s
     assert page["headers"]["Content-Type"] == "text/html; charset=utf-8"
     assert page["headers"].get("Retry-After") == document["headers"].get("Retry-After")
     assert f"{status} {HTTPStatus(status).phrase}: {document['document']['detail']}" in said(page["body"])
-    assert f"response of {HOME}" in said(page["body"])
+    assert f"response from {HOME}" in said(page["body"])
     assert links(page["body"]) == [root, f"{root}-/status"]
 
 
