@@ -47,7 +47,7 @@ class Package(ComponentProvider):
     def __init__(self) -> None:
         """Read the schema."""
         super().__init__([GlobalIntegers], NAME, NAMESPACE, PROJECT["version"])
-        self.schema: str = json.dumps({**json.loads(self.schema or "{}"), **ABOUT})
+        self.schema = json.dumps({**json.loads(self.schema or "{}"), **ABOUT})
 
     def map_inputs(self, inputs: pulumi.Inputs, component_def: ComponentDefinition) -> pulumi.Inputs:
         """Return the inputs by their names in Python. The component itself checks for missing and unknown ones."""

@@ -343,7 +343,7 @@ def test_before_the_first_mint_it_says_what_the_number_line_is(page: Page, url: 
     opened_with(page, url, LAYOUTS[:1], Item(0, 2, 30, 1, fenced=False, attributes={}))
 
     expect(page.locator("#caption")).to_have_text(
-        f"Each integer has the colour of the region that mints it. In bold are those of {REGION}: 2, 4, 6, …"
+        f"Each integer has the colour of the region that mints it. Those of {REGION} are in bold: 2, 4, 6, …"
     )
     bold = "all => all.filter(li => getComputedStyle(li).fontWeight >= 600).map(li => li.firstChild.data)"
     assert page.locator("#line li").evaluate_all(bold) == [str(n) for n in range(2, 61, 2)]
