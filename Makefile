@@ -8,16 +8,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock release clean
 
+# $(call installed,COMMAND): runs a command of `local` that needs a deployment. Where nothing is installed, there is none.
+installed = if test -e .venv/local; then $(BIN)/python -m local $(1); else echo "nothing runs here yet; start it: make up"; fi
+
 # List these commands.
 help:
 	@awk '/^# /{text=substr($$0,3)} /^[a-z]+:/{split($$1,name,":"); printf "  make %-8s %s\n", name[1], text}' Makefile
 
-# Deploy the stack on this machine, mint from every region, print a table.
+# Deploy on this machine, mint everywhere, print a table.
 demo: .venv/local
 	@$(BIN)/python -m local up --stack $(STACK)
 	@$(BIN)/python -m local demo --stack $(STACK)
 
-# Deploy the stack on this machine, or apply what has changed since.
+# Deploy on this machine, or apply what has changed since.
 up: .venv/local
 	@$(BIN)/python -m local up --stack $(STACK)
 
@@ -26,20 +29,20 @@ preview: .venv/local
 	@$(BIN)/python -m local preview --stack $(STACK)
 
 # Print regions, URLs, layouts and alarms.
-status: .venv/local
-	@$(BIN)/python -m local status --stack $(STACK)
+status:
+	@$(call installed,status --stack $(STACK))
 
 # Print the outputs of the deployment.
-outputs: .venv/local
-	@$(BIN)/python -m local outputs --stack $(STACK)
+outputs:
+	@$(call installed,outputs --stack $(STACK))
 
 # Print what the functions have logged (of one region: make logs REGION=eu-west-1).
-logs: .venv/local
-	@$(BIN)/python -m local logs $(REGION) --stack $(STACK)
+logs:
+	@$(call installed,logs $(REGION) --stack $(STACK))
 
 # Delete a region's table, as if AWS had lost it: make lose REGION=eu-west-1. Then make up recreates it.
-lose: .venv/local
-	@$(BIN)/python -m local lose $(REGION) --stack $(STACK)
+lose:
+	@$(call installed,lose $(REGION) --stack $(STACK))
 
 # End the deployment on this machine and forget it.
 down:

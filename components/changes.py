@@ -11,7 +11,8 @@ MOST = 10
 """How many counters are named. There may be hundreds."""
 
 NO_RECORD = (
-    "there is no record of an earlier deployment; if someone has deleted the layouts table, use `pulumi up --refresh`"
+    "there is no record of a finished deployment: the first one was interrupted, and is continued; or someone has "
+    "deleted the layouts table, and `pulumi up --refresh` is needed"
 )
 
 NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch minutes"}
@@ -36,7 +37,11 @@ def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
     yield from _epochs(wish, record)
     regions = [*wish["regions"], *wish["leaving"]]
     yield from _listed("joining", _without(wish["regions"], before["regions"]))
-    yield from _listed("leaving", _without(before["regions"], wish["regions"]))
+    gone = _without(before["regions"], wish["regions"])
+    yield from _listed("leaving", [region for region in gone if region in wish["leaving"]])
+    yield from _listed(
+        "deleted at once, with their URLs (list them in leaving instead)", _without(gone, wish["leaving"])
+    )
     yield from _listed("deleted", _without(before["leaving"], regions))
     yield from _listed(
         "new counters", _without(wish["counters"], [*before["counters"], *_reported(record), CHECK_COUNTER])

@@ -114,7 +114,9 @@ def at_home(layouts_arn: str, home: str) -> str:
 
 def _check_home(first: str, home: str) -> None:
     if first != home:
-        raise SettingsError(f"aws:region: the home region was {first} and can't be moved to {home}; set it back")
+        raise SettingsError(
+            f"aws:region: the home region was {first} and can't be moved to {home}; set it back to {first}"
+        )
 
 
 def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[Record | None]:

@@ -60,13 +60,15 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
 def preview(stack: str, overrides: Sequence[str]) -> None:
     """Print what `up` would do."""
     config, _ = _settings(stack, overrides)
-    counts: Counter[str] = Counter()
+    counts, lines = Counter[str](), list[tuple[str, str, str]]()
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
-        _show(event, kind, name)
+        lines.append((event, kind, name))
 
     said = previewed(project()["name"], stack, config, _present(), report)
+    for line in lines:
+        _show(*line)
     for line in said:
         say(line)
     to_do = {event if event == "unchanged" else f"to {event}": count for event, count in counts.items()}

@@ -222,7 +222,13 @@ def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
     key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
     if resource.type != INVOCATION:
         return key
-    return key + (subject(inputs) if isinstance(inputs["input"], str) else f" {resource.name}")  # unknown in a preview
+    return key + (subject(inputs) if is_identified(resource) else f" {resource.name}")
+
+
+def is_identified(resource: Registration) -> bool:
+    """Return whether all that identifies a resource is known, as it is outside of a preview."""
+    names = [*KINDS[resource.type].identity, *(["input"] if resource.type == INVOCATION else [])]
+    return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
 
 
 def _of_another_stack(key: str, stack: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -42,10 +43,14 @@ class Deployed:
             raise LocalError(f"stack {stack} is not deployed here; deploy it: {command(f'up --stack {stack}')}")
         self.regions: list[str] = [*self.outputs["regions"], *self.outputs["leaving"]]
 
-    def tables(self, of: str) -> dict[str, str]:
-        """Return region → name of the tables of one use: `counters` or `layouts`."""
-        made = self._made(TABLE)
-        return {each.inputs["region"]: each.id for each in made if each.id.endswith(f"-{of}")}
+    @property
+    def home(self) -> str:
+        """The home region."""
+        return next((at for at, name in self.functions() if name == self.outputs["coordinator"]), self.regions[0])
+
+    def table(self, of: str) -> str:
+        """Return the name of the tables of one use: `counters` or `layouts`. It is the same in every region."""
+        return f"{self.outputs['coordinator'].removesuffix('-coordinate')}-{of}"
 
     def functions(self) -> list[tuple[str, str]]:
         """Return region and name of every function."""
@@ -57,7 +62,7 @@ class Deployed:
         Raises:
             LocalError: the stack isn't in that region.
         """
-        regions = sorted({made.inputs["region"] for made in self._made(TABLE)})
+        regions = sorted({self.home, *self.regions})
         if region not in regions:
             raise LocalError(f"{region}: stack {self.stack} has no tables there; name one of {', '.join(regions)}")
         return region
@@ -69,7 +74,7 @@ class Deployed:
 def status(stack: str) -> str:
     """Return a deployment's status: its regions with their URLs, its counters with their layouts, its alarms."""
     deployed = Deployed(stack)
-    ((home, layouts),) = deployed.tables("layouts").items()
+    home, layouts = deployed.home, deployed.table("layouts")
     lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
     for region in deployed.regions:
         url = {**deployed.outputs["urls"], **deployed.outputs["leaving"]}[region]
@@ -91,7 +96,7 @@ def _state_of(deployed: Deployed, region: str) -> str:
     names = [name for at, name in deployed.functions() if at == region and name.endswith("-mint")]
     functions = deployed.aws.client("lambda", region)
     try:
-        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.tables("counters")[region])
+        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.table("counters"))
         limits = [functions.get_function_concurrency(FunctionName=name) for name in names]
     except ClientError as error:
         if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
@@ -136,10 +141,15 @@ def logs(stack: str, region: str | None, count: int) -> list[str]:
     functions = [found for found in deployed.functions() if found[0] in dict(regions)]
     events: list[tuple[int, str, str, str]] = []
     for at, function in functions:
-        pages = deployed.aws.client("logs", at).get_paginator("filter_log_events")
-        for page in pages.paginate(logGroupName=f"/aws/lambda/{function}"):
-            events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in page["events"]]
+        client = deployed.aws.client("logs", at)
+        pages = client.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
+        with suppress(client.exceptions.ResourceNotFoundException):  # somebody has deleted it
+            for page in pages:
+                found = page["events"]
+                events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in found]
     shown = [event for event in events if not event[3].startswith(PLATFORM) and not _is_metrics(event[3])]
+    if not shown:
+        return [f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"]
     return [
         f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
         for at, where, function, message in sorted(shown, key=lambda event: event[0])[-count:]
@@ -165,12 +175,12 @@ def lose(stack: str, region: str | None, *, layouts: bool) -> str:
         LocalError: neither is named, the stack isn't in that region, or the table is lost already.
     """
     deployed = Deployed(stack)
-    lost: Sequence[tuple[str, str]] = [*deployed.tables("layouts").items()] if layouts else []
+    lost: Sequence[tuple[str, str]] = [(deployed.home, deployed.table("layouts"))] if layouts else []
     if region is not None:
-        tables = deployed.tables("counters")
-        if deployed.checked(region) not in tables:
-            raise LocalError(f"{region}: it has no counters table; name one of {', '.join(tables)}")
-        lost = [*lost, (region, tables[region])]
+        if deployed.checked(region) not in deployed.regions:
+            minting = ", ".join(deployed.regions)
+            raise LocalError(f"{region}: no counters are minted there; regions with counters are {minting}")
+        lost = [*lost, (region, deployed.table("counters"))]
     if not lost:
         raise LocalError(f"lose: name a region, or --layouts; the regions are {', '.join(deployed.regions)}")
     for at, table in lost:

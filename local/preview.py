@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .deletion import refuse_protected, refuse_unknown
-from .engine import INVOCATION, Engine, Report, user_error
+from .engine import INVOCATION, Engine, Report, is_identified, user_error
 from .paths import LocalError
 from .program import Registration, main, run_program
 from .resources.kind import Aws
@@ -70,8 +70,8 @@ class _Preview(Engine):
         return before.id, {**before.outputs, **inputs}
 
     def found(self, resource: Registration) -> Made | None:
-        """Return what the state has of a resource. What identifies it may not be known yet, but its name is."""
-        return self.named(resource) or super().found(resource)
+        """Return what the state has of a resource: by its name, where what identifies it isn't known yet."""
+        return super().found(resource) if is_identified(resource) else self.named(resource)
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.

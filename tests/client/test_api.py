@@ -76,6 +76,7 @@ FOREIGN = [
     (404, json.dumps({"__type": "ResourceNotFoundException", "message": "Not Found"}), "404: Not Found"),
     (404, "<h1>Not here</h1>", "404: Not Found"),
     (403, "<h1>Blocked</h1>", "403: Forbidden"),
+    (405, "<h1>No posts here</h1>", "405: Method Not Allowed"),
 ]
 
 

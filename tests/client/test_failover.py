@@ -32,7 +32,9 @@ class Scene:
             assert reason
             self.failovers.append((failed, following))
 
-        steps = attempts(request or api.mint(""), self.regions, lambda: list(self.answers), seconds, each, note)
+        steps = attempts(
+            request or api.mint(""), self.regions, lambda: list(self.answers), seconds, seconds, each, note
+        )
         answer: Any = None
         while True:
             try:
@@ -118,7 +120,7 @@ def test_all_away_is_one_error_within_the_deadline() -> None:
     assert scene.now <= 5
     assert error.value.reasons == {"a": "0: why", "b": "503: why"}
     assert str(error.value).splitlines() == [
-        "the default counter: no region answered within 5 s:",
+        "the default counter: no region succeeded within 5 s:",
         "  a: 0: why",
         "  b: 503: why",
     ]
@@ -129,7 +131,7 @@ def test_if_no_region_responds_the_error_begins_with_why() -> None:
         Scene(a=[Failure(Kind.SILENT, "connection refused (a:1)")], b=[SILENT]).run(each=1)
 
     assert str(error.value).startswith(
-        "a: connection refused (a:1); the default counter: no region answered within 5 s:"
+        "a: connection refused (a:1); the default counter: no region succeeded within 5 s:"
     )
 
 
@@ -199,3 +201,21 @@ def test_a_key_keeps_its_count() -> None:
     scene.run(api.mint("", 1000, "k"))
 
     assert scene.counts == [1000, 1000]
+
+
+def test_an_error_of_a_call_that_asked_nobody_says_why_the_regions_failed_before() -> None:
+    scene = Scene(a=[SILENT], b=[BUSY])
+    with pytest.raises(Unavailable):
+        scene.run(seconds=5)
+
+    with pytest.raises(DeadlineExceeded) as error:
+        scene.run(seconds=0)
+
+    assert error.value.reasons == {"a": "0: why", "b": "503: why"}
+
+
+def test_a_region_that_lacks_a_counter_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(UnknownCounter):
+        Scene(a=[failure(Kind.ABSENT)], b=[failure(Kind.ABSENT)]).run()
+
+    assert caplog.records == []

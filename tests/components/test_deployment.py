@@ -232,7 +232,10 @@ def test_another_home_region_is_refused(preview: bool) -> None:
     error, deployment = deploy_badly(SETTINGS, aws=aws)
 
     assert isinstance(error, SettingsError)
-    assert str(error) == f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back"
+    assert (
+        str(error)
+        == f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back to us-west-2"
+    )
     assert deployment.settlings() == []
 
 
@@ -347,7 +350,7 @@ def test_only_some_of_many_counters_are_named() -> None:
 
 
 def test_a_stack_without_a_record_says_so() -> None:
-    assert words(None).startswith("there is no record of an earlier deployment; ")
+    assert words(None).startswith("there is no record of a finished deployment: ")
 
 
 def test_the_counter_of_the_check_is_no_news() -> None:

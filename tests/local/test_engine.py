@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pulumi
+import pulumi_aws as aws_
 import pytest
 
 from components.configuration import args_of_stack
@@ -16,6 +17,7 @@ from components.global_integers import GlobalIntegers
 from local.demo import mint
 from local.engine import Engine, deploy
 from local.paths import LocalError
+from local.preview import preview
 from local.program import main
 from local.resources import Aws
 from local.state import State
@@ -108,6 +110,20 @@ def test_another_home_region_is_refused_and_set_back_all_goes_on(stack: Stack) -
     stack.deploy(HOME)
     roles = {found["RoleName"] for found in iam.list_roles()["Roles"]}
     assert role not in roles, "a role that a killed run had half made is removed too"
+
+
+def test_a_preview_of_another_identity_creates_and_deletes(stack: Stack) -> None:
+    def program(name: str) -> Callable[[], None]:
+        return lambda: pulumi.export("arn", aws_.sns.Topic("topic", name=f"{stack.name}-{name}", region=HOME).arn)
+
+    stack.deploy(HOME, program=program("a"))
+    reported: list[str] = []
+
+    preview(
+        "global-integers", stack.name, {}, stack.aws, lambda event, _kind, _name: reported.append(event), program("b")
+    )
+
+    assert sorted(reported) == ["create", "delete"]
 
 
 def test_two_resources_that_are_the_same_are_refused(stack: Stack) -> None:

@@ -20,8 +20,8 @@ def test_the_status_has_regions_urls_counters_and_alarms(deployed: Machine) -> N
     for n, region in enumerate(REGIONS, 1):
         expected += [f"  {region}: mints, offset {n} of stride 3", f"    {urls[region]}"]
     assert lines[:6] == expected
-    assert lines[6:8] == ["counter integers: epoch 1 from 1", "counter orders: epoch 1 from 1"]
-    assert lines[8].startswith("alarms: none is in ALARM (")
+    assert {"counter integers: epoch 1 from 1", "counter orders: epoch 1 from 1"} <= set(lines[6:-1])
+    assert lines[-1].startswith("alarms: none is in ALARM (")
     assert max(map(len, lines)) <= 80
 
 
@@ -29,7 +29,7 @@ def test_the_logs_have_the_layouts_begin_and_no_noise(deployed: Machine) -> None
     lines = deployed.run("logs", "-n", "1000").stdout.splitlines()
 
     created = [json.loads(line.partition(": ")[2]) for line in lines if '"created"' in line]
-    assert {line["counter"] for line in created} == {"-check", "integers", "orders"}
+    assert {line["counter"] for line in created} >= {"-check", "integers", "orders"}
     assert not [line for line in lines if "START" in line or "_aws" in line]
     assert [line for line in lines if " us-east-1 global-integers-dev-coordinate: " in line]
     assert deployed.run("logs", "eu-west-1", "-n", "3").returncode == 0
@@ -75,6 +75,11 @@ def test_both_kinds_of_tables_are_lost_and_heal(fresh: Machine) -> None:
     status = fresh.run("status").stdout
     assert "  us-east-1: its table or function is lost; to recreate it: " in status
     assert "the layouts table is lost; to recreate it: " in status
+    state = fresh.folder / "dev.json"
+    whole = json.loads(state.read_text())
+    kept = [made for made in whole["resources"] if made["type"] != "aws:dynamodb/table:Table"]
+    state.write_text(json.dumps({**whole, "resources": kept}))  # as an `up` that was killed before it made them again
+    assert fresh.run("status").stdout == status
     again = fresh.run("lose", "us-east-1")
     assert "global-integers-dev-counters in us-east-1 is lost already; to recreate it: " in again.stderr
     healed = fresh.up("us-east-1", settings=("protect=true",))

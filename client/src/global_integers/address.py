@@ -147,7 +147,15 @@ class Address(Mapping[str, str]):
 
         def steps() -> Steps[tuple[str, ...]]:
             seconds = max(ends - time.monotonic(), 0)
-            return attempts(request, regions, lambda: [self.name], seconds, options.attempt_timeout, _fail_nowhere_else)
+            return attempts(
+                request,
+                regions,
+                lambda: [self.name],
+                seconds,
+                options.timeout,
+                options.attempt_timeout,
+                _fail_nowhere_else,
+            )
 
         unsigned = not self.signatures.begun
         try:

@@ -23,6 +23,9 @@ REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
 PROBLEM = "application/problem+json"
 """The media type of this API's errors (RFC 9457). Lambda, API Gateway and other servers send others."""
 
+ELSEWHERE = (400, 403, 405, 413, 414, 415, 422)
+"""They say nothing of the request where they come without a JSON document: neither this API nor AWS sends them so."""
+
 OUTDATED = (
     "The URLs may be from an earlier deployment. Take them from the stack's outputs again: `pulumi stack output "
     "--json`, or on one machine `.venv/bin/python -m local outputs --json`"
@@ -229,7 +232,7 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Request[Block]
         return _block(region, _own_document(region, response, counter), asked, replayed=replayed)
 
     path = checked_counter(counter) if counter else ""
-    return Request(_subject(counter), "POST", path, read, headers, count, keyed=key is not None)
+    return Request(subject(counter), "POST", path, read, headers, count, keyed=key is not None)
 
 
 def owner(counter: str, number: int) -> Request[tuple[Owner, str | None]]:
@@ -245,7 +248,7 @@ def owner(counter: str, number: int) -> Request[tuple[Owner, str | None]]:
         return _owner(number, _own_document("", response, counter))
 
     path = f"{checked_counter(counter)}/{number}"
-    return Request(f"{number} of {_subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
+    return Request(f"{number} of {subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
 
 
 def create(counter: str) -> Request[bool]:
@@ -259,7 +262,7 @@ def create(counter: str) -> Request[bool]:
         _own_document("", response, counter)  # any region may say that all have it
         return response.status == 201
 
-    return Request(_subject(counter), "PUT", checked_counter(counter), read)
+    return Request(subject(counter), "PUT", checked_counter(counter), read)
 
 
 def health() -> Request[bool]:
@@ -307,7 +310,8 @@ def document_of(response: Response) -> Mapping[str, Any]:
     return cast("dict[str, Any]", document)
 
 
-def _subject(counter: str) -> str:
+def subject(counter: str) -> str:
+    """Return what a request about a counter is about, for messages."""
     return f"counter {counter!r}" if counter else "the default counter"
 
 
@@ -374,8 +378,8 @@ def _failure(response: Response) -> Failure:
         kind = Kind.ABSENT
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
     reason, hint = f"{response.status}: {str(detail)[:300]}", ""
-    own = response.headers.get("content-type", "").startswith(PROBLEM)
-    if not own and (response.status == 404 or (response.status == 403 and not problem)):
+    own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
+    if not own and (response.status == 404 or (response.status in ELSEWHERE and not problem)):
         kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
     if response.status == 429:
         reason = f"429: {PAUSED}"

@@ -145,7 +145,12 @@ class Client(Generic[C]):
                 log.exception("the observer failed")
 
     def call(
-        self, request: Request[T], deadline: float, order: Sequence[str] | None = None, each: float | None = None
+        self,
+        request: Request[T],
+        deadline: float,
+        order: Sequence[str] | None = None,
+        each: float | None = None,
+        timeout: float | None = None,
     ) -> Steps[T]:
         """Send a request to one region after the other until one answers. Return the answer.
 
@@ -154,6 +159,7 @@ class Client(Generic[C]):
             deadline: `time.monotonic()` at which to give up.
             order: the regions to ask, by default all: the nearest one first.
             each: seconds for one attempt.
+            timeout: seconds of the whole call, by default those of the options; for messages.
 
         Raises:
             Refused, Unavailable, UnknownCounter, UnknownOwner: see `attempts`.
@@ -163,7 +169,8 @@ class Client(Generic[C]):
             yield from self._measure(deadline)
         ordered = (lambda: order) if order is not None else self.regions.order
         seconds, each = max(deadline - monotonic(), 0), each or self.options.attempt_timeout
-        steps = attempts(request, self.regions, ordered, seconds, each, self._failed_over)
+        timeout = timeout or self.options.timeout
+        steps = attempts(request, self.regions, ordered, seconds, timeout, each, self._failed_over)
         return (yield from steps if self._address is None else self._address.watched(steps))
 
     def locate(self, deadline: float) -> Steps[None]:
@@ -217,7 +224,7 @@ class Client(Generic[C]):
 
     def create(self, counter: str, timeout: float) -> Steps[bool]:
         """Create a counter in every region. Return whether it is new."""
-        return (yield from self.call(api.create(counter), monotonic() + timeout, each=timeout / 2))
+        return (yield from self.call(api.create(counter), monotonic() + timeout, each=timeout / 2, timeout=timeout))
 
     def _measure(self, deadline: float) -> Steps[None]:
         """Start the health checks that are due, in the background. The first call waits for one of them."""

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError("the standard output is closed, so nothing could be shown")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever stands around it
-        urls = urls_from(options.urls) if options.urls else urls_from_environment()
+        urls = urls_from_environment() if options.urls is None else urls_from(options.urls)
         with Integers(
             urls,
             counter=options.counter or "",

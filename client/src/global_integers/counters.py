@@ -132,5 +132,5 @@ class AnyCounter:
         return monotonic() + self.client.options.timeout
 
     def _no_block(self) -> DeadlineExceeded:
-        name = self.name or "the default counter"
-        return DeadlineExceeded(f"{name}: no block was fetched within {self.client.options.timeout:.3g} s", {})
+        subject, reasons = api.subject(self.name), self.client.regions.reasons()
+        return DeadlineExceeded(f"{subject}: no block was fetched within {self.client.options.timeout:.3g} s:", reasons)

@@ -33,6 +33,7 @@ def attempts(
     regions: Regions,
     order: Callable[[], Sequence[str]],
     seconds: float,
+    timeout: float,
     each: float,
     failed_over: Callable[[str, str, str], None],
 ) -> Steps[T]:
@@ -45,6 +46,7 @@ def attempts(
         regions: told which ones failed.
         order: returns the regions of the next round, in order.
         seconds: for all attempts together.
+        timeout: seconds of the whole call, of which this may be the rest; for the message.
         each: seconds for one attempt.
         failed_over: called with the region that failed, the one asked next, and the reason.
 
@@ -64,7 +66,7 @@ def attempts(
                 failed_over(last, region, failures[last].reason)
             began = regions.now()
             if began >= ends:
-                raise _out_of_time(request, failures, len(order()), seconds)
+                raise _out_of_time(request, failures, regions, len(order()), timeout)
             answer = yield Send(region, request, min(each, ends - began))
             if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
                 began = regions.now()
@@ -76,15 +78,17 @@ def attempts(
             if answer.kind is Kind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
             if request.count or answer.kind is not Kind.ABSENT:  # that a region finds nothing is no failure of it
-                silent = answer.kind is Kind.SILENT
-                regions.failed(region, began, answer.reason, silent=silent, retry_after=answer.retry_after)
+                silent, absent = answer.kind is Kind.SILENT, answer.kind is Kind.ABSENT
+                regions.failed(
+                    region, began, answer.reason, silent=silent, absent=absent, retry_after=answer.retry_after
+                )
             if region not in failures or ends - began >= each:  # an attempt with too little time says less
                 failures[region] = answer
             last = region
         _raise_if_no_retry_helps(request, failures)
         pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
         if regions.now() + pause >= ends:
-            raise _out_of_time(request, failures, len(failures), seconds)
+            raise _out_of_time(request, failures, regions, len(failures), timeout)
         yield Sleep(pause)
         wait = min(2 * wait, LONGEST_WAIT)
 
@@ -111,13 +115,17 @@ def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failu
     )
 
 
-def _out_of_time(request: Request[Any], failures: Mapping[str, Failure], regions: int, seconds: float) -> Unavailable:
+def _out_of_time(
+    request: Request[Any], failures: Mapping[str, Failure], regions: Regions, asked: int, timeout: float
+) -> Unavailable:
     reasons, hints = _reasons(failures), _hints(failures)
-    if len(failures) < regions:
+    if len(failures) < asked:
         return DeadlineExceeded(
-            f"{request.subject}: {seconds:.3g} s passed before every region could be asked:", reasons, hints
+            f"{request.subject}: {timeout:.3g} s passed before every region could be asked:",
+            {**regions.reasons(), **reasons},
+            hints,
         )
-    message = f"{request.subject}: no region answered within {seconds:.3g} s{_advice(request, failures)}:"
+    message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
     if all(failure.kind is Kind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
     return Unavailable(message, reasons, hints)

@@ -65,6 +65,7 @@ class State:
         failed: when its last failure was noted.
         checked: when its last health check began.
         checking: whether a health check is under way.
+        reason: why it failed last.
     """
 
     latency: float | None = None
@@ -74,6 +75,7 @@ class State:
     failed: float = -inf
     checked: float = -inf
     checking: bool = False
+    reason: str = ""
 
 
 class Regions:
@@ -148,6 +150,11 @@ class Regions:
         latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
         return latency if self._is_well(state, self._clock()) else f"{latency}, left alone"
 
+    def reasons(self) -> dict[str, str]:
+        """Return why each region that is left alone, or was, has failed last."""
+        with self._lock:
+            return {name: self._states[name].reason for name in self._names if self._states[name].failures}
+
     def answered(self, name: str) -> bool:
         """Note that a region answered a call. Return whether it had failed before."""
         with self._lock:
@@ -156,7 +163,9 @@ class Regions:
             state.failures, state.until, state.silent = 0, 0.0, False
             return back
 
-    def failed(self, name: str, began: float, reason: str = "", *, silent: bool, retry_after: float = 0.0) -> None:
+    def failed(
+        self, name: str, began: float, reason: str = "", *, silent: bool, absent: bool = False, retry_after: float = 0.0
+    ) -> None:
         """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
         Args:
@@ -164,12 +173,13 @@ class Regions:
             began: when the failed attempt began, by `now`.
             reason: why it failed, for the log.
             silent: whether there was no response.
+            absent: whether it only lacks what was asked for, which is no warning.
             retry_after: seconds that the region asks for.
         """
         with self._lock:
             state = self._states[name]
             if began >= state.failed:
-                self._leave_alone(name, reason, silent=silent, retry_after=retry_after)
+                self._leave_alone(name, reason, silent=silent, absent=absent, retry_after=retry_after)
 
     def now(self) -> float:
         """Return the clock's seconds."""
@@ -231,15 +241,17 @@ class Regions:
         self._waiting = []  # these threads exist only in the parent, like those that check
         self.uncheck()
 
-    def _leave_alone(self, name: str, reason: str, *, silent: bool, retry_after: float = 0.0) -> None:
+    def _leave_alone(
+        self, name: str, reason: str, *, silent: bool, absent: bool = False, retry_after: float = 0.0
+    ) -> None:
         state = self._states[name]
-        level = logging.DEBUG if state.failures else logging.WARNING  # once, until it answers a call again
+        level = logging.DEBUG if state.failures or absent else logging.WARNING  # once, until it answers a call again
         log.log(level, "%s failed and is left alone for a while: %s", name, reason)
         now = self._clock()
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
         state.until = now + max(self._spread(pause / 2, pause), retry_after)
-        state.failed, state.silent = now, silent
+        state.failed, state.silent, state.reason = now, silent, reason
 
     def _choose(self, well: list[str]) -> str | None:
         """Return the region that is asked first, of those that are well in the order of their latency.
