@@ -353,7 +353,7 @@ def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, 
     opened_with(page, url, LAYOUTS, Item(24, 3, 81, 2, fenced=False, attributes={}))
 
     expect(page.locator("#line li").first).to_have_attribute("title", f"21: {REGION}")
-    expect(page.locator("#caption")).to_contain_text(f"{REGION}: 27, 30, 33, …")
+    expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 27, 30, 33, …")
     assert page.locator("#regions ul").all_inner_texts() == ["1 us-east-1\n2 ap-southeast-2\n3 eu-west-1"]
 
 
