@@ -360,7 +360,7 @@ def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, 
 def test_a_region_that_was_away_shows_what_it_still_mints(page: Page, url: str) -> None:
     opened_with(page, url, LAYOUTS, Item(16, 2, 20, 1, fenced=False, attributes={}))
 
-    expect(page.locator("#caption")).to_contain_text(f"{REGION}: 18, 20, 21, …")
+    expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 18, 20, 21, …")
     present, following = page.locator("#regions ul").all_inner_texts()
     assert present.split("\n") == ["1 to 20:", "1 us-east-1", "2 eu-west-1"]
     assert following.split("\n") == ["from 21:", "1 us-east-1", "2 ap-southeast-2", "3 eu-west-1"]
