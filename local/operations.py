@@ -3,9 +3,10 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
@@ -13,9 +14,11 @@ from . import server
 from .paths import LocalError, command
 from .progress import phase, registers
 from .resources.kind import Aws
-from .state import Made, State
+from .state import State
 
-TABLE = "aws:dynamodb/table:Table"
+if TYPE_CHECKING:
+    from components.resource_names import ResourceNames
+
 FUNCTION = "aws:lambda/function:Function"
 
 MOST_COUNTERS = 20
@@ -48,13 +51,17 @@ class Deployed:
         """The home region."""
         return next((at for at, name in self.functions() if name == self.outputs["coordinator"]), self.regions[0])
 
-    def table(self, of: str) -> str:
-        """Return the name of the tables of one use: `counters` or `layouts`. It is the same in every region."""
-        return f"{self.outputs['coordinator'].removesuffix('-coordinate')}-{of}"
+    @cached_property
+    def names(self) -> "ResourceNames":
+        """The names of its resources, the same in every region."""
+        from components.resource_names import ResourceNames  # with all of Pulumi, which few commands need
+
+        return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 
     def functions(self) -> list[tuple[str, str]]:
         """Return region and name of every function."""
-        return [(each.inputs["region"], each.id) for each in self._made(FUNCTION)]
+        made = [each for each in self.state.resources.values() if each.type == FUNCTION and not each.replaced]
+        return [(each.inputs["region"], each.id) for each in made]
 
     def checked(self, region: str) -> str:
         """Return a region's name.
@@ -67,14 +74,11 @@ class Deployed:
             raise LocalError(f"{region}: stack {self.stack} has no tables there; name one of {', '.join(regions)}")
         return region
 
-    def _made(self, type_: str) -> list[Made]:
-        return [made for made in self.state.resources.values() if made.type == type_ and not made.replaced]
-
 
 def status(stack: str) -> str:
     """Return a deployment's status: its regions with their URLs, its counters with their layouts, its alarms."""
     deployed = Deployed(stack)
-    home, layouts = deployed.home, deployed.table("layouts")
+    home, layouts = deployed.home, deployed.names.layouts_table
     lines = [f"{stack} on {deployed.server.endpoint} (process {deployed.server.pid}), home region {home}"]
     for region in deployed.regions:
         url = {**deployed.outputs["urls"], **deployed.outputs["leaving"]}[region]
@@ -93,10 +97,10 @@ def status(stack: str) -> str:
 
 
 def _state_of(deployed: Deployed, region: str) -> str:
-    names = [name for at, name in deployed.functions() if at == region and name.endswith("-mint")]
+    names = [name for at, name in deployed.functions() if (at, name) == (region, deployed.names.mint_function)]
     functions = deployed.aws.client("lambda", region)
     try:
-        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.table("counters"))
+        deployed.aws.client("dynamodb", region).describe_table(TableName=deployed.names.counters_table)
         limits = [functions.get_function_concurrency(FunctionName=name) for name in names]
     except ClientError as error:
         if "NotFound" not in error.response.get("Error", {}).get("Code", ""):
@@ -175,12 +179,12 @@ def lose(stack: str, region: str | None, *, layouts: bool) -> str:
         LocalError: neither is named, the stack isn't in that region, or the table is lost already.
     """
     deployed = Deployed(stack)
-    lost: Sequence[tuple[str, str]] = [(deployed.home, deployed.table("layouts"))] if layouts else []
+    lost = [(deployed.home, deployed.names.layouts_table)] if layouts else []
     if region is not None:
         if deployed.checked(region) not in deployed.regions:
             minting = ", ".join(deployed.regions)
             raise LocalError(f"{region}: no counters are minted there; regions with counters are {minting}")
-        lost = [*lost, (region, deployed.table("counters"))]
+        lost.append((region, deployed.names.counters_table))
     if not lost:
         raise LocalError(f"lose: name a region, or --layouts; the regions are {', '.join(deployed.regions)}")
     for at, table in lost:
