@@ -2,8 +2,8 @@
 
 import pulumi
 
-from components.configuration import args_of_stack
 from components.global_integers import GlobalIntegers
+from components.settings.configuration import args_of_stack
 
 integers = GlobalIntegers("integers", args_of_stack())
 

@@ -26,7 +26,7 @@ from bench.program import table as program_table
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
 from local.resources import Aws
-from local.server import SERVICE, start
+from local.server.server import SERVICE, start
 
 WRITERS = 8
 MINTING = ("tutorial", "autoincrement", "one", "block", "lease")

@@ -12,10 +12,10 @@ from statistics import median
 from typing import Any, cast
 
 from bench.figures import ALONE
-from components.archive import archive
-from local.inputs import as_json
+from components.function.python_function import archive
+from local.engine.inputs import as_json
 from local.paths import ROOT
-from local.runtime_api import Function, FunctionError, Runtime, unpack
+from local.server.runtime_api import Function, FunctionError, Runtime, unpack
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 """It has AWS's runtime, and what the subjects need. The one of this process has more, which some packages would use."""

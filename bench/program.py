@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
+from local.engine.program import Registration, run_program
 from local.paths import ROOT
-from local.program import Registration, run_program
 
 REGIONS = (3, 10, 30)
 ROUNDS = 5

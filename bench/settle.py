@@ -26,7 +26,7 @@ from typing import Any
 import simulation  # noqa: F401  # pyright: ignore[reportUnusedImport]  (puts `lambda` on the import path)
 
 # isort: split
-from coordinate.encoding import (
+from coordinate.dynamodb.encoding import (
     accepted_attributes,
     copy_attributes,
     item_values,
@@ -35,11 +35,11 @@ from coordinate.encoding import (
     register_attributes,
     wish_of,
 )
-from coordinate.model import MAX_PAST, Copy, Item, Record, RecordCopy, Register
-from coordinate.plan import wanted_items
+from coordinate.protocol.model import MAX_PAST, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.plan import wanted_items
 
 from bench.stand_in import Counts, Stored, Table, Tables, serve, size_of
-from integers.layouts import Layout
+from integers.lattice import Layout
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 COUNTERS, REGIONS = 10_000, 30
@@ -394,7 +394,7 @@ def change(measured: Bench, report: Report, counters: int, part: float | None) -
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print how long the runs take, and what they write."""
-    from components.partitions import partitions  # the measured processes don't need it
+    from components.settings.aws_regions import partitions  # the measured processes don't need it
 
     parser = ArgumentParser("bench.settle")
     parser.add_argument("--all", action="store_true", help="carry out the whole change")

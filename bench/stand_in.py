@@ -1,7 +1,7 @@
 """A stand-in for DynamoDB, in a process of its own: what the coordinator's store calls, over HTTP, after a delay.
 
-It knows the operations and the forms of expressions that `coordinate/store.py` and `coordinate/lease.py` use, and
-rejects all others with a ValidationException. One server answers for all regions: the region of a call is in its
+It knows the operations and the forms of expressions that `coordinate/dynamodb/` uses, and rejects all others with a
+ValidationException. One server answers for all regions: the region of a call is in its
 signature, which is not checked. It counts calls and units, and remembers the largest item that was written.
 """
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from simulation.world import Counter, Layouts, Mirror, Table, World  # puts `lambda` on the import path
 
 # isort: split
-from coordinate.encoding import (
+from coordinate.dynamodb.encoding import (
     accepted_attributes,
     copy_attributes,
     item_values,
@@ -23,8 +23,9 @@ from coordinate.encoding import (
     register_attributes,
     wish_of,
 )
-from coordinate.model import MAX_PAST, Copy, Record
-from coordinate.operations import (
+from coordinate.monitoring.report import Result
+from coordinate.protocol.model import MAX_PAST, Copy, Record
+from coordinate.protocol.operations import (
     Clock,
     DescribeLayouts,
     DescribeMirror,
@@ -38,15 +39,14 @@ from coordinate.operations import (
     ScanRegisters,
     TakeLease,
 )
-from coordinate.reading import Each, Steps
-from coordinate.report import Result
+from coordinate.protocol.steps import Each, Steps
 from coordinate.request import Watch
 from coordinate.run import run
 
 from bench.settle import ABROAD, AT_HOME, asked, stood
 from bench.stand_in import PAGE, size_of
 from bench.stand_in import READ_UNIT as UNIT
-from components.partitions import partitions
+from components.settings.aws_regions import partitions
 from integers.records import history_text, issued_in, layouts_key
 
 CASES = (

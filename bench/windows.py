@@ -1,7 +1,7 @@
 """Print what a window means at some rates, in skipped integers and in time: `python -m bench.windows`.
 
-The coordinator's own decision (`coordinate/plan.py`) is asked when it would raise the limit, and to what. Three
-regions mint at the same rate all the time, and the schedule runs every five minutes, as by default.
+The coordinator's own decision (`coordinate/protocol/plan.py`) is asked when it would raise the limit, and to what.
+Three regions mint at the same rate all the time, and the schedule runs every five minutes, as by default.
 """
 
 from dataclasses import dataclass, replace
@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from simulation.pulumi import decoded, wish  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.limits import granted
-from coordinate.model import Item, Record, Register
-from coordinate.plan import Change, plan
+from coordinate.protocol.model import Item, Record, Register
+from coordinate.protocol.plan import Change, granted, plan
 
 from integers.lattice import MAX_INTEGER, MAX_REGIONS, places
 

@@ -9,13 +9,11 @@ from functools import partial
 from random import Random
 from threading import Event, Thread
 
-from .book import Book
 from .clients import CLIENTS, Client, Failed, minting
 from .events import Events
-from .faults import Faults
-from .kills import COORDINATORS, kill_functions
-from .operator import COUNTERS, NotHealed, Operator
-from .proxy import Proxy
+from .history import Book
+from .operator import COORDINATORS, COUNTERS, NotHealed, Operator, kill_functions
+from .proxy import Faults, Proxy
 from .report import report
 from .stack import REGIONS, running_stack, wait_until
 

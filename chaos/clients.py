@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from .book import Book, Mint
+from .history import Book, Mint
 
 CLIENTS = 10
 TIMEOUT = 5.0

@@ -14,13 +14,11 @@ from itertools import pairwise
 from random import Random
 from threading import Event
 
-from .book import Book
 from .clients import Client, Door, minting
-from .faults import Faults
+from .history import Book
 from .operator import COUNTERS, NotHealed, Operator
-from .proxy import Proxy
-from .stack import HOME, NAMES, Stack, running_stack
-from .tables import lose
+from .proxy import Faults, Proxy
+from .stack import HOME, NAMES, Stack, lose, running_stack
 
 BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
 AFTER = ["us-west-2", HOME, "ap-southeast-2", "eu-west-1", "sa-east-1"]

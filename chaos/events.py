@@ -10,11 +10,10 @@ from random import Random
 from threading import Event, Thread
 from typing import Any
 
-from .book import Book, Restoration, beyond
 from .clients import Client, Door, minting
+from .history import Book, Restoration, beyond
 from .operator import BULK, COUNTERS, HEADROOM, WINDOW, Operator
-from .stack import HOME, NAMES, REGIONS, RunFailed, Stack, wait_until
-from .tables import Backup, back_up, lose, restore
+from .stack import HOME, NAMES, REGIONS, Backup, RunFailed, Stack, back_up, lose, restore, wait_until
 
 FEWEST = 3
 """The least number of regions in a layout."""

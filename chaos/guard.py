@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from local.apigateway.resources import GATEWAY
 from local.paths import state_folder
-from local.server import SERVICE
+from local.server.server import SERVICE
 
 
 def end_services() -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from .book import Duplicate
 from .events import LARGEST_BLOCK, Events
+from .history import Duplicate
 
 SHOWN = 10
 """Duplicates that are shown one by one."""

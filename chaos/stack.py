@@ -1,5 +1,10 @@
-"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, the functions' processes."""
+"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, its tables, lost and restored."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # the stubs are for the checks, not for running
+    from types_boto3_dynamodb import DynamoDBClient
 import json
 import os
 import signal
@@ -7,26 +12,73 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.resource_names import ResourceNames
-from integers.layouts import Layout
+from components.names import ResourceNames
+from integers.lattice import Layout
 from integers.records import counter_of, regions_of
-from local import server
 from local.apigateway.resources import running as running_gateway
 from local.paths import ROOT
+from local.server import server
 
 from .deployment import StackAws
 from .guard import end_services
 from .proxy import Proxy
-from .tables import back_up, lose, tables_of
+
+WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
+
+
+class Backup(NamedTuple):
+    """A table's description and items at a moment."""
+
+    description: Mapping[str, Any]
+    items: list[dict[str, Any]]
+
+
+def back_up(client: "DynamoDBClient", table: str) -> Backup:
+    """Return the table as it is now."""
+    description: Any = client.describe_table(TableName=table)["Table"]
+    pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+    return Backup(description, [dict(item) for page in pages for item in page["Items"]])
+
+
+def lose(client: "DynamoDBClient", table: str) -> None:
+    """Delete the table with all that is in it."""
+    client.delete_table(TableName=table)
+    client.get_waiter("table_not_exists").wait(TableName=table, WaiterConfig=WAIT)
+
+
+def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
+    """Return the names of all tables that begin so."""
+    pages = client.get_paginator("list_tables").paginate()
+    return [name for page in pages for name in page["TableNames"] if name.startswith(prefix)]
+
+
+def restore(client: "DynamoDBClient", backup: Backup) -> None:
+    """Make a table of the same name, which must not exist, with what the backup holds.
+
+    Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
+    """
+    description = backup.description
+    table = description["TableName"]
+    stream = description.get("StreamSpecification", {"StreamEnabled": False})
+    client.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=description["KeySchema"],
+        AttributeDefinitions=description["AttributeDefinitions"],
+        StreamSpecification=stream,
+    )
+    client.get_waiter("table_exists").wait(TableName=table, WaiterConfig=WAIT)
+    for item in backup.items:
+        client.put_item(TableName=table, Item=item)
+
 
 STACK = "dev"
 HOME = "us-east-1"

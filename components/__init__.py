@@ -1,6 +1,6 @@
 """The components of a deployment. `GlobalIntegers` is all of it."""
 
 from .global_integers import GlobalIntegers
-from .global_integers_args import GlobalIntegersArgs
+from .settings.args import GlobalIntegersArgs
 
 __all__ = ["GlobalIntegers", "GlobalIntegersArgs"]

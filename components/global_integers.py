@@ -8,19 +8,18 @@ import pulumi
 
 from integers.lattice import places
 
-from .address import Address, AddressArgs
-from .budget import BudgetArgs, budget
-from .coordinator import Coordinator, CoordinatorArgs
-from .gateway import Gateway
-from .global_integers_args import GlobalIntegersArgs
-from .observability import Observability, ObservabilityArgs
-from .regional_counter import RegionalCounter
-from .regions import Regions, child
-from .resource_names import ResourceNames
-from .settings import Settings, settings_of
-from .value_checks import camel
-from .watched import Watched
-from .wish import wish_of
+from .coordinator.coordinator import Coordinator, CoordinatorArgs
+from .domain.domain import Address, AddressArgs
+from .gateway.gateway import Gateway
+from .monitoring.budget import BudgetArgs, budget
+from .monitoring.metrics import Watched
+from .monitoring.observability import Observability, ObservabilityArgs
+from .names import ResourceNames
+from .region.regional_counter import RegionalCounter
+from .rollout import Regions, child
+from .settings.args import GlobalIntegersArgs
+from .settings.settings import Settings, settings_of, wish_of
+from .settings.values import camel
 
 
 class GlobalIntegers(pulumi.ComponentResource):

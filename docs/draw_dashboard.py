@@ -9,10 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from components.dashboard import Graph, Row, rows
-from components.resource_names import ResourceNames
-from components.thresholds import thresholds
-from components.watched import Watched
+from components.monitoring.dashboard import Graph, Row, rows
+from components.monitoring.metrics import Watched
+from components.names import ResourceNames
+from components.settings.alarms import thresholds
 
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
 WATCH_MINUTES = 5

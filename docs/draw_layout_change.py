@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lambda"))
 
-from mint.http.colours import colour_of
+from mint.api.pages import colour_of
 
 GREY = "#6b7280"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2")

@@ -1,4 +1,4 @@
-"""The arithmetic of offsets and strides: which integers a region mints.
+"""The arithmetic of offsets and strides: which integers a region mints, and which region owns one.
 
 Region number i of N (from 1) mints the integers n with n ≡ i (mod N): its *offset* is i, its
 *stride* is N. Two regions of one layout never share an integer, since their offsets differ
@@ -65,3 +65,35 @@ def places(regions: Sequence[str]) -> dict[str, Place]:
     if not 1 <= len(regions) <= MAX_REGIONS:
         raise ValueError(f"{len(regions)} regions; 1 to {MAX_REGIONS} are possible")
     return {region: Place(i, len(regions)) for i, region in enumerate(regions, start=1)}
+
+
+class Layout(NamedTuple):
+    """The ordered regions that mint from `base` on, in one epoch."""
+
+    epoch: int
+    base: int
+    regions: tuple[str, ...]
+
+
+class Owner(NamedTuple):
+    """The one region that mints an integer, with its place in the layout of that epoch."""
+
+    region: str
+    offset: int
+    stride: int
+    epoch: int
+
+
+def owner_of(integer: int, layouts: Sequence[Layout]) -> Owner | None:
+    """Return the owner of an integer, or None if the integer is below the first base.
+
+    Args:
+        integer: 1 to 2^53 − 1.
+        layouts: the counter's layouts, the oldest first.
+    """
+    for layout in reversed(layouts):
+        if integer >= layout.base:
+            stride = len(layout.regions)
+            offset = (integer - 1) % stride + 1
+            return Owner(layout.regions[offset - 1], offset, stride, layout.epoch)
+    return None

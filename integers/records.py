@@ -9,7 +9,7 @@ from functools import lru_cache
 from sys import intern
 from typing import Any
 
-from .layouts import Layout
+from .lattice import Layout
 
 RECORD_KEY = "/deployment"
 """The key of the record in the layouts table, and of its copy in the mirror: what the last deployment asked for."""

@@ -1,7 +1,7 @@
 """`python -m local`: deploy the stack to an AWS API server on this machine, look at it, end it."""
 
 try:  # first of all: the imports below take half a second
-    from .interrupt import end_on_ctrl_c
+    from .terminal import end_on_ctrl_c
 
     end_on_ctrl_c()
 except KeyboardInterrupt:

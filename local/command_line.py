@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from . import commands, operations
 from .paths import LocalError, command, state_folder
-from .server import MAX_PORT, USUAL_PORT
+from .server.server import MAX_PORT, USUAL_PORT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

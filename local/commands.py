@@ -1,25 +1,60 @@
-"""What each command of `python -m local` does."""
+"""What each command of `python -m local` does, and how it prints outputs."""
 
 import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from . import caller, server
-from .address.process import ADDRESS
-from .address.trying import LOCAL, how_to, moving, plain, serve
+from . import demo as caller
 from .apigateway.resources import GATEWAY
-from .configuration import configuration, project, stacks
 from .demo import mint_everywhere, mint_once_moved, next_commands, table
-from .engine import deploy
+from .domain.instructions import LOCAL, how_to, moving, plain, serve
+from .domain.process import ADDRESS
+from .engine.configuration import configuration, project, stacks
+from .engine.engine import deploy
+from .engine.preview import preview as previewed
 from .operations import Deployed
-from .outputs import as_text, select
 from .paths import LocalError, command, state_folder
-from .preview import preview as previewed
-from .process import Service
 from .resources import Aws
 from .resources.route53 import make_zone
+from .server import server
+from .server.process import Service
 from .terminal import clear, is_terminal, say, show
+
+
+def select(outputs: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a path like `regions` or `urls.eu-west-1`.
+
+    Raises:
+        LocalError: there is none. The message names what there is.
+    """
+    value: Any = outputs
+    for key in path.split("."):
+        known: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+        if key not in known:
+            raise LocalError(f"outputs {path}: there is no {key!r}; there is {', '.join(known) or 'nothing below'}")
+        value = known[key]
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Return a value for a terminal or a script: a string as it is, a mapping with a line for each entry."""
+    if not isinstance(value, Mapping):
+        return _line(value)
+    lines: list[str] = []
+    for name, entry in cast("Mapping[str, Any]", value).items():
+        if isinstance(entry, Mapping) and entry:
+            nested = cast("Mapping[str, Any]", entry)
+            lines += [f"{name}:", *(f"  {key}: {_line(below)}" for key, below in nested.items())]
+        else:
+            lines.append(f"{name}: {_line(entry)}")
+    return "\n".join(lines)
+
+
+def _line(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
 
 GATEWAY_OF_VERSION_1 = Service("door", "local.door")
 

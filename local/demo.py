@@ -1,6 +1,9 @@
-"""Mints from every region and shows the integers as a table."""
+"""Mints from every region, shows the integers as a table, and runs the client's own check of the deployment."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -9,8 +12,30 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from .address.zone import HTTP_API_FAILED
-from .paths import LocalError, command
+from .domain.zone import HTTP_API_FAILED
+from .paths import ROOT, LocalError, command
+
+
+def check(urls: Mapping[str, str], proxy: str = "") -> None:
+    """Run `global-integers check` against these regions. It prints its result.
+
+    Args:
+        urls: region → its URL.
+        proxy: the URL of what stands for the address here, if the URLs are names of it.
+
+    Raises:
+        LocalError: the check found something wrong, and has printed it.
+    """
+    print("global-integers check", flush=True)
+    through = dict.fromkeys(("http_proxy", "HTTP_PROXY"), proxy) | {"no_proxy": "", "NO_PROXY": ""} if proxy else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "global_integers", "--urls", json.dumps(dict(urls)), "--no-sign", "check"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "client" / "src"), **through},
+        check=False,
+    )
+    if done.returncode:
+        raise LocalError("the deployment failed its check; what is wrong is printed above")
+
 
 MINTS = 5
 """Integers per region."""

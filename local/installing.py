@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .interrupt import end_on_ctrl_c
-from .terminal import clear, show
+from .terminal import clear, end_on_ctrl_c, show
 
 PACKAGE = re.compile(r"^[A-Za-z0-9._-]+==", re.MULTILINE)
 

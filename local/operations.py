@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from . import server
+from .engine.state import State
 from .paths import LocalError, command
 from .progress import phase, registers
 from .resources.kind import Aws
-from .state import State
+from .server import server
 
 if TYPE_CHECKING:
-    from components.resource_names import ResourceNames
+    from components.names import ResourceNames
 
 FUNCTION = "aws:lambda/function:Function"
 
@@ -54,7 +54,7 @@ class Deployed:
     @cached_property
     def names(self) -> "ResourceNames":
         """The names of its resources, the same in every region."""
-        from components.resource_names import ResourceNames  # with all of Pulumi, which few commands need
+        from components.names import ResourceNames  # with all of Pulumi, which few commands need
 
         return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 

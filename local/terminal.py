@@ -1,10 +1,59 @@
-"""What a command prints while it works: lines that stay and, on a terminal, one line with its progress.
+"""What a command prints while it works, and how Ctrl-C ends it. It needs nothing but Python.
 
-It needs nothing but Python, since it also shows the progress of the first installation.
+It also serves the first installation. Lines stay; on a terminal, one line shows the progress.
+
+Ctrl-C ends a command at once, as a kill would. Whatever a killed run made is found by the next one, so there is
+nothing to undo, nothing to wait for, and a second Ctrl-C finds nothing to disturb.
 """
 
+import os
 import shutil
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+STATUS = 128 + signal.SIGINT
+"""The exit status, as shells report a command that SIGINT ended."""
+
+_critical: list[str] = []
+"""Steps that run now and must not be interrupted."""
+
+_interrupted: list[int] = []
+
+
+def end_on_ctrl_c() -> None:
+    """End this process at every Ctrl-C from now on, unless it was started to ignore it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _on_signal)
+
+
+@contextmanager
+def uninterrupted(what: str) -> Generator[None]:
+    """Let Ctrl-C wait for the end of the block, which must be short. Any thread may use it."""
+    _critical.append(what)
+    try:
+        yield
+    finally:
+        _critical.remove(what)
+        if _interrupted and not _critical:
+            _end()
+
+
+def _on_signal(number: int, _frame: object) -> None:
+    _interrupted.append(number)
+    if not _critical:
+        _end()
+
+
+def _end() -> NoReturn:
+    with suppress(OSError, RuntimeError, ValueError):  # a pipe without a reader; in the middle of a write; closed
+        sys.stdout.flush()
+    with suppress(OSError):
+        os.write(2, b"\ninterrupted; run the same command again to continue\n")
+    os._exit(STATUS)
+
 
 _shown: list[str] = []
 """The line that the next one overwrites, if there is one."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from coordinate.model import Copy, Item, Record, Register
-from coordinate.operations import (
+from coordinate.protocol.model import Copy, Item, Record, Register
+from coordinate.protocol.operations import (
     Clock,
     DescribeLayouts,
     DescribeMirror,
@@ -15,14 +15,13 @@ from coordinate.operations import (
     ReadRecord,
     RecordLayouts,
 )
-from coordinate.protocol import settle
+from coordinate.protocol.reconcile import settle
 
-from integers.layouts import Layout
+from integers.lattice import Layout
 
-from .checked import CheckedWorld
-from .coordinator import Coordinator
+from .checks import CheckedWorld
+from .coordinator import Coordinator, Turn, after, batch, begun
 from .pulumi import decoded, wish
-from .turns import Turn, after, batch, begun
 from .world import NOW, Counter, Layouts, Mirror, Table
 
 BEFORE = ("a", "b")

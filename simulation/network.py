@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from coordinate.model import Absent, Refused
-from coordinate.operations import (
+from coordinate.protocol.model import Absent, Refused
+from coordinate.protocol.operations import (
     Clock,
     FenceItem,
     MayBegin,
@@ -18,7 +18,7 @@ from coordinate.operations import (
     WriteRecordCopy,
 )
 
-from .checked import CheckedWorld, reads
+from .checks import CheckedWorld, reads
 from .world import ALIVE
 
 LATENESS = 60

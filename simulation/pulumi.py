@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.accept import Deployment
-from coordinate.encoding import record_attributes, wish_of
-from coordinate.model import Record, Wish
+from coordinate.dynamodb.encoding import record_attributes, wish_of
+from coordinate.protocol.admit import Deployment
+from coordinate.protocol.model import Record, Wish
 from coordinate.request import request_of
 
-from components.record import canonical, event, record_of
+from components.coordinator.record import event, record_of
+from components.settings.values import canonical
 
-from .checked import CheckedWorld
+from .checks import CheckedWorld
 
 HEADROOM = 2
 WINDOW = 12

@@ -1,32 +1,47 @@
 """One random schedule: what operators, tools and disasters do to the system while it mints.
 
 Deployments come as `pulumi up` makes them (pulumi.py). One may be killed at any step, reverted or repeated. The
-schedule's runs come in between. Runs race, are late, and crash. Regions are away for a while or for ever. Calls are
-throttled, and the home region fails. Writes are carried out although their answer is lost, or late, or twice. Tables
-are deleted, recreated and restored, in the regions and at home. Operators write what isn't an item. Hours pass.
+schedule's runs come in between. Runs race, are late, and crash. Regions are unreachable for a while or for ever.
+Calls are throttled, and the home region fails. Writes are carried out although their answer is lost, or late, or
+twice. Tables are deleted, recreated and restored, in the regions and at home. Operators write what isn't an item.
+Hours pass.
 
-In the end, the system is left alone until it has settled. Then `up` with the settings in force must succeed, however
-much time has passed, and the next one must have nothing to do.
+In the end, the system is left alone until all is reconciled. Then `up` with the settings in force must succeed,
+however much time has passed, and the next one must have nothing to do.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
-from coordinate.accept import LATEST
-from coordinate.model import Refused
-from coordinate.report import Result
+from coordinate.monitoring.report import Result
+from coordinate.protocol.admit import LATEST
+from coordinate.protocol.model import Refused
 from coordinate.request import Watch
 from coordinate.run import run
 
 from integers.lattice import MAX_FLOOR
 
-from .checked import CheckedWorld
+from .checks import CheckedWorld, Stuck, ask, check_settled
 from .coordinator import Coordinator
-from .dice import Dice
 from .network import Network
-from .owners import ask
 from .pulumi import HEADROOM, Pulumi, Settings, deployment_of
-from .settled import Stuck, check_settled
+
+T = TypeVar("T")
+
+
+class Dice(Random):
+    """Chooses by one float. `Random` draws bits until they fit, which takes a tenth of a schedule's time."""
+
+    def choice(self, seq: Sequence[T]) -> T:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return one of them."""
+        return seq[int(self.random() * len(seq))]
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        """Return a number of the range."""
+        return self.choice(range(start) if stop is None else range(start, stop, step))
+
 
 REGIONS = "abcd"
 COORDINATORS = 4

@@ -1,6 +1,6 @@
 """The tables in memory: the same operations, conditions and answers as on DynamoDB.
 
-`coordinate/store.py` and `mint/table.py` make the same writes on DynamoDB. tests/simulation/test_world.py
+`coordinate/dynamodb/store.py` and `mint/table.py` make the same writes on DynamoDB. tests/simulation/test_world.py
 runs random operations on both and compares every answer and every record.
 """
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.model import MAX_PAST, Absent, Accepted, Copy, Item, Record, RecordCopy, Register
-from coordinate.operations import (
+from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.operations import (
     Clock,
     CloseItem,
     DescribeLayouts,
@@ -40,8 +40,7 @@ from coordinate.operations import (
     WriteRegister,
 )
 
-from integers.lattice import MAX_INTEGER
-from integers.layouts import Layout
+from integers.lattice import MAX_INTEGER, Layout
 
 NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
-from local import server
 from local.resources import Aws
+from local.server import server
 
 pytest_plugins = [
     "tests.dynamodb_local",

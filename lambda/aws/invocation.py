@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .failure import NoResponse, ServiceError
+from .request import encoded
 from .service import Service
-from .signature import encoded
 
 
 class InvocationFailed(Exception):

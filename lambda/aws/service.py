@@ -12,9 +12,8 @@ from . import deadline
 from .connection import Connection
 from .endpoint import endpoint_of
 from .failure import NoResponse, ServiceError, Unsent
-from .request import signed_post
+from .request import Credentials, signed_post
 from .response import Response
-from .signature import Credentials
 
 if TYPE_CHECKING:
     from ssl import SSLContext

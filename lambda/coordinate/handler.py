@@ -8,18 +8,17 @@ from typing import Any
 
 from aws import deadline
 
-from .accept import Deployment
-from .asking import ask
-from .check import check
-from .journal import journal, warn_of
-from .metrics import Metrics, RunOf, kind_of
-from .model import Refused
-from .observed import Observed
-from .operations import Clock, MayBegin, Operation, TakeLease
-from .report import reply
+from .dynamodb.store import Store
+from .monitoring.audit_log import journal, warn_of
+from .monitoring.metrics import Metrics, RunOf, kind_of
+from .monitoring.report import reply
+from .monitoring.statistics import Observed
+from .protocol.admit import Deployment
+from .protocol.model import Refused
+from .protocol.operations import Clock, MayBegin, Operation, TakeLease
 from .request import Check, Create, Watch, request_of
+from .rollout.check import ask, check
 from .run import Result, run
-from .store import Store
 from .threads import drive
 
 RESERVE = 60_000

@@ -9,9 +9,9 @@ from typing import Any, cast
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
 from integers.names import CHECK_COUNTER, COUNTER_NAME, RESERVED, reserved
 
-from .accept import Deployment
-from .encoding import wish_of
-from .model import Refused
+from .dynamodb.encoding import wish_of
+from .protocol.admit import Deployment
+from .protocol.model import Refused
 
 KEYS = ("asked", "check", "create", "follows", "watch", "wish")
 CHECK_KEYS = ("counter", "digest", "region", "version")

@@ -1,20 +1,20 @@
 """One whole run of the coordinator, as a generator of operations: accept, survey, settle each counter, finish.
 
-The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol.py`, it does no I/O.
+The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from .accept import Deployment, accept, finish
-from .model import Record, Refused
-from .operations import MayBegin, TakeLease
-from .protocol import settle
-from .reading import Each, Known, Steps, one
-from .refusals import no_region, nothing_deployed
-from .report import Result, note, nowhere
+from .monitoring.report import Result, note, nowhere
+from .protocol.admit import Deployment, accept, finish
+from .protocol.model import Record, Refused
+from .protocol.operations import MayBegin, TakeLease
+from .protocol.reconcile import settle
+from .protocol.refusals import no_region, nothing_deployed
+from .protocol.scan import survey
+from .protocol.steps import Each, Known, Steps, one
 from .request import Create, Watch
-from .survey import survey
 
 
 def run(request: Deployment | Watch | Create, token: str, result: Result) -> Steps[Result]:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from .model import Refused
-from .operations import Operation
-from .reading import Each, Steps
+from .protocol.model import Refused
+from .protocol.operations import Operation
+from .protocol.steps import Each, Steps
 
 CALLS = 256
 """How many DynamoDB calls of batches run at the same time. A batch of one runs in its counter's thread.

@@ -10,7 +10,7 @@ from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
-from .http.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
+from .api.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
 from .table import CounterTable
 
 log = logging.getLogger(__name__)

@@ -11,16 +11,8 @@ from aws.failure import ServiceError
 from integers.names import CHECK_COUNTER
 
 from . import runtime
-from .http.reply import (
-    RETRY_AFTER,
-    RETRY_LATER,
-    Problem,
-    Response,
-    minted_response,
-    problem_response,
-    without_body,
-)
-from .http.request import (
+from .api.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, minted_response, problem_response, without_body
+from .api.request import (
     CreateCounter,
     Health,
     ListCounters,
@@ -37,13 +29,13 @@ from .http.request import (
     wants_html,
 )
 from .minting import mint
-from .seen import WentBackwards
+from .rollback_guard import WentBackwards
 from .table import Unavailable, Unusable
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from .callers import Allowed
+    from .permissions import Allowed
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
@@ -54,7 +46,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
         context: Lambda's, which knows the deadline.
     """
     if "httpMethod" in event:  # only payload format 1.0 has it
-        from .http.rest import as_function_url
+        from .api.rest import as_function_url
 
         return {**_answer(as_function_url(event), context), "isBase64Encoded": False}
     return _answer(event, context)
@@ -78,7 +70,7 @@ def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
     """Return an error as a page for a browser that reads, otherwise as a problem document."""
     if not wants_html(event):
         return problem_response(problem, _region())
-    from .http.document_pages import problem_page
+    from .api.pages import problem_page
 
     return problem_page(problem, _region(), root_of(event), https=is_https(event))
 
@@ -141,7 +133,7 @@ def _without_minting(
     table = runtime.table()
     match request:
         case Health():
-            from .health import health
+            from .status import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
         case Status(counter, html, https):
@@ -149,7 +141,7 @@ def _without_minting(
 
             return status(table, region, counter, html=html, https=https)
         case Page(counter, https):
-            from .http.page import page
+            from .api.pages import page
 
             layouts, item = table.layouts(counter), table.find(counter)
             return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ, https=https)

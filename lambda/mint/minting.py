@@ -4,8 +4,8 @@ import os
 from http import HTTPStatus
 
 from . import runtime
-from .http.reply import Problem
-from .http.request import Mint
+from .api.reply import Problem
+from .api.request import Mint
 from .table import Block, CeilingReached, UnknownCounter
 
 

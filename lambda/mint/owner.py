@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from integers.lattice import Place
-from integers.layouts import Layout, Owner, owner_of
+from integers.lattice import Layout, Owner, Place, owner_of
 from integers.records import past_issued
 
-from .http.reply import RETRY_AFTER, Problem, Response, json_response
+from .api.reply import RETRY_AFTER, Problem, Response, json_response
 from .refusals import beyond_knowledge, missing
 from .table import CounterTable, Item, UnknownCounter
 
@@ -26,7 +25,7 @@ def owner(table: CounterTable, region: str, counter: str, integer: int, *, html:
     """Return the owner of an integer, as a page or as JSON. For the errors, see `owner_document`."""
     document = owner_document(table, region, counter, integer)
     if html:
-        from .http.document_pages import owner_page
+        from .api.pages import owner_page
 
         return owner_page(document, region, https=https)
     return json_response(document, headers={"Vary": "Accept"})

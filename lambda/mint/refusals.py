@@ -6,7 +6,7 @@ from http import HTTPStatus
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
-from .http.reply import RETRY_AFTER, RETRY_LATER, Problem
+from .api.reply import RETRY_AFTER, RETRY_LATER, Problem
 from .table import Item
 
 

@@ -12,8 +12,8 @@ from aws.dynamodb import DynamoDB
 from .table import CounterTable
 
 if TYPE_CHECKING:
-    from .callers import Callers
     from .leases import Leases
+    from .permissions import Callers
     from .receipts import Receipts
 
 
@@ -53,7 +53,7 @@ def callers() -> "Callers | None":
     setting = os.environ.get("CALLERS")
     if not setting:
         return None
-    from .callers import Callers
+    from .permissions import Callers
 
     return Callers(setting)
 

@@ -1,18 +1,19 @@
-"""Describe the state of a counter in this region, for operators and their tools. Nothing is minted."""
+"""The state of a counter in this region, and whether it can be minted now. Nothing is minted."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from integers.layouts import Layout
+from integers.lattice import Layout
 
-from .http.reply import Problem, Response, json_response
+from .api.reply import Problem, Response, json_response
 from .refusals import ceiling_reached, missing, restored, unusable
-from .seen import WentBackwards
+from .rollback_guard import WentBackwards
 from .table import CounterTable, Item, UnknownCounter, Unusable
 
 VERSION = Path(__file__).parents[1] / "version.txt"
-"""A file of the function's archive, so it belongs to the code that runs (components/archive.py)."""
+"""A file of the function's archive, so it belongs to the code that runs (components/function/python_function.py)."""
 
 
 def status(table: CounterTable, region: str, counter: str, *, html: bool, https: bool = False) -> Response:
@@ -25,7 +26,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool, https:
     item, problem = _look(table, counter)
     document = _document(region, counter, layouts, item, problem)
     if html:
-        from .http.document_pages import status_page
+        from .api.pages import status_page
 
         base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
         return status_page(document, base, https=https)
@@ -67,3 +68,20 @@ def _look(table: CounterTable, counter: str) -> tuple[Item | None, Problem | Non
     except Unusable:
         return None, unusable()
     return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None
+
+
+def health(table: CounterTable, region: str, counter: str) -> Response:
+    """Return 200 if the next mint of the counter would succeed. Nothing is minted; it takes one read.
+
+    Raises:
+        Problem: 503, the item is missing, or no integer is left up to its ceiling; 410, this region has left.
+        WentBackwards: the table was restored to an earlier state.
+        Unavailable: the table is unavailable.
+    """
+    try:
+        item = table.item(counter)
+    except UnknownCounter:
+        raise missing(counter, HTTPStatus.SERVICE_UNAVAILABLE) from None
+    if item.issued >= item.ceiling:
+        raise ceiling_reached(counter, None, item)
+    return json_response({"status": "ok", "region": region})

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 
-from .seen import MAX_COUNTERS, Mark, Seen
+from .rollback_guard import MAX_COUNTERS, Mark, Seen
 
 if TYPE_CHECKING:
-    from integers.layouts import Layout
+    from integers.lattice import Layout
 
 ATTEMPTS = 5
 """The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.state import Made
 from ..resources.kind import ACCOUNT, Aws, Result
-from ..state import Made
 
 ANY = "x-amazon-apigateway-any-method"
 INTEGRATION = "x-amazon-apigateway-integration"

@@ -9,10 +9,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ..engine.state import Made
 from ..paths import state_folder
-from ..process import Service
 from ..resources.kind import Aws, Result
-from ..state import Made
+from ..server.process import Service
 from . import proxied
 
 GATEWAY = Service("gateway", "local.apigateway.server")

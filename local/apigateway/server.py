@@ -20,7 +20,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from .api import Call, Request, Response, call_of, gateway_response, response_of
+from .rest_api import Call, Request, Response, call_of, gateway_response, response_of
 
 INTEGRATION_TIMEOUT = 29
 """Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.state import Made
 from ..paths import LocalError
-from ..state import Made
 from .kind import Aws, Result
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ..engine.state import Made
 from ..paths import LocalError
-from ..state import Made
 from .kind import Aws, Result
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running

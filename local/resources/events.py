@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..state import Made
+from ..engine.state import Made
 from .kind import Aws, Result
 
 

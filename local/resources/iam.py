@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..state import Made
+from ..engine.state import Made
 from .kind import Aws, Result
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 import boto3
 from botocore.config import Config
 
-from ..state import Made
+from ..engine.state import Made
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+from ..engine.state import Made
 from ..paths import LocalError
-from ..state import Made
 from .kind import Aws, Result
 
 ANYWHERE = "us-east-1"

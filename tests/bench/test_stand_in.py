@@ -11,10 +11,11 @@ from typing import Any
 import coordinate.handler
 import pytest
 from botocore.exceptions import ClientError
+from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.metrics import Metrics
-from coordinate.model import MAX_PAST, Absent, Copy, Item
-from coordinate.operations import (
+from coordinate.monitoring.metrics import Metrics
+from coordinate.protocol.model import MAX_PAST, Absent, Copy, Item
+from coordinate.protocol.operations import (
     CloseItem,
     DescribeLayouts,
     FenceItem,
@@ -35,11 +36,10 @@ from coordinate.operations import (
     WriteRecord,
     WriteRegister,
 )
-from coordinate.store import Store
 
 from bench import settle
 from bench.stand_in import PAGE, Tables, serve
-from integers.layouts import Layout
+from integers.lattice import Layout
 from simulation.world import Counter, World
 from tests.lambda_.laying_out import client
 
@@ -64,7 +64,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
     for name, value in (variables | settle.NAMES).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("coordinate.tables.boto3", SimpleNamespace(client=client))
+    monkeypatch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=client))
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
     yield tables
     ours.close()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from chaos.book import Book, Mint, Restoration, beyond
-from chaos.calls import Write
-from integers.layouts import Layout
+from chaos.history import Book, Mint, Restoration, beyond
+from chaos.proxy import Write
+from integers.lattice import Layout
 
 
 def mint(*integers: int, counter: str = "orders", region: str = "eu-west-1") -> Mint:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaos.__main__ import EVENTS
-from chaos.stack import wait_until
-from chaos.tables import lose, tables_of
+from chaos.stack import lose, tables_of, wait_until
 from local.paths import ROOT
 from local.resources import Aws
 from tests.local.machine import HANGING, processes_of

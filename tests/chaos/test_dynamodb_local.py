@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from chaos.deployment import StackAws
-from chaos.stack import REGIONS
-from chaos.tables import lose, tables_of
+from chaos.stack import REGIONS, lose, tables_of
+from local.engine.state import Made
 from local.resources import Aws
 from local.resources.dynamodb import Table
-from local.state import Made
 from tests.chaos.test_chaos import IN_SHORT, PREFIX, command, nothing_left
 
 FAULTS = "cuts,throttles,delays"

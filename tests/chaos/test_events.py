@@ -8,14 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from chaos.book import Book
-from chaos.calls import Write
 from chaos.events import Events
-from chaos.faults import Faults
+from chaos.history import Book
 from chaos.operator import BULK, COUNTERS, HEADROOM, SETTINGS, Operator
-from chaos.proxy import Proxy
+from chaos.proxy import Faults, Proxy, Write
 from chaos.stack import REGIONS, Stack
-from integers.layouts import Layout
+from integers.lattice import Layout
 
 LAST = 1600
 """The last integer that was minted of every counter."""

@@ -16,8 +16,7 @@ from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 from mint.table import CounterTable
 
-from chaos.faults import Faults
-from chaos.proxy import Proxy
+from chaos.proxy import Faults, Proxy
 from chaos.stack import wait_until
 from local.resources import Aws
 from tests.local.machine import HANGING
@@ -175,7 +174,7 @@ def fence(table: str, counter: str = "orders") -> dict[str, object]:
     [(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body> </html>"), (502, b""), (500, b"")],
 )
 def test_an_outage_answers_with_pages(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes) -> None:
-    monkeypatch.setattr("chaos.faults.STATUSES", (status,))
+    monkeypatch.setattr("chaos.proxy.STATUSES", (status,))
     proxy.faults.out.add(REGION)
     caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"), timeout=HANGING)
 

@@ -2,7 +2,7 @@
 
 import pytest
 from global_integers import Integers
-from global_integers.address import Address
+from global_integers.protocol.address import Address
 
 
 @pytest.mark.parametrize(

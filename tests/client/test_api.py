@@ -6,13 +6,14 @@ from typing import Any
 
 import httpx
 import pytest
-from global_integers import Refused, api
-from global_integers.api import PAUSED, Block, Failure, Kind, Response
+from global_integers import Refused
+from global_integers.protocol import api
+from global_integers.protocol.api import PAUSED, Block, Failure, Kind, Response
+from mint.api.reply import Problem
 from mint.counters import _coordinator
-from mint.http.reply import Problem
 
-from components.address_document import RESPONSES
-from components.gateway_templates import problem
+from components.domain.api import RESPONSES
+from components.gateway.templates import problem
 
 BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "stride": 3, "count": 3}
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from global_integers import api
-from global_integers.api import Block, Failure, Kind, Request
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
-from global_integers.failover import attempts
-from global_integers.regions import Regions
-from global_integers.steps import Send, Sleep
+from global_integers.protocol import api
+from global_integers.protocol.api import Block, Failure, Kind, Request
+from global_integers.protocol.failover import attempts
+from global_integers.protocol.regions import Regions
+from global_integers.protocol.steps import Send, Sleep
 
 BLOCK = Block("a", 1, 3, 1)
 

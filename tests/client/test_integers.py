@@ -32,12 +32,11 @@ from global_integers import (
     Unavailable,
     UnknownCounter,
     UnknownOwner,
-    address,
-    forks,
 )
-from global_integers.failover import order_of
-from global_integers.lease_buffer import SPLIT, LeaseBuffer
-from global_integers.threads import Threads
+from global_integers.drivers.threads import Threads
+from global_integers.protocol import address, forks
+from global_integers.protocol.failover import order_of
+from global_integers.protocol.lease_buffer import SPLIT, LeaseBuffer
 
 from local.paths import ROOT
 from local.resources import Aws

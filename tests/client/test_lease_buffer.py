@@ -3,8 +3,8 @@
 import threading
 
 import pytest
-from global_integers.api import Block
-from global_integers.lease_buffer import GROWTH, SPLIT, UNUSED, Lease, LeaseBuffer, Locked, Turn
+from global_integers.protocol.api import Block
+from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, Lease, LeaseBuffer, Locked, Turn
 
 from tests.client.clients import Clock, Lines
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import AsyncIntegers, Health, Integers, api
-from global_integers.api import checked_counter, key_header
+from global_integers import AsyncIntegers, Health, Integers
 from global_integers.options import Options, urls_from
+from global_integers.protocol import api
+from global_integers.protocol.api import checked_counter, key_header
 
 from integers.names import COUNTER_NAME
-from local.outputs import as_text
+from local.commands import as_text
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
 

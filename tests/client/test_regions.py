@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from global_integers.failover import order_of
-from global_integers.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Health, Regions
+from global_integers.protocol.failover import order_of
+from global_integers.protocol.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Health, Regions
 
 from tests.client.clients import Clock
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.program import Registration, Skipped
+from local.engine.program import Registration, Skipped
 
 from .aws_answers import GET_ZONE, INVOCATION, TABLE, answers
 

@@ -10,12 +10,12 @@ import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
-from components.configuration import args_of_stack
-from components.resource_names import ResourceNames
-from components.settings import Settings, SettingsError, settings_of
-from components.thresholds import thresholds as thresholds_of
-from components.watched import Watched
-from local.program import main, run_program
+from components.monitoring.metrics import Watched
+from components.names import ResourceNames
+from components.settings.alarms import thresholds as thresholds_of
+from components.settings.configuration import args_of_stack
+from components.settings.settings import Settings, SettingsError, settings_of
+from local.engine.program import main, run_program
 
 from .recording import Aws, Deployment
 

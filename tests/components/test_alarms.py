@@ -6,13 +6,13 @@ from typing import Any
 
 import pulumi
 import pytest
-from coordinate.metrics import RunOf, documents
-from coordinate.model import Item
-from coordinate.observed import Observed
-from coordinate.protocol import Outcome
+from coordinate.monitoring.metrics import RunOf, documents
+from coordinate.monitoring.statistics import Observed
+from coordinate.protocol.model import Item
+from coordinate.protocol.reconcile import Outcome
 
-from components.observability import Observability, ObservabilityArgs
-from components.thresholds import EVERY_REGION, THRESHOLDS
+from components.monitoring.observability import Observability, ObservabilityArgs
+from components.settings.alarms import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
 from tests.components.evaluation import (
     MINUTE,

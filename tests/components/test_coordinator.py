@@ -5,8 +5,8 @@ import json
 import pulumi
 import pytest
 
-from components.schedule import rate
-from local.program import FAILED
+from components.coordinator.coordinator import rate
+from local.engine.program import FAILED
 from tests.components.aws_answers import (
     FUNCTION,
     FUNCTION_URL,

@@ -10,10 +10,11 @@ import pulumi
 import pulumi_aws as aws
 import pytest
 
-from components.changes import MOST, changes
-from components.deployment import DeploymentArgs, first_home, request
-from components.record import Record, canonical, dropped, event, record_of
-from components.settings import SettingsError
+from components.coordinator.deployment import DeploymentArgs, first_home, request
+from components.coordinator.preview import MOST, changes
+from components.coordinator.record import Record, dropped, event, record_of
+from components.settings.settings import SettingsError
+from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, PROJECT, config, deploy, deploy_badly
@@ -68,7 +69,7 @@ def test_the_event_is_canonical_json(signed: Deployment) -> None:
 
 
 def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("components.deployment.time", SimpleNamespace(time=lambda: 1_800_000_000.9))
+    monkeypatch.setattr("components.coordinator.deployment.time", SimpleNamespace(time=lambda: 1_800_000_000.9))
     sent_now = sent(deploy(SETTINGS, aws=Aws()))
 
     assert (sent_now["follows"], sent_now["asked"]) == (0, 1_800_000_000)

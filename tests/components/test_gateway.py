@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components import gateway_api
+from components.gateway import openapi as gateway_api
 from tests.components.aws_answers import (
     ACCOUNT,
     API_DEPLOYMENT,

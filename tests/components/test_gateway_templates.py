@@ -7,15 +7,15 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 from botocore.exceptions import ClientError
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.gateway_api import GatewaySpec, document
-from components.gateway_templates import unavailable_template
+from components.gateway.openapi import GatewaySpec, document
+from components.gateway.templates import unavailable_template
 from integers.lattice import MAX_INTEGER, Place
 from integers.names import COUNTER_NAME
-from local.apigateway.velocity import Rendered, render
+from local.apigateway.rest_api import Rendered, render
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import HOME, item, laid_out, put_item
 

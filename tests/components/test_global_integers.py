@@ -10,8 +10,8 @@ import pytest
 from pulumi.provider.experimental.analyzer import Analyzer
 
 from components import GlobalIntegers, GlobalIntegersArgs
+from local.engine.program import UNKNOWN
 from local.paths import ROOT
-from local.program import UNKNOWN
 from tests.components.aws_answers import FUNCTION, TABLE
 from tests.components.conftest import DOMAIN, SHOWN
 from tests.components.recording import Aws, Deployment
@@ -38,13 +38,14 @@ def test_a_preview_connects_to_nothing_and_shows_all(
 
 
 def test_importing_the_components_does_nothing() -> None:
-    modules = sorted(path.stem for path in (ROOT / "components").glob("*.py"))
-    assert "regional_counter" in modules
+    files = sorted(path for path in (ROOT / "components").rglob("*.py") if path.name != "__init__.py")
+    assert "regional_counter" in {path.stem for path in files}
 
     def load_all() -> None:
-        for name in modules:
-            importlib.import_module(f"components.{name}")  # the dataclasses in it look their module up
-            load_again(ROOT / "components" / f"{name}.py")
+        for path in files:
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            importlib.import_module(name)  # the dataclasses in it look their module up
+            load_again(name, path)
 
     deployment = deploy({}, program=load_all)
 
@@ -52,9 +53,9 @@ def test_importing_the_components_does_nothing() -> None:
     assert deployment.outputs == {}
 
 
-def load_again(path: Path) -> None:
+def load_again(name: str, path: Path) -> None:
     """Run a module's code, imported before or not, without putting it in the place of the imported one."""
-    spec = spec_from_file_location(f"components.{path.stem}", path)
+    spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     spec.loader.exec_module(module_from_spec(spec))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from components.archive import archived, version
+from components.function.python_function import archived, version
 from local.paths import ROOT
 
 RUN = """
 import json, sys
 sys.path.append(sys.argv[1])  # for the stand-in below; what is installed comes first
-from local.program import run_program
+from local.engine.program import run_program
 
 class Aws:
     files, versions = set(), set()

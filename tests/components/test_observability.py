@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
+from coordinate.monitoring.metrics import NAMESPACE, OF_A_REGION, UNITS
 
-from components.alarms import alarms
-from components.dashboard import body
-from components.thresholds import EVERY_REGION, THRESHOLDS
-from components.watched import COORDINATOR
+from components.monitoring.alarms import alarms
+from components.monitoring.dashboard import body
+from components.monitoring.metrics import COORDINATOR
+from components.settings.alarms import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import (
     ALARM,
     COMPOSITE,

@@ -2,7 +2,7 @@
 
 import boto3
 
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 
 
 def test_every_region_is_in_its_partition() -> None:

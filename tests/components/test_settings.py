@@ -5,11 +5,11 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.address_checks import MAX_DOMAIN, within
-from components.global_integers_args import GlobalIntegersArgs
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
-from components.resource_names import MAX_ROLE_NAME, ResourceNames
-from components.settings import SettingsError, settings_of
+from components.names import MAX_ROLE_NAME, ResourceNames
+from components.settings.args import GlobalIntegersArgs
+from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.domain import MAX_DOMAIN, within
+from components.settings.settings import SettingsError, settings_of
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 
 COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"

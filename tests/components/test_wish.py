@@ -6,16 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from coordinate.encoding import record_copy_attributes, wish_of
-from coordinate.model import Record, RecordCopy, Register
-from coordinate.protocol import Outcome
-from coordinate.report import Result, note, reply
+from coordinate.dynamodb.encoding import record_copy_attributes, wish_of
+from coordinate.monitoring.report import Result, note, reply
+from coordinate.protocol.model import Record, RecordCopy, Register
+from coordinate.protocol.reconcile import Outcome
 
-from components.partitions import WITHOUT_FUNCTION_URLS, partitions
-from components.record import canonical
-from components.settings import Settings, SettingsError, settings_of
-from components.wish import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, fitting
-from components.wish import wish_of as wish_of_settings
+from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.settings import (
+    LABEL,
+    MAX_EPOCH,
+    MAX_RECORD,
+    MAX_REPLY,
+    Settings,
+    SettingsError,
+    fitting,
+    settings_of,
+)
+from components.settings.settings import wish_of as wish_of_settings
+from components.settings.values import canonical
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
 from tests.components.running import HOME

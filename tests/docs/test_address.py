@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import yaml
 
-from components.address_records import FAILURES, INTERVAL
-from local.address.health import INTERVAL as LOCAL_INTERVAL
+from components.domain.records import FAILURES, INTERVAL
+from local.domain.health import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "address.md").read_text()

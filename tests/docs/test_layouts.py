@@ -1,10 +1,10 @@
 """docs/layouts.md shows what its commands print, and the numbers of the code."""
 
 import pytest
-from coordinate.accept import LATEST
-from coordinate.lease import SECONDS
-from coordinate.model import MAX_PAST
-from coordinate.retries import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
+from coordinate.dynamodb.retries import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
+from coordinate.dynamodb.run_lock import SECONDS
+from coordinate.protocol.admit import LATEST
+from coordinate.protocol.model import MAX_PAST
 
 from bench import windows
 from local.paths import ROOT

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from coordinate.metrics import OF_A_REGION, UNITS
+from coordinate.monitoring.metrics import OF_A_REGION, UNITS
 
-from components.alarms import alarms
-from components.thresholds import EVERY_REGION, THRESHOLDS
+from components.monitoring.alarms import alarms
+from components.settings.alarms import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
 from tests.components.running import HOME, watched
 

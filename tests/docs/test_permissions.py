@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.address_api import OF_HEALTH
-from components.policy import use_keys
-from components.settings import PUBLIC_CONCURRENCY
+from components.domain.api import OF_HEALTH
+from components.function.policy import use_keys
+from components.settings.settings import PUBLIC_CONCURRENCY
 from local.paths import ROOT
 from tests.components.aws_answers import HTTP_STAGE, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from coordinate.refusals import lost_home, stray
+from coordinate.protocol.refusals import lost_home, stray
 
-from components.changes import changes
-from components.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
-from components.record import Record
-from components.settings import SettingsError
+from components.coordinator.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
+from components.coordinator.preview import changes
+from components.coordinator.record import Record
+from components.settings.settings import SettingsError
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "runbook.md").read_text()

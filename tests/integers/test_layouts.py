@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import places
-from integers.layouts import Layout, Owner, owner_of
+from integers.lattice import Layout, Owner, owner_of, places
 
 
 @given(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import MAX_INTEGER
-from integers.layouts import Layout
+from integers.lattice import MAX_INTEGER, Layout
 from integers.names import COUNTER_NAME
 from integers.records import (
     ACCEPTED_KEY,

@@ -15,7 +15,7 @@ import coordinate.handler
 from aws.dynamodb import DynamoDB
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from coordinate.encoding import (
+from coordinate.dynamodb.encoding import (
     copy_attributes,
     copy_of,
     item_of,
@@ -25,7 +25,7 @@ from coordinate.encoding import (
     register_attributes,
     register_of,
 )
-from coordinate.model import Copy, Item, Record, Register
+from coordinate.protocol.model import Copy, Item, Record, Register
 
 from integers.records import RECORD_KEY
 from local.resources import Aws

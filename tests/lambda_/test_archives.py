@@ -13,16 +13,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from coordinate.asking import _event as as_the_coordinator_asks
+from coordinate.rollout.check import _event as as_the_coordinator_asks
 
-from components.schedule import EVENT as SCHEDULED
+from components.coordinator.coordinator import EVENT as SCHEDULED
 from integers.names import CHECK_COUNTER
-from local.engine import INVOCATION, Engine
-from local.inputs import as_json
-from local.program import Registration, run_program
+from local.engine.engine import INVOCATION, Engine
+from local.engine.inputs import as_json
+from local.engine.program import Registration, run_program
+from local.engine.state import State
 from local.resources import Aws
-from local.runtime_api import Function, FunctionError, Runtime, unpack
-from local.state import State
+from local.server.runtime_api import Function, FunctionError, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 

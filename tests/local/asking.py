@@ -11,8 +11,8 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.policy import trusting
-from local.engine import deploy
+from components.function.policy import trusting
+from local.engine.engine import deploy
 from local.resources import Aws
 from tests.local.recorder import RECORDER
 

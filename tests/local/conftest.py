@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local import process
+from local.server import process
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import zipfile
 from collections import Counter
 from typing import Any
 
-from components.policy import trusting
-from local.engine import Engine
-from local.program import Registration
+from components.function.policy import trusting
+from local.engine.engine import Engine
+from local.engine.program import Registration
+from local.engine.state import State
 from local.resources import Aws
-from local.state import State
 
 HOME = "us-east-1"
 

@@ -16,9 +16,9 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from local import server
-from local.engine import deploy
+from local.engine.engine import deploy
 from local.resources import Aws
+from local.server import server
 from tests.local.machine import HANGING, OPENER
 
 pytestmark = pytest.mark.server

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.ignored import with_kept
+from local.engine.inputs import with_kept
 from local.paths import LocalError
 
 BEFORE: dict[str, Any] = {"description": "first", "tags": {"owner": "a", "cost center": "1"}, "list": [{"x": 1}, 2]}

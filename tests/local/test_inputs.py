@@ -9,7 +9,7 @@ from pathlib import Path
 import pulumi
 import pytest
 
-from local.inputs import as_json
+from local.engine.inputs import as_json
 from local.paths import LocalError
 
 

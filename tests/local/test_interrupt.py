@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from local import server
-from local.interrupt import STATUS
 from local.paths import ROOT
-from local.ports import is_free
+from local.server import server
+from local.server.ports import is_free
+from local.terminal import STATUS
 from tests.local.machine import HANGING, Machine, coordinators, mint, processes_of
 
 pytestmark = pytest.mark.server

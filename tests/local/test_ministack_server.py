@@ -7,7 +7,7 @@ from typing import Any
 
 from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
 
-from local.ministack_server import Queue
+from local.server.ministack_server import Queue
 
 URL = "/_aws/lambda-url/abc/"
 

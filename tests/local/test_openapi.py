@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 import schemathesis
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 from hypothesis import HealthCheck, settings
 from schemathesis import Case
 from schemathesis import Response as Received

@@ -6,15 +6,15 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
-from mint.http.colours import COLOURS, colour_of
-from mint.http.page import page as minting_page
-from mint.http.reply import problem_response
+from mint.api.pages import COLOURS, colour_of
+from mint.api.pages import page as minting_page
+from mint.api.reply import problem_response
 from mint.refusals import ceiling_reached
 from mint.table import Item
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from components.archive import archived, version
-from integers.layouts import Layout
+from components.function.python_function import archived, version
+from integers.lattice import Layout
 from tests.local.browser import browser
 from tests.local.machine import HANGING, Machine, mint
 

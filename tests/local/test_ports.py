@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local import ports
-from local.ports import has_socket, is_free, listener, reserved
+from local.server import ports
+from local.server.ports import has_socket, is_free, listener, reserved
 from tests.local.machine import HANGING
 
 

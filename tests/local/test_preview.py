@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import pulumi
 import pytest
 
-from local.configuration import configuration, project
+from local.engine.configuration import configuration, project
+from local.engine.preview import preview
+from local.engine.program import main
 from local.paths import LocalError
-from local.preview import preview
-from local.program import main
 from tests.local.machine import Machine
 
 

@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from local.ports import command_line
-from local.process import Service
+from local.server.ports import command_line
+from local.server.process import Service
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
 FAMILY = """

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from local.program import FAILED, UNKNOWN, Outcome, Registration, run_program
+from local.engine.program import FAILED, UNKNOWN, Outcome, Registration, run_program
 
 Create = Callable[[Registration], tuple[str, Mapping[str, Any]]]
 

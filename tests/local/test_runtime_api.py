@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.runtime_api import Function, FunctionError, Runtime
+from local.server.runtime_api import Function, FunctionError, Runtime
 
 pytestmark = [
     pytest.mark.slow,

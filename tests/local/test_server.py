@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from local import process, server
 from local.paths import VERSION, LocalError
-from local.ports import is_free
-from local.server import Server
+from local.server import process, server
+from local.server.ports import is_free
+from local.server.server import Server
 from tests.local.machine import HANGING, Machine, mint, processes_of, up
 
 pytestmark = pytest.mark.server

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 import components
-from local import server
-from local.engine import deploy
+from local.engine.engine import deploy
 from local.paths import ROOT
 from local.resources import Aws
+from local.server import server
 from tests.components.recording import Aws as Recorded
 from tests.components.running import run_program
 from tests.plugin.test_package import TOKEN, schema

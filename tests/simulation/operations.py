@@ -8,9 +8,9 @@ import json
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-from coordinate.encoding import wish_of
-from coordinate.model import Copy, Item, Record, RecordCopy, Register
-from coordinate.operations import (
+from coordinate.dynamodb.encoding import wish_of
+from coordinate.protocol.model import Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.operations import (
     Clock,
     CloseItem,
     DescribeStream,
@@ -26,7 +26,7 @@ from coordinate.operations import (
 )
 from hypothesis import strategies as st
 
-from integers.layouts import Layout
+from integers.lattice import Layout
 from simulation.world import Counter, Layouts, Mirror, Table, World
 from tests.lambda_.laying_out import HOME
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from aws.dynamodb import DynamoDB
-from coordinate.operations import Operation
-from coordinate.store import Store
-from coordinate.tables import described_id
+from coordinate.dynamodb.store import Store
+from coordinate.dynamodb.tables import described_id
+from coordinate.protocol.operations import Operation
 from mint.table import CeilingReached, CounterTable, Unavailable, UnknownCounter
 
 from simulation.world import World

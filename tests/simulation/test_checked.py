@@ -3,10 +3,10 @@
 from random import Random
 
 import pytest
-from coordinate.model import Item, Record, Register
-from coordinate.operations import FenceItem, WriteRegister
+from coordinate.protocol.model import Item, Record, Register
+from coordinate.protocol.operations import FenceItem, WriteRegister
 
-from simulation.checked import CheckedWorld, Duplicate, Unasked
+from simulation.checks import CheckedWorld, Duplicate, Unasked
 from simulation.pulumi import decoded, wish
 from simulation.world import Counter
 

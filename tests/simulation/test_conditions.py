@@ -5,9 +5,8 @@ What takes several late writes in one order is shown by hand (test_conditions_by
 
 import pytest
 
-from simulation.checked import Duplicate, Unasked
+from simulation.checks import Duplicate, Stuck, Unasked
 from simulation.schedule import Schedule
-from simulation.settled import Stuck
 from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions_by_hand import BY_HAND
 

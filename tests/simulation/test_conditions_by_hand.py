@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from coordinate.accept import Deployment, accept
-from coordinate.operations import (
+from coordinate.monitoring.report import Result
+from coordinate.protocol.admit import Deployment, accept
+from coordinate.protocol.operations import (
     FenceItem,
     Operation,
     PlaceItem,
@@ -16,12 +17,11 @@ from coordinate.operations import (
     WriteRecord,
     WriteRecordCopy,
 )
-from coordinate.protocol import settle
-from coordinate.report import Result
+from coordinate.protocol.reconcile import settle
 from coordinate.request import Watch
 from coordinate.run import run
 
-from simulation.checked import CheckedWorld, Duplicate
+from simulation.checks import CheckedWorld, Duplicate
 from simulation.coordinator import Coordinator
 from simulation.pulumi import WINDOW, decoded, wish
 

@@ -1,9 +1,9 @@
 """A coordinator that a test stops between two operations."""
 
 import pytest
-from coordinate.model import Record, Refused
-from coordinate.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
-from coordinate.protocol import Outcome, settle
+from coordinate.protocol.model import Record, Refused
+from coordinate.protocol.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
+from coordinate.protocol.reconcile import Outcome, settle
 
 from simulation.coordinator import Coordinator
 from simulation.pulumi import decoded, wish

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from coordinate.protocol import Outcome, settle
-from coordinate.report import Result
+from coordinate.monitoring.report import Result
+from coordinate.protocol.reconcile import Outcome, settle
 
-from simulation.checked import CheckedWorld, Duplicate
+from simulation.checks import CheckedWorld, Duplicate, check_settled
 from simulation.coordinator import Coordinator
 from simulation.interleavings import AFTER, Case, explore
-from simulation.settled import check_settled
 
 
 def check_end(world: CheckedWorld) -> None:

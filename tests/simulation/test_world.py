@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.encoding import (
+from coordinate.dynamodb.encoding import (
     accepted_attributes,
     copy_attributes,
     item_values,

@@ -9,13 +9,13 @@ TYPE_CHECKING = False  # type checkers take it for typing's, which takes a while
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api import Owner
     from .async_integers import AsyncCounter, AsyncIntegers
     from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
     from .events import Event, FailedOver, Leased, Requested
     from .integers import Counter, Integers
-    from .regions import Health
-    from .signing import CannotSign
+    from .protocol.api import Owner
+    from .protocol.regions import Health
+    from .protocol.signing import CannotSign
 
 __all__ = [
     "AsyncCounter",

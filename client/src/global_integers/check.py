@@ -8,11 +8,11 @@ from secrets import token_hex
 from time import monotonic
 from typing import TypeVar
 
-from . import api
-from .address import Address
-from .api import Block, Failure, Owner, Request
+from .drivers.threads import Threads
 from .integers import Counter
-from .threads import Threads
+from .protocol import api
+from .protocol.address import Address
+from .protocol.api import Block, Failure, Owner, Request
 
 EACH = 3
 """How many integers are minted from every region, besides two requests with one key."""

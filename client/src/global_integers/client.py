@@ -10,20 +10,20 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from . import api
-from .address import Address
-from .api import Failure, Owner, Request
 from .errors import FailedEverywhere
 from .events import Event, FailedOver
-from .failover import attempts
-from .forks import Mark, forget_in_children, loading
 from .options import Options
-from .regions import Health, Regions
-from .signing import Signature, signatures
-from .steps import Await, RunAll, Send, Signal, Start, Steps
+from .protocol import api
+from .protocol.address import Address
+from .protocol.api import Failure, Owner, Request
+from .protocol.failover import attempts
+from .protocol.forks import Mark, forget_in_children, loading
+from .protocol.regions import Health, Regions
+from .protocol.signing import Signature, signatures
+from .protocol.steps import Await, RunAll, Send, Signal, Start, Steps
 
 if TYPE_CHECKING:
-    from .transport import Transport
+    from .drivers.transport import Transport
 
 
 class Leasing(Protocol):
@@ -97,7 +97,7 @@ class Client(Generic[C]):
         found = self._transport
         if found is None:
             with loading:
-                from .transport import Transport
+                from .drivers.transport import Transport
 
                 found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
         return found

@@ -14,12 +14,13 @@ from string import Formatter
 from time import monotonic
 from typing import Any
 
-from . import api, check
-from .api import MAX_BLOCK, MAX_INTEGER, Failure
+from . import check
 from .errors import GlobalIntegersError
 from .events import Event, Requested
 from .integers import Integers
 from .options import VARIABLE, urls_from, urls_from_environment
+from .protocol import api
+from .protocol.api import MAX_BLOCK, MAX_INTEGER, Failure
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""

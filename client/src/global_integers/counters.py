@@ -4,14 +4,14 @@ from abc import abstractmethod
 from time import monotonic, time
 from typing import Any, NoReturn
 
-from . import api
-from .api import MAX_BLOCK, Block, checked_size
 from .client import Client
 from .errors import DeadlineExceeded
 from .events import Leased
-from .failover import order_of
-from .lease_buffer import Lease, LeaseBuffer, Turn
-from .steps import Await, Start, Steps
+from .protocol import api
+from .protocol.api import MAX_BLOCK, Block, checked_size
+from .protocol.failover import order_of
+from .protocol.lease_buffer import Lease, LeaseBuffer, Turn
+from .protocol.steps import Await, Start, Steps
 
 
 class AnyCounter:

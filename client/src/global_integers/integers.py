@@ -6,13 +6,13 @@ from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .api import Owner
 from .counters import AnyCounter
+from .drivers.threads import Threads
 from .events import Observer
-from .lease_buffer import Lease, first_of
 from .options import Options, ThreadSettings, urls_from_environment
-from .regions import Health
-from .threads import Threads
+from .protocol.api import Owner
+from .protocol.lease_buffer import Lease, first_of
+from .protocol.regions import Health
 
 if TYPE_CHECKING:
     from typing import Self, Unpack

@@ -5,7 +5,7 @@ import pytest
 from aws.endpoint import Endpoint, endpoint_of
 from botocore.endpoint_provider import EndpointProvider
 
-from components.partitions import partitions
+from components.settings.aws_regions import partitions
 
 
 def test_a_regions_endpoint_is_botocores() -> None:

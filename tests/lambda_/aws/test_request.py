@@ -2,8 +2,7 @@
 
 import pytest
 from aws.endpoint import Endpoint
-from aws.request import signed_post
-from aws.signature import Credentials
+from aws.request import Credentials, signed_post
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import botocore.auth
 import pytest
-from aws.signature import Credentials, encoded, signed, signing_key
+from aws.request import Credentials, encoded, signed, signing_key
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as TheirCredentials
 from hypothesis import example, given, settings

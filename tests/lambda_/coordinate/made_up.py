@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from coordinate.encoding import wish_of
-from coordinate.model import Item, Record, Register, Wish
-from coordinate.plan import wanted_items
+from coordinate.dynamodb.encoding import wish_of
+from coordinate.protocol.model import Item, Record, Register, Wish
+from coordinate.protocol.plan import wanted_items
 
 from simulation.world import NOW
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from coordinate.lease import Lease
-from coordinate.operations import Operation
-from coordinate.store import Store
+from coordinate.dynamodb.run_lock import Lease
+from coordinate.dynamodb.store import Store
+from coordinate.protocol.operations import Operation
 
 
 class Crash(Exception):

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.accept import LATEST, Deployment, accept, finish
-from coordinate.model import Copy, Record, RecordCopy, Refused
-from coordinate.operations import WriteRecord, WriteRecordCopy
+from coordinate.protocol.admit import LATEST, Deployment, accept, finish
+from coordinate.protocol.model import Copy, Record, RecordCopy, Refused
+from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
 
 from simulation.coordinator import Coordinator
 from simulation.world import Layouts, Mirror, World

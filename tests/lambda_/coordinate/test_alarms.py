@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.metrics import Metrics
-from coordinate.model import Item
+from coordinate.monitoring.metrics import Metrics
+from coordinate.protocol.model import Item
 
 from tests.components.aws_answers import ALARM, COMPOSITE
 from tests.components.evaluation import Series, composite, history

@@ -6,15 +6,13 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-import coordinate.asking
 import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached
-from coordinate.asking import Answer, answer_of, ask
-from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, check
-from coordinate.model import Absent, Item, Refused, Register
-from coordinate.operations import DescribeLayouts, ReadItem, ReadRegister
+from coordinate.protocol.model import Absent, Item, Refused, Register
+from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
 from coordinate.request import Check
-from mint.http.reply import Problem, problem_response
+from coordinate.rollout.check import ATTEMPTS, PATIENCE, PAUSE, Answer, answer_of, ask, check
+from mint.api.reply import Problem, problem_response
 from mint.refusals import ceiling_reached, missing
 from mint.table import Item as MintItem
 
@@ -238,7 +236,7 @@ def test_how_a_function_fails_is_told(
     def invoke(*_: object, **__: object) -> None:
         raise ending
 
-    monkeypatch.setattr(coordinate.asking, "invoke", invoke)
+    monkeypatch.setattr("coordinate.rollout.check.invoke", invoke)
     answer = ask("arn:aws:lambda:us-east-1:000000000000:function:mint", "POST", "/-check")
 
     assert (answer.status, answer.passing) == (0, passing)

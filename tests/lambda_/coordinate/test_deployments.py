@@ -5,9 +5,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from coordinate.accept import LATEST
 from coordinate.handler import CoordinatorError
-from coordinate.operations import RecordLayouts
+from coordinate.protocol.admit import LATEST
+from coordinate.protocol.operations import RecordLayouts
 
 from tests.lambda_.coordinate.stopped import Crash, crash_before
 from tests.lambda_.fixtures import Ask, Stack

@@ -5,7 +5,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
-from coordinate.encoding import (
+from coordinate.dynamodb.encoding import (
     accepted_attributes,
     accepted_of,
     copy_attributes,
@@ -21,12 +21,11 @@ from coordinate.encoding import (
     register_of,
     wish_of,
 )
-from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.model import Absent, Copy, Item, Record, RecordCopy, Register
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import MAX_INTEGER
-from integers.layouts import Layout
+from integers.lattice import MAX_INTEGER, Layout
 from tests.lambda_.coordinate.made_up import record, register, wish
 
 INTEGERS = st.integers(-64, MAX_INTEGER)

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from coordinate.journal import journal, warn_of
-from coordinate.operations import DescribeLayouts, WriteRegister
-from coordinate.report import Result
+from coordinate.monitoring.audit_log import journal, warn_of
+from coordinate.monitoring.report import Result
+from coordinate.protocol.operations import DescribeLayouts, WriteRegister
 
 from simulation.world import World
 from tests.lambda_.coordinate.made_up import NOW, record, register

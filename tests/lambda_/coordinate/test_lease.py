@@ -1,7 +1,7 @@
 """The lease: one run of the schedule at a time, until it is over, taken over or given back."""
 
 import pytest
-from coordinate.lease import CHECK_SECONDS, SECONDS, Lease
+from coordinate.dynamodb.run_lock import CHECK_SECONDS, SECONDS, Lease
 
 from integers.records import LEASE_KEY
 from tests.lambda_.fixtures import Stack

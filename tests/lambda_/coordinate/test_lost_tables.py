@@ -2,7 +2,7 @@
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.operations import RecordLayouts
+from coordinate.protocol.operations import RecordLayouts
 
 from tests.lambda_.coordinate.stopped import Crash, crash_before
 from tests.lambda_.fixtures import Ask, Stack

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.model import Absent, Item, Record, Register
-from coordinate.plan import Change, Conflict, End, Give, Place, Settled, Stay, Step, closed, plan
+from coordinate.protocol.model import Absent, Item, Record, Register
+from coordinate.protocol.plan import Change, Conflict, End, Give, Place, Settled, Stay, Step, closed, plan
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, ids_of, items_of, record, register

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.model import Absent, Copy, Item, Record, RecordCopy, Refused, Register
-from coordinate.operations import (
+from coordinate.protocol.model import Absent, Copy, Item, Record, RecordCopy, Refused, Register
+from coordinate.protocol.operations import (
     FenceItem,
     OpenItem,
     Operation,
@@ -19,8 +19,8 @@ from coordinate.operations import (
     WriteCopy,
     WriteRegister,
 )
-from coordinate.protocol import Outcome, settle
-from coordinate.reading import Known
+from coordinate.protocol.reconcile import Outcome, settle
+from coordinate.protocol.steps import Known
 
 from simulation.coordinator import Coordinator
 from simulation.world import Counter, Mirror, World

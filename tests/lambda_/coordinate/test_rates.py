@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.model import Absent, Item
-from coordinate.protocol import Outcome
-from coordinate.rates import MOST_HOURS, Pace, Positions, paces, positions
+from coordinate.monitoring.statistics import MOST_HOURS, Pace, Positions, paces, positions
+from coordinate.protocol.model import Absent, Item
+from coordinate.protocol.reconcile import Outcome
 
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, items_of, register
 

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from coordinate.model import Item, Refused
-from coordinate.refusals import (
+from coordinate.protocol.model import Item, Refused
+from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     ahead,
     lost_home,

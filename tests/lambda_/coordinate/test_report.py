@@ -2,8 +2,8 @@
 
 import json
 
-from coordinate.protocol import Outcome
-from coordinate.report import Result, note, nowhere, pending_regions, reply
+from coordinate.monitoring.report import Result, note, nowhere, pending_regions, reply
+from coordinate.protocol.reconcile import Outcome
 
 from tests.lambda_.coordinate.made_up import record, register
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from coordinate.accept import Deployment
-from coordinate.model import Refused
+from coordinate.protocol.admit import Deployment
+from coordinate.protocol.model import Refused
 from coordinate.request import Check, Create, Watch, request_of
 
 from integers.lattice import MAX_REGIONS

@@ -14,8 +14,7 @@ from botocore.exceptions import (
     ReadTimeoutError,
     SSLError,
 )
-from coordinate.model import Absent, Refused
-from coordinate.retries import (
+from coordinate.dynamodb.retries import (
     ATTEMPTS,
     LONGEST_PAUSE,
     REGION_SECONDS,
@@ -26,6 +25,7 @@ from coordinate.retries import (
     held,
     retried,
 )
+from coordinate.protocol.model import Absent, Refused
 
 from tests.lambda_.coordinate.shapes import Clock, stopped_clock
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from coordinate.model import Refused
-from coordinate.operations import MayBegin, Operation
+from coordinate.protocol.model import Refused
+from coordinate.protocol.operations import MayBegin, Operation
 
-from simulation.checked import CheckedWorld
+from simulation.checks import CheckedWorld
 from simulation.world import Layouts, Mirror
 from tests.simulation.test_conditions_by_hand import deployed, deployment, watched
 

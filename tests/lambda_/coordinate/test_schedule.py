@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
-from coordinate.store import Store
+from coordinate.protocol.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.stopped import Crash, crash_before, keep_the_lease, recorded, short_of_time

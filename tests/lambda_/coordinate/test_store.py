@@ -7,8 +7,9 @@ from typing import Any
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
-from coordinate.model import Absent, Copy, Item, Refused
-from coordinate.operations import (
+from coordinate.dynamodb.store import Store
+from coordinate.protocol.model import Absent, Copy, Item, Refused
+from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
     DescribeStream,
@@ -24,9 +25,8 @@ from coordinate.operations import (
     WriteRecord,
     WriteRegister,
 )
-from coordinate.store import Store
 
-from integers.layouts import Layout
+from integers.lattice import Layout
 from tests.lambda_.coordinate.made_up import record, register
 from tests.lambda_.coordinate.shapes import stopped_clock
 from tests.lambda_.fixtures import Stack
@@ -97,7 +97,7 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def store(stack: Stack) -> Store:
     """A store with clients of its own, whose calls a test may answer."""
-    stack.monkeypatch.setattr("coordinate.tables.boto3", boto3)
+    stack.monkeypatch.setattr("coordinate.dynamodb.tables.boto3", boto3)
     return Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
 

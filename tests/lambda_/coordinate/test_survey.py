@@ -4,9 +4,9 @@ from collections import Counter as Count
 from dataclasses import replace
 from typing import Any
 
-from coordinate.model import Copy, Item, Register
-from coordinate.operations import Operation
-from coordinate.survey import Survey, survey
+from coordinate.protocol.model import Copy, Item, Register
+from coordinate.protocol.operations import Operation
+from coordinate.protocol.scan import Survey, survey
 
 from simulation.coordinator import Coordinator
 from simulation.world import Counter, Table, World

@@ -5,9 +5,9 @@ from threading import Barrier, Condition, Event, Lock
 from typing import Any
 
 import pytest
-from coordinate.encoding import register_attributes
-from coordinate.model import Refused
-from coordinate.tables import MAX_ITEM, Shared, check_size, replacement, size_of
+from coordinate.dynamodb.encoding import register_attributes
+from coordinate.dynamodb.tables import MAX_ITEM, Shared, check_size, replacement, size_of
+from coordinate.protocol.model import Refused
 
 from tests.lambda_.coordinate.made_up import register
 

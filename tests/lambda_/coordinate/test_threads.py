@@ -5,13 +5,13 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from coordinate.model import Refused
-from coordinate.operations import Operation, ReadItem, ReadRegister
-from coordinate.reading import Each, Steps
-from coordinate.tables import KEPT
+from coordinate.dynamodb.tables import KEPT
+from coordinate.protocol.model import Refused
+from coordinate.protocol.operations import Operation, ReadItem, ReadRegister
+from coordinate.protocol.steps import Each, Steps
 from coordinate.threads import CALLS, COUNTERS, CarryOut, drive
 
-from components.partitions import partitions
+from components.settings.aws_regions import partitions
 
 SECONDS = 60  # nothing waits for their end
 

@@ -9,8 +9,8 @@ import mint.handler
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mint.callers import Callers, as_role
-from mint.http.reply import Problem
+from mint.api.reply import Problem
+from mint.permissions import Callers, as_role
 
 from tests.lambda_.fixtures import Stack, forget
 from tests.lambda_.laying_out import laid_out

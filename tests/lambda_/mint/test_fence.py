@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import mint.table as mint_table
 import pytest
 from aws import deadline
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 from mint import fence
 from mint.fence import wait_out_fence
 from mint.table import CeilingReached

@@ -9,11 +9,10 @@ import mint.runtime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.http.request import method_of
+from mint.api.request import method_of
 from mint.table import Block, CounterTable, Item, UnknownCounter
 
-from integers.lattice import MAX_INTEGER
-from integers.layouts import Layout
+from integers.lattice import MAX_INTEGER, Layout
 from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
 from tests.lambda_.fixtures import Ask, Stack, forget
 from tests.lambda_.laying_out import laid_out

@@ -1,7 +1,7 @@
 """Health is good only where the next request for an integer would get one."""
 
 import pytest
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.fixtures import HOME, Ask, Stack

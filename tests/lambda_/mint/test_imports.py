@@ -18,27 +18,22 @@ LATER = {
     "random",
     "ssl",
     "urllib.parse",
-    "mint.callers",
+    "mint.permissions",
     "mint.counters",
     "aws.invocation",
     "aws.meaning",
     "aws.trust",
-    "integers.layouts",
     "integers.lattice",
     "integers.records",
     "mint.fence",
-    "mint.health",
-    "mint.http.accept",
-    "mint.http.colours",
-    "mint.http.document_pages",
-    "mint.http.html_file",
-    "mint.http.page",
-    "mint.http.rest",
+    "mint.status",
+    "mint.api.accept",
+    "mint.api.pages",
+    "mint.api.rest",
     "mint.leases",
     "mint.owner",
     "mint.receipts",
     "mint.refusals",
-    "mint.status",
 }
 FOLDERS = ("integers", "lambda/aws", "lambda/mint")
 
@@ -90,7 +85,7 @@ def test_tls_is_ready_when_the_function_is() -> None:
 def test_callers_are_read_at_the_start_if_they_are_set() -> None:
     modules = loaded("import mint.handler", AWS_ENDPOINT_URL="http://127.0.0.1:1", CALLERS='{"*": ["*"]}')
 
-    assert modules & (NEVER | LATER) == {"mint.callers"}
+    assert modules & (NEVER | LATER) == {"mint.permissions"}
 
 
 @pytest.mark.parametrize(

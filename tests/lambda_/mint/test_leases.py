@@ -10,9 +10,9 @@ from typing import Protocol
 
 import mint.runtime
 import pytest
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.seen import Seen
+from mint.rollback_guard import Seen
 from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
 
 from local.paths import ROOT

@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from coordinate.model import MAX_PAST, Item
-from coordinate.operations import RecordLayouts
-from coordinate.store import Store, forgotten
+from coordinate.dynamodb.store import Store, forgotten
+from coordinate.protocol.model import MAX_PAST, Item
+from coordinate.protocol.operations import RecordLayouts
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.owner import minted
 from mint.table import Item as StoredItem
 
-from integers.layouts import Layout, Owner
+from integers.lattice import Layout, Owner
 from integers.records import history_text
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.laying_out import delete_item, deploy, item, laid_out, put_item
@@ -202,7 +202,7 @@ def test_unknown_counters_and_other_methods_are_refused(stack: Stack, ask: Ask) 
 
 
 def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.advance", "coordinate.store"):
+    for module in ("coordinate.protocol.epochs", "coordinate.dynamodb.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     minted: list[int] = []
     for regions in (TWO, THREE, TWO, THREE, TWO):
@@ -219,7 +219,7 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
 
 
 def test_a_region_that_was_away_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
-    for module in ("coordinate.advance", "coordinate.store"):
+    for module in ("coordinate.protocol.epochs", "coordinate.dynamodb.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     deploy(*TWO)
     deploy(*TWO[::-1])

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from coordinate.model import Item
+from coordinate.protocol.model import Item
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.fixtures import HOME, Ask, Response, Stack

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from coordinate.model import Item
-from mint.seen import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
+from coordinate.protocol.model import Item
+from mint.rollback_guard import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coordinate.model import Item
-from mint.http.document_pages import status_page
+from coordinate.protocol.model import Item
+from mint.api.pages import status_page
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, item, laid_out, put_item

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from aws.dynamodb import DynamoDB
-from coordinate.encoding import item_values
-from coordinate.model import Item
+from coordinate.dynamodb.encoding import item_values
+from coordinate.protocol.model import Item
 from mint.table import CeilingReached, CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on

@@ -5,9 +5,9 @@ from threading import Event
 
 import pytest
 
-from local.address import health
-from local.address.health import Health
-from local.address.records import Check
+from local.domain import health
+from local.domain.health import Health
+from local.domain.records import Check
 
 CHECK = Check("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
 

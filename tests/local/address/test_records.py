@@ -2,9 +2,8 @@
 
 import pytest
 
-from components.partitions import partitions
-from local.address.places import PLACES, latency
-from local.address.records import Record, answer
+from components.settings.aws_regions import partitions
+from local.domain.records import PLACES, Record, answer, latency
 
 HOST = "integers.example.com"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.gateway_api import GatewaySpec, document
-from local.apigateway.api import Call, Request, Response, call_of, response_of
+from components.gateway.openapi import GatewaySpec, document
+from local.apigateway.rest_api import Call, Request, Response, call_of, response_of
 
 TABLE = "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
 ROLE = "arn:aws:iam::000000000000:role/gateway"

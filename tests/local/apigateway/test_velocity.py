@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.apigateway.velocity import Rendered, render
+from local.apigateway.rest_api import Rendered, render
 
 PARAMETERS = {
     "path": {"counter": "orders"},

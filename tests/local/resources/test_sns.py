@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from local.program import Registration
+from local.engine.program import Registration
 from local.resources import Aws
 from tests.local.registrations import registration, up
 

@@ -3,9 +3,9 @@
 from itertools import combinations
 
 import pytest
-from mint.http.colours import COLOURS, colour_of
+from mint.api.pages import COLOURS, colour_of
 
-from components.partitions import PARTITION, partitions
+from components.settings.aws_regions import PARTITION, partitions
 
 TOGETHER = {
     "docs": ("us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2"),

@@ -7,9 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from coordinate.model import Item
-from mint.http.colours import colour_of
-from mint.http.page import page
+from coordinate.protocol.model import Item
+from mint.api.pages import colour_of, page
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, laid_out, put_item

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from mint.http.reply import Problem, json_response, minted_response, problem_response, without_body
+from mint.api.reply import Problem, json_response, minted_response, problem_response, without_body
 from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack

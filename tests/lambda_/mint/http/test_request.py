@@ -6,8 +6,8 @@ from typing import Any
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 import mint.handler
 import pytest
-from mint.http.reply import Problem
-from mint.http.request import (
+from mint.api.reply import Problem
+from mint.api.request import (
     CreateCounter,
     Health,
     ListCounters,

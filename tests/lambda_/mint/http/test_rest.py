@@ -10,9 +10,9 @@ from typing import Any
 
 import mint.handler
 import pytest
-from mint.http.reply import Problem
-from mint.http.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, Status, request_of
-from mint.http.rest import as_function_url
+from mint.api.reply import Problem
+from mint.api.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, Status, request_of
+from mint.api.rest import as_function_url
 
 from tests.lambda_.fixtures import Stack, forget
 from tests.lambda_.laying_out import item, laid_out

@@ -1,0 +1,165 @@
+"""The book of a run: every integer that was handed out, to whom, and which of them may have been handed out twice."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from threading import Lock
+from typing import NamedTuple
+
+from integers.lattice import Layout
+
+from .proxy import Write
+
+
+class Mint(NamedTuple):
+    """One request that got integers."""
+
+    region: str
+    door: str
+    counter: str
+    integers: Sequence[int]
+    """A range if it is one of the largest blocks."""
+    block: bool
+    began: float
+    ended: float
+    """The clock's seconds."""
+
+
+class Duplicate(NamedTuple):
+    """An integer that several requests got."""
+
+    counter: str
+    integer: int
+    mints: tuple[Mint, ...]
+
+
+class Gaps(NamedTuple):
+    """Integers that nobody got, between some that somebody got."""
+
+    largest: int
+    skipped: int
+
+
+@dataclass
+class Restoration:
+    """A table that was restored, until the end of the coordinator's next run that began afterwards."""
+
+    region: str
+    began: float
+    ended: float = float("inf")
+
+    @property
+    def open(self) -> bool:
+        """Whether no run has dealt with it yet."""
+        return self.ended == float("inf")
+
+    def has(self, write: Write) -> bool:
+        """Return whether the write may have been made to the restored table in that time."""
+        return write.region == self.region and write.ended >= self.began and write.began <= self.ended
+
+
+@dataclass
+class Book:
+    """What all clients got. Their threads write into it."""
+
+    mints: list[Mint] = field(default_factory=list[Mint])
+    failures: Counter[str] = field(default_factory=Counter[str])
+    requests: int = 0
+    replays: int = 0
+    """Repeated requests that got the integers of the first one."""
+    contradictions: list[str] = field(default_factory=list[str])
+    """Idempotency-Keys that got two different answers."""
+    restorations: list[Restoration] = field(default_factory=list[Restoration])
+    largest: list[Mint] = field(default_factory=list[Mint])
+    """The largest blocks. They are of a counter of their own, and count for nothing else here."""
+    single: int = 0
+    in_blocks: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def integers(self) -> int:
+        """How many integers were handed out."""
+        return self.single + self.in_blocks
+
+    def got(self, mint: Mint) -> None:
+        """Record a request that got new integers."""
+        with self._lock:
+            self.requests += 1
+            if isinstance(mint.integers, range):
+                self.largest.append(mint)
+                return
+            self.mints.append(mint)
+            if mint.block:
+                self.in_blocks += len(mint.integers)
+            else:
+                self.single += len(mint.integers)
+
+    def replayed(self, key: str, first: Sequence[int], again: Sequence[int]) -> None:
+        """Record a request that repeated a key, and what both got."""
+        with self._lock:
+            self.requests += 1
+            self.replays += 1
+            if tuple(first) != tuple(again):
+                self.contradictions.append(f"Idempotency-Key {key}: {list(first)}, then {list(again)}")
+
+    def failed(self, kind: str) -> None:
+        """Record a request without integers."""
+        with self._lock:
+            self.requests += 1
+            self.failures[kind] += 1
+
+    def excepted(self, writes: Iterable[Write]) -> Counter[tuple[str, int]]:
+        """Return how often each integer was minted in a restored table that no run had dealt with yet."""
+        found: Counter[tuple[str, int]] = Counter()
+        for write in writes:
+            if any(restoration.has(write) for restoration in self.restorations):
+                found.update((write.counter, integer) for integer in write.integers())
+        return found
+
+    def repeated(self) -> list[Duplicate]:
+        """Return every integer that several requests got."""
+        holders: dict[tuple[str, int], list[Mint]] = defaultdict(list)
+        for mint in self.mints:
+            for integer in mint.integers:
+                holders[mint.counter, integer].append(mint)
+        found = [Duplicate(*name, tuple(mints)) for name, mints in holders.items() if len(mints) > 1]
+        blocks = sorted(self.largest, key=lambda mint: (mint.counter, mint.integers[0]))
+        for one, next_ in pairwise(blocks):
+            if one.counter == next_.counter and one.integers[-1] >= next_.integers[0]:
+                shared = [integer for integer in next_.integers if integer in one.integers]
+                found += [Duplicate(one.counter, integer, (one, next_)) for integer in shared]
+        return found
+
+    def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
+        """Return every integer that more requests got than writes to restored tables explain."""
+        return [found for found in self.repeated() if len(found.mints) > 1 + excepted[found.counter, found.integer]]
+
+    def gaps(self) -> Gaps:
+        """Return the gaps of all counters."""
+        handed_out: dict[str, set[int]] = defaultdict(set)
+        for mint in self.mints:
+            handed_out[mint.counter].update(mint.integers)
+        sizes = [
+            following - integer - 1
+            for integers in handed_out.values()
+            for integer, following in pairwise(sorted({0, *integers}))
+        ]
+        return Gaps(max(sizes, default=0), sum(sizes))
+
+
+def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
+    """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.
+
+    If every region answers, that is at most the headroom for each epoch that began.
+
+    Args:
+        before: the layout of a counter.
+        after: a later one.
+        minted: the counter's integers, or the last one of each write that minted some.
+    """
+    largest = max((integer for integer in minted if integer < after.base), default=0)
+    skipped = after.base - 1 - max(largest, before.base - 1)
+    more = after.epoch - before.epoch - 1
+    stride = len(before.regions) + max(more, 0) * max(len(before.regions), len(after.regions))
+    return -(-skipped // stride)

@@ -1,0 +1,380 @@
+"""One attempt: send a request to a region and read the response, before one deadline.
+
+All that needs httpx is here. It is imported with the first request.
+
+The deadline holds for name resolution, all addresses of a host, TLS, and every read. httpx has time-outs for each of
+these steps, and starts them anew for each address and each read. A host with four addresses that don't answer would
+cost four time-outs, and one that sends a byte now and then would never time out. Asyncio's tasks need none of this,
+since they can be cancelled.
+"""
+
+import asyncio
+import logging
+import re
+import socket
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from ipaddress import ip_address
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar, cast
+
+import httpcore
+import httpx
+
+from ..events import Requested
+from ..protocol.api import Block, Failure, Kind, Request, Response
+from ..protocol.signing import CannotSign, Signature
+
+
+class Left(float):
+    """The seconds that are left of an attempt, at least 0.001, and when it ends (by `time.monotonic`)."""
+
+    ends: float
+
+    def __new__(cls, ends: float) -> "Left":
+        """Return what is left until then."""
+        made = super().__new__(cls, max(ends - time.monotonic(), 0.001))
+        made.ends = ends
+        return made
+
+
+class TimeLeft(dict[str, float]):
+    """httpx's time-outs (to connect, for each read …). Each is what is left of one attempt."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._ends = time.monotonic() + seconds
+
+    def get(self, key: str, default: Any = None) -> Left:  # noqa: ARG002 (they are all the same)
+        """Return the seconds that are left, whatever the key."""
+        return Left(self._ends)
+
+
+def keep_deadlines(client: httpx.Client) -> httpx.Client:
+    """Let a client's connections keep the deadlines of attempts. Other transports than httpx's own stay as they are.
+
+    httpx has no setting for it, so this looks into its transports. A test tries it with the versions that are pinned.
+    """
+    mounted: Iterable[object] = getattr(client, "_mounts", {}).values()
+    for transport in (getattr(client, "_transport", None), *mounted):
+        pool = getattr(transport, "_pool", None)
+        backend = getattr(pool, "_network_backend", None)
+        if isinstance(backend, httpcore.NetworkBackend) and not isinstance(backend, _Backend):
+            setattr(pool, "_network_backend", _Backend(backend))  # noqa: B010 (a private attribute)
+    return client
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Connects within what is left: each address of a host gets an even share of it."""
+
+    def __init__(self, backend: httpcore.NetworkBackend) -> None:
+        self._backend = backend
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        if not isinstance(timeout, Left):
+            return self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        addresses = _addresses(host, port, timeout.ends)
+        failed: Exception = httpcore.ConnectError(f"{host} has no address")
+        for number, address in enumerate(addresses):
+            share = _left(timeout, httpcore.ConnectTimeout) / (len(addresses) - number)
+            try:
+                return _Stream(self._backend.connect_tcp(address, port, share, local_address, socket_options))
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failed = error
+        raise failed
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(seconds)
+
+
+class _Stream(httpcore.NetworkStream):
+    """Reads and writes within what is left."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _left(timeout: float | None, error: type[Exception]) -> Any:
+    """Return the seconds of a step.
+
+    Raises:
+        error: none are left.
+    """
+    if isinstance(timeout, Left):
+        left = timeout.ends - time.monotonic()
+        if left <= 0:
+            raise error("the attempt's time is over")
+        return left
+    return timeout
+
+
+def _addresses(host: str, port: int, ends: float) -> list[str]:
+    """Return a host's addresses, each once. They are looked up in a thread, since that can't be interrupted.
+
+    Raises:
+        httpcore.ConnectError: there are none.
+        httpcore.ConnectTimeout: the resolver doesn't answer in time.
+    """
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        pass
+    found: SimpleQueue[list[str] | OSError] = SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found.put(list(dict.fromkeys(str(info[4][0]) for info in infos)))
+        except OSError as error:
+            found.put(error)
+
+    try:
+        threading.Thread(target=look_up, name="global-integers", daemon=True).start()
+    except RuntimeError:  # the interpreter is ending, or the system has no thread left
+        look_up()
+    try:
+        addresses = found.get(timeout=max(ends - time.monotonic(), 0))
+    except Empty:
+        raise httpcore.ConnectTimeout(f"the name {host} wasn't resolved in time") from None
+    if isinstance(addresses, OSError):
+        raise httpcore.ConnectError(str(addresses)) from addresses
+    return addresses
+
+
+LOOPBACK: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+"""Hosts for which no proxy is used, whatever the environment says."""
+
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=60.0)
+
+MAX_RESPONSE = 1_000_000
+"""Bytes. This API sends no larger responses to a client, and compresses none."""
+
+ENDED = (
+    "If that is the deployment on this machine, it may have ended. `.venv/bin/python -m local up` starts a new one, "
+    "with other URLs (`.venv/bin/python -m local outputs --json`)"
+)
+"""The hint if nothing listens on a port of this machine."""
+
+REMEMBERED = 64
+"""Blocks of a counter that are remembered, for each region."""
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Signed(httpx.Auth):
+    """Signs requests."""
+
+    requires_request_body = True
+
+    def __init__(self, signature: Signature) -> None:
+        self._signature = signature
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Sign the request."""
+        self._signature.sign(request)
+        yield request
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Sign the request, in a thread if the credentials may have to be fetched again."""
+        if self._signature.may_wait():
+            await asyncio.to_thread(self._signature.sign, request)
+        else:
+            self._signature.sign(request)
+        yield request
+
+
+class Transport:
+    """Sends requests, with the URLs, signatures and observer that are the same for every attempt."""
+
+    def __init__(
+        self,
+        urls: Mapping[str, str],
+        signatures: Mapping[str, Signature | None],
+        tell: Callable[[Requested], None],
+    ) -> None:
+        """Use these URLs and signatures of the regions, and tell of each request."""
+        self._urls = urls
+        self._signatures = signatures
+        self._tell = tell
+        self._lock = threading.RLock()
+        self._recent: defaultdict[tuple[str, str], deque[Block]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        """Region and path → the last blocks."""
+
+    def client(self, make: Callable[[], httpx.Client] | None) -> httpx.Client:
+        """Return an HTTP client for threads. Proxies of the environment aren't used for this machine's servers."""
+        return keep_deadlines(make() if make is not None else httpx.Client(mounts=LOOPBACK, limits=LIMITS))
+
+    def async_client(self, make: Callable[[], httpx.AsyncClient] | None) -> httpx.AsyncClient:
+        """Return an HTTP client for tasks."""
+        return make() if make is not None else httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)
+
+    def send(self, http: httpx.Client, region: str, request: Request[T], seconds: float) -> T | Failure:
+        """Send the request. Return the region's answer, or why there is none.
+
+        Raises:
+            CannotSign: the credentials can't be had, which is no region's failure.
+        """
+        began = time.monotonic()
+        answer: T | Failure
+        try:
+            built, auth = self._built(http, region, request, seconds)
+            streamed = http.send(built, auth=auth, stream=True, follow_redirects=False)
+            try:
+                body = Body(streamed, began, seconds)
+                for chunk in streamed.iter_bytes():
+                    body.add(chunk)
+            finally:
+                streamed.close()
+            answer = self._new(region, request, request.answer(region, body.response()))
+        except CannotSign:
+            raise
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
+            answer = _failure(error, seconds)
+        self._note(region, request, began, answer)
+        return answer
+
+    async def send_async(
+        self, http: httpx.AsyncClient, region: str, request: Request[T], seconds: float
+    ) -> T | Failure:
+        """Send the request. See `send`."""
+        began = time.monotonic()
+        answer: T | Failure
+        try:
+            async with asyncio.timeout(seconds):
+                built, auth = self._built(http, region, request, seconds)
+                streamed = await http.send(built, auth=auth, stream=True, follow_redirects=False)
+                try:
+                    body = Body(streamed, began, seconds)
+                    async for chunk in streamed.aiter_bytes():
+                        body.add(chunk)
+                finally:
+                    await streamed.aclose()
+            answer = self._new(region, request, request.answer(region, body.response()))
+        except CannotSign:
+            raise
+        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
+            answer = _failure(error, seconds)
+        self._note(region, request, began, answer)
+        return answer
+
+    def _built(
+        self, http: httpx.Client | httpx.AsyncClient, region: str, request: Request[Any], seconds: float
+    ) -> tuple[httpx.Request, Any]:
+        """Return the HTTP request of one attempt, and how it is authorized: by default as the HTTP client does it."""
+        built = http.build_request(
+            request.method,
+            request.url(self._urls[region]),
+            headers={"Accept-Encoding": "identity", **request.headers},
+            extensions={"timeout": TimeLeft(seconds)},
+        )
+        signature = self._signatures[region]
+        return built, httpx.USE_CLIENT_DEFAULT if signature is None else Signed(signature)
+
+    def _new(self, region: str, request: Request[T], answer: T | Failure) -> T | Failure:
+        """Return the answer, or a failure if it has integers that the region has returned before, without a key.
+
+        A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
+        """
+        if not isinstance(answer, Block) or request.keyed:
+            return answer
+        with self._lock:
+            recent = self._recent[region, request.path]
+            again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
+            recent.append(answer)
+        if again or answer.replayed:
+            return Failure(Kind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …")
+        return answer
+
+    def _note(self, region: str, request: Request[Any], began: float, answer: object) -> None:
+        failure = answer.reason if isinstance(answer, Failure) else None
+        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
+
+
+class Body:
+    """A response's body while it arrives."""
+
+    def __init__(self, streamed: httpx.Response, began: float, seconds: float) -> None:
+        """Begin to read a response.
+
+        Raises:
+            httpx.DecodingError: the body is compressed, although that wasn't asked for: it could become very large.
+        """
+        encoding = streamed.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
+        self._streamed = streamed
+        self._ends = began + seconds
+        self._content = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Add what has arrived.
+
+        Raises:
+            httpx.ReadTimeout: the time is over.
+            httpx.DecodingError: the response is too large to be this API's.
+        """
+        self._content += chunk
+        if time.monotonic() > self._ends:
+            raise httpx.ReadTimeout("")
+        if len(self._content) > MAX_RESPONSE:
+            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
+
+    def response(self) -> Response:
+        """Return the response with its whole body."""
+        streamed = self._streamed
+        signed = "authorization" in streamed.request.headers
+        return Response(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase, signed)
+
+
+def _failure(error: Exception, seconds: float) -> Failure:
+    """Return the failure of an attempt without a readable response."""
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
+    if isinstance(error, httpx.ConnectError):
+        return _no_connection(error)
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
+        return Failure(Kind.TRANSIENT, "the client was closed meanwhile")
+    if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
+        return Failure(Kind.SILENT, reason)
+    return Failure(Kind.TRANSIENT, f"the response is not this API's: {reason}")
+
+
+def _no_connection(error: httpx.ConnectError) -> Failure:
+    """Return the failure of a connection that is refused, or whose host has no address, in the system's own words."""
+    url, cause = error.request.url, error.__context__
+    while cause is not None and not isinstance(cause, ConnectionRefusedError):
+        several = isinstance(cause, BaseExceptionGroup)  # of asyncio, for a host with several addresses
+        cause = cast("Any", cause).exceptions[-1] if several else cause.__cause__ or cause.__context__
+    said = (
+        "connection refused" if cause is not None else re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection"
+    )
+    hint = ENDED if cause is not None and f"all://{url.host}" in LOOPBACK else ""
+    return Failure(Kind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)

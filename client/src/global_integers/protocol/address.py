@@ -1,0 +1,222 @@
+"""One address for all regions, such as `https://integers.example.com/`. It answers from the nearest healthy region.
+
+The client asks it once which regions there are (`GET /-/status`). From then on it asks each region by its own name,
+`https://<region>.integers.example.com/`: so it can fail over at once, and keep a key with its region. No I/O: the
+client takes the steps that are decided here.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
+from math import inf
+from typing import Any, TypeVar, cast
+
+from ..errors import FailedEverywhere, Refused, Unavailable
+from ..options import Options, checked_url
+from .api import REGION, Failure, Kind, Request, Response, Unreadable, document_of
+from .failover import attempts
+from .regions import Regions
+from .signing import AddressSignatures
+from .steps import Steps
+
+REFRESH = 300.0
+"""Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
+
+AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
+
+Reader = Callable[[str, Response, int], tuple[str, ...]]
+"""Reads a response, as `Request.read` does."""
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Address(Mapping[str, str]):
+    """The URLs of an address's regions, once they are known. Iterating gives the regions.
+
+    The address itself has a URL too, under `name`. If its host is on this machine or an IP address, its regions have no
+    names. It then stands for the only "region".
+    """
+
+    def __init__(self, url: str, sign: bool | None) -> None:
+        """Prepare.
+
+        Raises:
+            ValueError: this can't be the address of a stack.
+            CannotSign: see `AddressSignatures`.
+        """
+        scheme, host, port, path = _parsed(url)
+        self.name = host + port
+        """The address's host, with its port if it has one."""
+        self.alone = _is_local(host)
+        """Whether its regions have no names, so that it is asked for everything."""
+        self.signatures = AddressSignatures(self.name, sign)
+        self._scheme, self._path = scheme, path
+        self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
+        self._read = -inf
+        self._outdated = False
+
+    def __getitem__(self, region: str) -> str:
+        """Return the URL of a region, or of the address itself."""
+        if region != self.name and not REGION.fullmatch(region):
+            raise KeyError(region)
+        host = self.name if region == self.name else f"{region}.{self.name}"
+        return f"{self._scheme}://{host}{self._path}"
+
+    def __contains__(self, region: object) -> bool:
+        """Return whether this is one of the regions."""
+        return region in self._regions
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the regions."""
+        return iter(self._regions)
+
+    def __len__(self) -> int:
+        """Return the number of regions, 0 as long as they aren't known."""
+        return len(self._regions)
+
+    @property
+    def must_be_read(self) -> bool:
+        """Whether the regions must be read before the next call: they aren't known, or one has left or all failed."""
+        return not self.alone and (self._outdated or not self._regions)
+
+    def may_have_changed(self) -> bool:
+        """Return whether to read the regions again now, in the background. The caller must do so if it is True."""
+        if self.alone or time.monotonic() < self._read + REFRESH:
+            return False
+        self._read = time.monotonic()
+        return True
+
+    def watched(self, steps: Steps[T]) -> Steps[T]:
+        """Carry out a call's steps. If a region has left or the call fails, the next call reads the regions again."""
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            except (Unavailable, Refused) as failed:
+                self._outdated = self._outdated or isinstance(failed, Unavailable) or failed.status in (401, 403)
+                raise
+            answer = yield step
+            if isinstance(answer, Failure) and answer.kind is Kind.GONE:
+                self._outdated = True
+
+    def reading(self, regions: Regions, options: Options, seconds: float) -> Steps[tuple[str, ...]]:
+        """Read which regions there are, and sign from now on if the address wants it.
+
+        The regions that are known stay if the address doesn't name its regions within one attempt's time.
+
+        Args:
+            regions: gets the regions that were read.
+            options: the client's.
+            seconds: for all attempts together.
+
+        Raises:
+            Unavailable: no regions are known, and the address names none. The next call asks again.
+            Refused: no regions are known, and the address refuses to name them.
+            CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
+        """
+        known = bool(self._regions)
+        ends = time.monotonic() + (min(seconds, options.attempt_timeout) if known else seconds)
+        found: tuple[str, ...] = ()
+        try:
+            if options.counter:  # which may not exist yet
+                found = yield from self._asked(f"?counter={options.counter}", _named, regions, options, ends)
+            found = found or (yield from self._asked("", _regions_in, regions, options, ends))
+        except (FailedEverywhere, Refused) as failed:
+            self._outdated = False  # don't ask again before the next failure
+            if known:
+                log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
+                return self._regions
+            if isinstance(failed, Refused):
+                raise
+            raise Unavailable(
+                f"{self[self.name]} doesn't say which regions it has. The next call asks again:",
+                failed.reasons,
+                failed.hints,
+            ) from None
+        self._use(found, regions, options.prefer)
+        return found
+
+    def _asked(
+        self, query: str, read: Reader, regions: Regions, options: Options, ends: float
+    ) -> Steps[tuple[str, ...]]:
+        request = Request(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
+
+        def steps() -> Steps[tuple[str, ...]]:
+            seconds = max(ends - time.monotonic(), 0)
+            return attempts(
+                request,
+                regions,
+                lambda: [self.name],
+                seconds,
+                options.timeout,
+                options.attempt_timeout,
+                _fail_nowhere_else,
+            )
+
+        unsigned = not self.signatures.begun
+        try:
+            return (yield from steps())
+        except Refused as refused:
+            if refused.status not in (401, 403) or not (unsigned and self.signatures.begin()):
+                raise
+        return (yield from steps())
+
+    def _use(self, found: tuple[str, ...], regions: Regions, prefer: str | None) -> None:
+        if set(found) != set(self._regions):
+            log.info("%s has the regions %s", self[self.name], ", ".join(found))
+            if prefer is not None and prefer not in found:
+                log.warning("prefer %r is none of the regions %s", prefer, ", ".join(found))
+        self._regions, self._read, self._outdated = found, time.monotonic(), False
+        regions.replace(found, last=self.name)
+
+
+def _fail_nowhere_else(_: str, __: str, ___: str) -> None:
+    """Do nothing: only the address is asked, so no region follows it."""
+
+
+def _parsed(url: str) -> tuple[str, str, str, str]:
+    """Return an address's scheme, host, port (":8443", or "" for the scheme's own) and path, which ends with a slash.
+
+    Raises:
+        ValueError: it can't be an address.
+    """
+    parsed = checked_url(url, f"the address {url!r}", "https://integers.example.com/")
+    host = parsed.hostname or ""
+    if host.endswith(AWS_HOSTS):
+        raise ValueError(
+            f"{url!r} is one region's URL, not an address; give it with its region: {{'eu-west-1': {url!r}}}"
+        )
+    own = parsed.port in (None, {"http": 80, "https": 443}[parsed.scheme])
+    name = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii")
+    return parsed.scheme, name, "" if own else f":{parsed.port}", parsed.path.rstrip("/") + "/"
+
+
+def _is_local(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return True
+
+
+def _regions_in(_: str, response: Response, __: int) -> tuple[str, ...]:
+    """Return the regions that a status document names.
+
+    Raises:
+        Unreadable: it names none.
+    """
+    regions = _named(_, response, __)
+    if not regions:
+        raise Unreadable("the status names no regions; does the counter exist?")
+    return regions
+
+
+def _named(_: str, response: Response, __: int) -> tuple[str, ...]:
+    """Return the regions that a status document names: none if the region doesn't know the counter."""
+    found = document_of(response).get("regions")
+    names = cast("list[object]", found) if isinstance(found, list) else []
+    return tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))

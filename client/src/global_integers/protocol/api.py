@@ -1,0 +1,406 @@
+"""The API's requests, and how their responses are read (docs/api.md). No I/O.
+
+Wrong names, keys and sizes are refused before anything is sent. Of a response, only what belongs to its request is
+believed: the region, the counter, the integer and the size must be those that were asked for.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from ..errors import FailedEverywhere, UnknownCounter, UnknownOwner
+
+COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
+"""AWS's names of regions, like eu-west-1."""
+
+PROBLEM = "application/problem+json"
+"""The media type of this API's errors (RFC 9457). Lambda, API Gateway and other servers send others."""
+
+ELSEWHERE = (400, 403, 405, 413, 414, 415, 422)
+"""They say nothing of the request where they come without a JSON document: neither this API nor AWS sends them so."""
+
+OUTDATED = (
+    "The URLs may be from an earlier deployment. Take them from the stack's outputs again: `pulumi stack output "
+    "--json`, or on one machine `.venv/bin/python -m local outputs --json`"
+)
+"""The hint if a URL leads to no region of the stack."""
+
+PAUSED = "the region is paused, or it has too many requests"
+"""The reason if AWS answers instead of the function: Lambda with 429, API Gateway at an address with 500 or 503."""
+
+UNSIGNED = (
+    "The request wasn't signed, and a stack with `authorization: AWS_IAM` requires that (docs/api.md#who-may-call). "
+    'Run `pip install "global-integers-client[aws]"`, and use sign=True, or --sign on the command line'
+)
+"""The hint if AWS refuses a request without a signature."""
+
+CLOSED = (
+    "It needs the setting `openCounters`: run `pulumi config set openCounters true` and `pulumi up`; on one machine, "
+    "`.venv/bin/python -m local up` with the options of the last time and `-c openCounters=true`"
+)
+"""The hint if callers may not create counters."""
+
+MAX_INTEGER = 2**53 - 1
+"""The largest integer that is ever minted."""
+
+MAX_BLOCK = 100_000
+"""The largest number of integers that one request mints."""
+
+BLOCK = "application/vnd.global-integers.block+json"
+"""The media type of a block's short form: its first and last integer and its stride."""
+
+T = TypeVar("T")
+
+
+def checked_counter(name: str) -> str:
+    """Return the name if a counter can have it.
+
+    Raises:
+        ValueError: no counter can have this name.
+    """
+    if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"{name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}")
+    return name
+
+
+def checked_size(count: int) -> int:
+    """Return how many integers are to be taken.
+
+    Raises:
+        ValueError: it is not an integer from 0 on.
+    """
+    if type(count) is not int or count < 0:
+        raise ValueError(f"{count!r} is not an integer from 0 on")
+    return count
+
+
+def key_header(key: str) -> str:
+    """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous.
+
+    Raises:
+        ValueError: the key is not 1 to 255 visible ASCII characters.
+    """
+    if not isinstance(key, str) or not KEY.fullmatch(key):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"key {key!r:.40} is not 1 to 255 visible ASCII characters, without spaces")
+    if "," not in key and not key.startswith('"'):
+        return key
+    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class Kind(Enum):
+    """What a failure means for the caller."""
+
+    SILENT = "no response"
+    TRANSIENT = "it may pass, or another region may do better: 3xx, 5xx, most 4xx, or not this API's response"
+    ABSENT = "404: there is no such counter, or no known owner; or 503 with `granted`: it can't know the owner yet"
+    GONE = "410: the region has left the layout; or 403 or 404, and not from this API: the URL leads to no region"
+    REFUSED = "401 or 403: this region doesn't allow it"
+    WRONG = "400, 405, 413, 414, 415, 422: no region would allow it"
+
+
+KINDS = {401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE} | dict.fromkeys(
+    (400, 405, 413, 414, 415, 422), Kind.WRONG
+)
+"""What a status says of the request. Any other one may pass, or comes from a server in between."""
+
+
+class Failure(NamedTuple):
+    """Why one attempt failed.
+
+    `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown.
+    """
+
+    kind: Kind
+    reason: str
+    status: int = 0
+    retry_after: float = 0.0
+    available: int = 0
+    problem: Mapping[str, Any] = {}
+    hint: str = ""
+    """What may help. A message has it once, however many regions fail for the same reason."""
+
+
+class Block(NamedTuple):
+    """`count` integers of one region, from `first` on, `stride` apart."""
+
+    region: str
+    first: int
+    stride: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    replayed: bool = False
+    """Whether an earlier request with the same key minted them."""
+
+    @property
+    def last(self) -> int:
+        """The largest integer."""
+        return self.first + (self.count - 1) * self.stride
+
+    def integers(self) -> range:
+        """Return the integers, the smallest first."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
+
+
+class Owner(NamedTuple):
+    """The region that mints an integer.
+
+    `minted` says whether it has been minted, and is None if the region that answered doesn't know.
+    """
+
+    counter: str
+    integer: int
+    region: str
+    offset: int
+    stride: int
+    epoch: int
+    minted: bool | None
+
+
+class Response(NamedTuple):
+    """A whole response. The names of headers are in lower case, or compared in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    phrase: str = ""
+    """The status in words."""
+    signed: bool = False
+    """Whether the request was signed."""
+
+
+class Unreadable(Exception):
+    """The body of a response isn't this API's."""
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """One request, which may be sent to any region.
+
+    Attributes:
+        subject: what it is about, for messages, such as "counter 'orders'".
+        read: returns what a region's successful response says, or raises `Unreadable`.
+        count: the size of the block to mint, 0 if nothing is minted.
+        keyed: whether it has an `Idempotency-Key`.
+        nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
+    """
+
+    subject: str
+    method: str
+    path: str
+    read: Callable[[str, Response, int], T]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    count: int = 0
+    keyed: bool = False
+    nowhere: type[FailedEverywhere] = UnknownCounter
+
+    def url(self, base: str) -> str:
+        """Return the request's URL in the region whose own URL is `base`, which ends with a slash."""
+        return f"{base}{self.path}?count={self.count}" if self.count else base + self.path
+
+    def with_count(self, count: int) -> "Request[T]":
+        """Return the same request for another number of integers."""
+        return replace(self, count=count)
+
+    def answer(self, region: str, response: Response) -> T | Failure:
+        """Return what the response says, or why it is no answer."""
+        if not 200 <= response.status < 300:
+            return _failure(response)
+        try:
+            return self.read(region, response, self.count)
+        except Unreadable as unreadable:
+            return Failure(Kind.TRANSIENT, str(unreadable), response.status)
+
+
+def mint(counter: str, count: int = 1, key: str | None = None) -> Request[Block]:
+    """Return the request to mint a block from a counter, "" for the default one.
+
+    Raises:
+        ValueError: the name, the count or the key is not allowed.
+    """
+    if type(count) is not int or not 1 <= count <= MAX_BLOCK:
+        raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
+    headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
+
+    def read(region: str, response: Response, asked: int) -> Block:
+        replayed = "idempotency-replayed" in response.headers
+        return _block(region, _own_document(region, response, counter), asked, replayed=replayed)
+
+    path = checked_counter(counter) if counter else ""
+    return Request(subject(counter), "POST", path, read, headers, count, keyed=key is not None)
+
+
+def owner(counter: str, number: int) -> Request[tuple[Owner, str | None]]:
+    """Return the request for an integer's owner. Its answer is the owner, and the region that knows more, if any.
+
+    Raises:
+        ValueError: no counter can have this name, or no integer can be this one.
+    """
+    if type(number) is not int or not 1 <= number <= MAX_INTEGER:
+        raise ValueError(f"{number!r} is not an integer from 1 to {MAX_INTEGER}")
+
+    def read(_: str, response: Response, __: int) -> tuple[Owner, str | None]:
+        return _owner(number, _own_document("", response, counter))
+
+    path = f"{checked_counter(counter)}/{number}"
+    return Request(f"{number} of {subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
+
+
+def create(counter: str) -> Request[bool]:
+    """Return the request to create a counter. Its answer is whether the counter is new.
+
+    Raises:
+        ValueError: the name is not allowed.
+    """
+
+    def read(_: str, response: Response, __: int) -> bool:
+        _own_document("", response, counter)  # any region may say that all have it
+        return response.status == 201
+
+    return Request(subject(counter), "PUT", checked_counter(counter), read)
+
+
+def health() -> Request[bool]:
+    """Return the request that asks whether a region can mint. Its answer is True."""
+
+    def read(region: str, response: Response, _: int) -> bool:
+        status = _own_document(region, response, "").get("status")
+        if status != "ok":
+            raise Unreadable(f"status is {status!r} in the response")
+        return True
+
+    return Request("health", "GET", "-/health", read)
+
+
+def status(counter: str = "") -> Request[Mapping[str, Any]]:
+    """Return the request for the state of a counter, "" for the default one, in a region."""
+    path = f"-/status?counter={checked_counter(counter)}" if counter else "-/status"
+    return Request(path, "GET", path, lambda _, response, __: document_of(response))
+
+
+def default_counter() -> Request[str]:
+    """Return the request for the name of the stack's default counter."""
+
+    def read(region: str, response: Response, _: int) -> str:
+        name = _own_document(region, response, "").get("counter")
+        if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
+            raise Unreadable(f"counter is {name!r} in the response")
+        return name
+
+    return Request("the default counter's name", "GET", "-/status", read)
+
+
+def document_of(response: Response) -> Mapping[str, Any]:
+    """Return the response's JSON object.
+
+    Raises:
+        Unreadable: it has none.
+    """
+    try:
+        document: object = json.loads(response.body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise Unreadable(f"the response is not this API's: {response.body[:60].decode('ascii', 'replace')!r}")
+    return cast("dict[str, Any]", document)
+
+
+def subject(counter: str) -> str:
+    """Return what a request about a counter is about, for messages."""
+    return f"counter {counter!r}" if counter else "the default counter"
+
+
+def _own_document(region: str, response: Response, counter: str) -> Mapping[str, Any]:
+    """Return the response's document, which must be about this region and counter.
+
+    With an address or "" for the region, a document of any region is accepted.
+
+    Raises:
+        Unreadable: it is another region's or another counter's, or no document at all.
+    """
+    document = document_of(response)
+    answers = document.get("region")
+    if REGION.fullmatch(region) and answers != region:
+        raise Unreadable(f"the response is of the region {answers!r}")
+    if counter and document.get("counter") != counter:
+        raise Unreadable(f"the response is about counter {document.get('counter')!r}")
+    return document
+
+
+def _block(region: str, document: Mapping[str, Any], asked: int, *, replayed: bool) -> Block:
+    first, last = _integer(document, "first"), _integer(document, "last")
+    stride, count = _integer(document, "stride", 64), _integer(document, "count", MAX_BLOCK)
+    if last != first + (count - 1) * stride or count != asked:
+        raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
+    return Block(region, first, stride, count, replayed)
+
+
+def _owner(number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
+    if document.get("integer") != number:
+        raise Unreadable(f"the response is about {document.get('integer')!r}")
+    minted, ask = document.get("minted"), document.get("ask")
+    owner = Owner(
+        str(document.get("counter")),
+        _integer(document, "integer"),
+        str(document.get("region")),
+        _integer(document, "offset", 64),
+        _integer(document, "stride", 64),
+        _integer(document, "epoch"),
+        minted if isinstance(minted, bool) else None,
+    )
+    return owner, ask if isinstance(ask, str) else None
+
+
+def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER) -> int:
+    """Return a member that is an integer from 1 to `maximum`.
+
+    Raises:
+        Unreadable: it is not.
+    """
+    value = document.get(name)
+    if type(value) is not int or not 1 <= value <= maximum:
+        raise Unreadable(f"{name} is {value!r} in the response")
+    return value
+
+
+def _failure(response: Response) -> Failure:
+    """Return what an error response says."""
+    problem: Mapping[str, Any] = {}
+    with suppress(Unreadable):
+        problem = document_of(response)
+    kind = KINDS.get(response.status, Kind.TRANSIENT)
+    if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
+        kind = Kind.ABSENT
+    detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
+    reason, hint = f"{response.status}: {str(detail)[:300]}", ""
+    own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
+    if not own and (response.status == 404 or (response.status in ELSEWHERE and not problem)):
+        kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
+    if response.status == 429:
+        reason = f"429: {PAUSED}"
+    elif response.status in (500, 503) and problem and not own:
+        reason = f"{response.status}: {PAUSED}, or its function failed"
+    if kind is Kind.GONE:
+        hint = OUTDATED
+    elif kind is Kind.REFUSED:
+        hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
+    available = problem.get("available")
+    return Failure(
+        kind,
+        reason,
+        response.status,
+        _seconds(response.headers.get("retry-after", "")),
+        available if type(available) is int else 0,
+        problem,
+        hint,
+    )
+
+
+def _seconds(retry_after: str) -> float:
+    """Return the header's seconds, at most a minute. This API sends no dates in it."""
+    return min(float(retry_after), 60.0) if retry_after.isascii() and retry_after.isdigit() else 0.0

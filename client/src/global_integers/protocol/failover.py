@@ -1,0 +1,145 @@
+"""Decides which region is asked next, for how long, and when to give up. No I/O."""
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from ..errors import DeadlineExceeded, Refused, Unavailable
+from .api import Failure, Kind, Request
+from .regions import Regions
+from .steps import Send, Sleep, Steps
+
+SHORTEST_WAIT = 0.05
+LONGEST_WAIT = 1.0
+"""Seconds between two rounds over all regions: the first wait, which doubles, and the longest. Both are jittered."""
+
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+def order_of(key: str, regions: Iterable[str]) -> list[str]:
+    """Return the regions in a key's order, the same in every process (rendezvous hashing, "highest random weight").
+
+    The region with the largest SHA-256 of `<region> LF <key>` comes first. If a region is added or removed, only
+    those keys change their region that move to it or away from it.
+    """
+    return sorted(regions, key=lambda region: sha256(f"{region}\n{key}".encode()).digest(), reverse=True)
+
+
+def attempts(
+    request: Request[T],
+    regions: Regions,
+    order: Callable[[], Sequence[str]],
+    seconds: float,
+    timeout: float,
+    each: float,
+    failed_over: Callable[[str, str, str], None],
+) -> Steps[T]:
+    """Ask one region after the other, round after round, until one answers or there is no time left. Return the answer.
+
+    If a region has fewer integers left than requested, it is asked for as many as it has, unless there is a key.
+
+    Args:
+        request: the request.
+        regions: told which ones failed.
+        order: returns the regions of the next round, in order.
+        seconds: for all attempts together.
+        timeout: seconds of the whole call, of which this may be the rest; for the message.
+        each: seconds for one attempt.
+        failed_over: called with the region that failed, the one asked next, and the reason.
+
+    Raises:
+        Refused: the request is wrong, or nobody allows it.
+        UnknownCounter, UnknownOwner: every region that responded says 404, or that it wasn't granted the integer.
+        Unavailable: every region failed, or all that responded have left the layout.
+        DeadlineExceeded: the time was over before every region could be asked.
+    """
+    ends = regions.now() + seconds
+    failures: dict[str, Failure] = {}
+    last: str | None = None
+    wait = SHORTEST_WAIT
+    while True:
+        for region in order():
+            if last is not None and last != region:
+                failed_over(last, region, failures[last].reason)
+            began = regions.now()
+            if began >= ends:
+                raise _out_of_time(request, failures, regions, len(order()), timeout)
+            answer = yield Send(region, request, min(each, ends - began))
+            if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
+                began = regions.now()
+                answer = yield Send(region, request.with_count(answer.available), min(each, max(ends - began, 0.01)))
+            if not isinstance(answer, Failure):
+                if regions.answered(region):
+                    log.info("%s answers again", region)
+                return answer
+            if answer.kind is Kind.WRONG:
+                raise Refused(region, answer.status, answer.reason, answer.problem)
+            if request.count or answer.kind is not Kind.ABSENT:  # that a region finds nothing is no failure of it
+                silent, absent = answer.kind is Kind.SILENT, answer.kind is Kind.ABSENT
+                regions.failed(
+                    region, began, answer.reason, silent=silent, absent=absent, retry_after=answer.retry_after
+                )
+            if region not in failures or ends - began >= each:  # an attempt with too little time says less
+                failures[region] = answer
+            last = region
+        _raise_if_no_retry_helps(request, failures)
+        pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
+        if regions.now() + pause >= ends:
+            raise _out_of_time(request, failures, regions, len(failures), timeout)
+        yield Sleep(pause)
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _jittered(seconds: float) -> float:
+    return random.uniform(seconds / 2, seconds)  # noqa: S311 (not for security)
+
+
+def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failure]) -> None:
+    kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
+    if not kinds or Kind.TRANSIENT in kinds:
+        return
+    reasons, hints = _reasons(failures), _hints(failures)
+    if Kind.REFUSED in kinds:
+        region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
+        raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
+    if Kind.ABSENT in kinds:
+        who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
+        raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
+    raise Unavailable(
+        f"{request.subject}: no URL that responded leads to a region of the layout{_advice(request, failures)}:",
+        reasons,
+        hints,
+    )
+
+
+def _out_of_time(
+    request: Request[Any], failures: Mapping[str, Failure], regions: Regions, asked: int, timeout: float
+) -> Unavailable:
+    reasons, hints = _reasons(failures), _hints(failures)
+    if len(failures) < asked:
+        return DeadlineExceeded(
+            f"{request.subject}: {timeout:.3g} s passed before every region could be asked:",
+            {**regions.reasons(), **reasons},
+            hints,
+        )
+    message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
+    if all(failure.kind is Kind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
+        message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
+    return Unavailable(message, reasons, hints)
+
+
+def _advice(request: Request[Any], failures: Mapping[str, Failure]) -> str:
+    if not request.keyed or len(failures) > 1:
+        return ""
+    return "; only the key's region can return its integer again (key_failover=True accepts another integer)"
+
+
+def _reasons(failures: Mapping[str, Failure]) -> dict[str, str]:
+    return {region: failure.reason for region, failure in failures.items()}
+
+
+def _hints(failures: Mapping[str, Failure]) -> list[str]:
+    return [failure.hint for failure in failures.values()]

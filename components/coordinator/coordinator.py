@@ -1,0 +1,272 @@
+"""What exists only in the home region: the layouts table and its mirror, the coordinator, and its schedule."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..function.policy import RoleRules, allow, use_keys
+from ..function.python_function import PythonFunction, PythonFunctionArgs, archive
+from ..function.table import TableArgs, table
+from ..names import STAYS, ResourceNames
+from ..region.regional_counter import RegionalCounter
+from ..settings.values import canonical
+from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
+
+EVENT = json.dumps({"watch": True})
+
+MAX_AGE = 60
+"""Seconds after which a run is dropped: the least that EventBridge and Lambda accept. The next run does its work."""
+
+
+@dataclass
+class ScheduleArgs:
+    """Which function runs, and how often."""
+
+    rule_name: str
+    region: str
+    function: aws.lambda_.Function
+    minutes: int
+
+
+class Schedule(pulumi.ComponentResource):
+    """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
+
+    def __init__(self, name: str, args: ScheduleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Schedule", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
+
+        rule = aws.cloudwatch.EventRule(
+            f"{name}-rule",
+            name=args.rule_name,
+            region=args.region,
+            description="Runs the coordinator, which mends what it can.",
+            schedule_expression=rate(args.minutes),
+            opts=child,
+        )
+        permission = aws.lambda_.Permission(
+            f"{name}-permission",
+            region=args.region,
+            function=args.function.name,
+            statement_id="global-integers-watch",
+            action="lambda:InvokeFunction",
+            principal="events.amazonaws.com",
+            source_arn=rule.arn,
+            opts=child,
+        )
+        aws.lambda_.FunctionEventInvokeConfig(
+            f"{name}-retries",
+            region=args.region,
+            function_name=args.function.name,
+            maximum_event_age_in_seconds=MAX_AGE,
+            maximum_retry_attempts=0,
+            opts=child,
+        )
+        aws.cloudwatch.EventTarget(
+            f"{name}-target",
+            region=args.region,
+            rule=rule.name,
+            target_id="coordinator",
+            arn=args.function.arn,
+            input=EVENT,
+            retry_policy=aws.cloudwatch.EventTargetRetryPolicyArgs(
+                maximum_event_age_in_seconds=MAX_AGE, maximum_retry_attempts=0
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[permission], ignore_changes=STAYS),
+        )
+        self.register_outputs({})
+
+
+def rate(minutes: int) -> str:
+    """Return the schedule's expression. EventBridge refuses `rate(1 minutes)`, and `rate(5 minute)` too."""
+    return f"rate({minutes} minute{'' if minutes == 1 else 's'})"
+
+
+@dataclass
+class CoordinatorArgs:
+    """What the coordinator is asked for, and where."""
+
+    names: ResourceNames
+    home: str
+    """The region of the coordinator and its tables."""
+    wish: Mapping[str, Any]
+    """What the settings ask for."""
+    watch_minutes: int
+    log_retention_days: int
+    protect: bool
+    role_rules: RoleRules
+    kms_keys: Mapping[str, str]
+    """Region → the ARN of the key of its tables and logs."""
+
+
+JOURNAL_DAYS = 365
+"""The coordinator's log is kept at least as long, whatever the settings say: it is the journal of all layouts."""
+
+
+class Coordinator(pulumi.ComponentResource):
+    """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
+
+    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it settles.
+
+    Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
+    """
+
+    settled: pulumi.Output[dict[str, Any]]
+    function_name: pulumi.Output[str]
+    function: aws.lambda_.Function
+
+    def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Coordinator", name, None, opts)
+        names = args.names
+        self._name = name
+        self._args = args
+        key = args.kms_keys.get(args.home, "")
+        layouts = table(
+            f"{name}-layouts",
+            TableArgs(names.layouts_table, args.home, args.protect, kms_key=key, stream=True),
+            self,
+        )
+        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect, kms_key=key), self)
+        # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
+        arn = layouts.arn.apply(lambda arn: at_home(arn, args.home))
+        kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
+        self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
+        function = PythonFunction(
+            f"{name}-coordinate",
+            PythonFunctionArgs(
+                name=names.coordinate_function,
+                role_name=names.coordinate_function,
+                role_rules=args.role_rules,
+                role_description=self._home,
+                region=args.home,
+                handler="coordinate.handler.handler",
+                code=archive("coordinate", "aws"),
+                environment={
+                    "LAYOUTS_TABLE": kept,
+                    "MIRROR_TABLE": mirror.name,
+                    "COUNTERS_TABLE": names.counters_table,
+                    "MINT_FUNCTION": names.mint_function,
+                    "STACK": names.prefix,
+                },
+                statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*args.kms_keys.values()])]
+                ),
+                memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
+                timeout=900,
+                log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
+                kms_key=key,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        # A failed deployment needs the schedule most, so it doesn't wait for the run below.
+        Schedule(
+            f"{name}-watch",
+            ScheduleArgs(names.watch_rule, args.home, function.function, args.watch_minutes),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.function = function.function
+        self._function = function
+        self._layouts = layouts
+        self._mirror = mirror
+        self.function_name = function.name
+
+    def check(self, region: str, counter: str, regional: RegionalCounter) -> pulumi.Resource:
+        """Check that a region's minting function works. It is done again whenever the function changes.
+
+        Args:
+            region: which.
+            counter: the default counter.
+            regional: what the region has.
+
+        Returns:
+            The check, which fails unless the function works.
+        """
+        asked = {"region": region, "counter": counter, "version": regional.mint.version}
+        return self._invocation(
+            f"check-{region}",
+            regional.mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
+            [regional],
+        )
+
+    def settle(self, regional: Mapping[str, RegionalCounter]) -> None:
+        """Give every counter its layout.
+
+        Args:
+            regional: what each region of the layout has. All of it exists before the coordinator runs. A region that
+                is leaving isn't waited for: it may be one that never comes back.
+        """
+        args, role = self._args, self._function.role
+        invocation = self._invocation(
+            "settle",
+            request(
+                DeploymentArgs(
+                    home_region=args.home,
+                    layouts=self._layouts,
+                    wish=args.wish,
+                    home=self._home,
+                    first=role.description.apply(lambda text: first_home(text, args.home)),
+                    tables={region: each.table for region, each in regional.items()},
+                    protect=args.protect,
+                ),
+                self,
+            ),
+            [*regional.values()],
+        )
+        result = invocation.result
+        if not pulumi.runtime.is_dry_run():
+            result = result.apply(_agreed, run_with_unknowns=True)
+        self.settled = result.apply(json.loads)
+        self.register_outputs({"settled": self.settled, "functionName": self.function_name})
+
+    def _invocation(
+        self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
+    ) -> aws.lambda_.Invocation:
+        """Return a run of the coordinator after these resources, and after what it needs itself."""
+        own = [self._layouts, self._mirror, self._function.policy]
+        return aws.lambda_.Invocation(
+            f"{self._name}-{name}",
+            region=self._args.home,
+            function_name=self.function_name,
+            # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
+            # Pulumi's state; a failed update would (terraform-provider-aws#43447).
+            lifecycle_scope="CREATE_ONLY",
+            input=event,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
+        )
+
+
+def _agreed(result: Any) -> str:
+    """Return the coordinator's reply.
+
+    With `--continue-on-error`, an invocation that failed leaves its result unknown, and Pulumi would go on to delete
+    what has left the program. It deletes nothing if the program itself fails.
+
+    Raises:
+        pulumi.RunError: there is no reply.
+    """
+    if not isinstance(result, str):
+        raise pulumi.RunError("the coordinator has not agreed to this deployment, so nothing is deleted")
+    return result
+
+
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
+    """Return statements that allow only the coordinator's calls, on its tables only, and to check the functions.
+
+    The counters table is named in any region: a region that leaves the layout must still be fenced when the
+    program no longer knows it.
+    """
+    partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
+    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{names.counters_table}"
+    functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
+    registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
+    items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
+    return [
+        allow([f"dynamodb:{action}" for action in registers], layouts_arn),
+        allow([f"dynamodb:{action}" for action in copies], mirror_arn),
+        allow([f"dynamodb:{action}" for action in items], in_any_region),
+        allow(["lambda:InvokeFunction"], functions),
+    ]

@@ -1,0 +1,1 @@
+"""One host name for all regions: certificates, APIs, records and health checks."""

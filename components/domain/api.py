@@ -1,0 +1,226 @@
+"""The REST API of one region at the domain: it calls the minting function.
+
+Callers of the domain don't know which region will answer. So they sign with Signature Version 4A, whose signatures
+are valid in every region. REST APIs take it (API Gateway guide, "Control access for invoking an API"). HTTP APIs take
+Version 4 only (guide, "Control access to HTTP APIs with IAM authorization"). A REST API costs more for each request,
+hands over payload format 1.0, waits 29 seconds for a function instead of 30, and doesn't answer browsers' preflight
+requests.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..function.python_function import PythonFunction
+from ..gateway.gateway import Throttle, rest_stage
+from ..gateway.openapi import GATEWAY_RESPONSES, gateway_responses
+from ..region.regional_counter import cors
+
+OF_ACCOUNT = (10_000, 5_000)
+OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
+"""An account's default quotas, in most regions and in those of `ELSEWHERE`: requests per second (rate), and at once
+(burst) (API Gateway guide, "Quotas"). A stage can't have more (guide, "Throttle requests to your HTTP APIs")."""
+
+ELSEWHERE = frozenset(
+    {
+        *("af-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-7"),
+        *("ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1", "me-central-1", "mx-central-1"),
+    }
+)
+
+OF_HEALTH = (50, 100)
+"""The same for `GET /-/health` where callers sign. It needs no signature, so everyone may call it, and each call costs
+money. Route 53's checkers send about 1.5 per second, and each process with a client one per minute: there is room for
+2,900 of them."""
+
+
+@dataclass
+class AddressApiArgs:
+    """The API of one region."""
+
+    name: str
+    region: str
+    function: PythonFunction
+    statements: Sequence[pulumi.Resource]
+    """What the function's policy holds so far."""
+    signed: bool
+    """Whether callers sign (`AWS_IAM`)."""
+    cors_origins: Sequence[str]
+    open_counters: bool
+    reserved_concurrency: int
+    """Limit on concurrent executions of the function. -1 is no limit."""
+
+    @property
+    def throttle(self) -> tuple[int, int]:
+        """The API's rate and burst: as many requests as a Function URL takes, or the account's quotas.
+
+        Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
+        """
+        of_account = OF_ACCOUNT_ELSEWHERE if self.region in ELSEWHERE else OF_ACCOUNT
+        if self.reserved_concurrency < 1:
+            return of_account
+        rate, burst = (min(10 * self.reserved_concurrency, most) for most in of_account)
+        return rate, burst
+
+
+class AddressApi(pulumi.ComponentResource):
+    """An HTTP API where everyone may call, a REST API where callers sign (`openapi.py` says why).
+
+    Its own endpoint is off: it is called by the names of the address only.
+
+    Outputs: `api_id` and `stage`, which names are mapped to, and `permission`, without which API Gateway can't call.
+    """
+
+    api_id: pulumi.Output[str]
+    stage: pulumi.Output[str]
+    permission: aws.lambda_.Permission
+
+    def __init__(self, name: str, args: AddressApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:AddressApi", name, None, opts)
+        kind = "rest" if args.signed else "http"
+        if args.signed:
+            self.api_id, self.stage, execution_arn = self._rest_api(name, args)
+        else:
+            self.api_id, self.stage, execution_arn = self._http_api(name, args)
+        self.permission = aws.lambda_.Permission(
+            f"{name}-{kind}-permission",
+            region=args.region,
+            function=args.function.name,
+            statement_id=f"global-integers-address-{kind}",
+            action="lambda:InvokeFunction",
+            principal="apigateway.amazonaws.com",
+            source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
+            # Another API of the same kind replaces the statement. A policy can't have two statements with one id.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.statements), delete_before_replace=True),
+        )
+        self.register_outputs({"apiId": self.api_id, "stage": self.stage})
+
+    def _http_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+        """Add an HTTP API that hands every request over in payload format 2.0, as a Function URL does."""
+        child = pulumi.ResourceOptions(parent=self)
+        allowed: dict[str, Any] = cors(args.cors_origins, open_counters=args.open_counters, signed=False)
+        api = aws.apigatewayv2.Api(
+            f"{name}-http",
+            name=args.name,
+            region=args.region,
+            protocol_type="HTTP",
+            disable_execute_api_endpoint=True,
+            cors_configuration=aws.apigatewayv2.ApiCorsConfigurationArgs(**allowed) if args.cors_origins else None,
+            opts=child,
+        )
+        integration = aws.apigatewayv2.Integration(
+            f"{name}-integration",
+            region=args.region,
+            api_id=api.id,
+            integration_type="AWS_PROXY",
+            integration_uri=args.function.arn,
+            payload_format_version="2.0",
+            opts=child,
+        )
+        route = aws.apigatewayv2.Route(
+            f"{name}-route",
+            region=args.region,
+            api_id=api.id,
+            route_key="$default",
+            target=integration.id.apply(lambda id_: f"integrations/{id_}"),
+            opts=child,
+        )
+        rate, burst = args.throttle
+        stage = aws.apigatewayv2.Stage(
+            f"{name}-stage",
+            region=args.region,
+            api_id=api.id,
+            name="$default",
+            auto_deploy=True,
+            # Always both: the provider takes one that is missing for 0 (terraform-provider-aws, issue 14742).
+            default_route_settings=aws.apigatewayv2.StageDefaultRouteSettingsArgs(
+                throttling_rate_limit=rate, throttling_burst_limit=burst
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[route]),
+        )
+        return api.id, stage.name, api.execution_arn
+
+    def _rest_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+        """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
+        body = args.function.arn.apply(lambda arn: json.dumps(document(args.name, arn), sort_keys=True))
+        api = aws.apigateway.RestApi(
+            f"{name}-rest",
+            name=args.name,
+            region=args.region,
+            body=body,
+            disable_execute_api_endpoint=True,
+            endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        throttles = {
+            "methods": Throttle("*/*", *args.throttle),
+            "health": Throttle(f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
+        }
+        stage = rest_stage(name, args.region, api, body, throttles, self)
+        return api.id, stage.stage_name, api.execution_arn
+
+
+ANY = "x-amazon-apigateway-any-method"
+
+HEALTH = "/-/health"
+
+UNAVAILABLE = (
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "the region's function can't be called now, or it failed; try again, or use another region",
+)
+
+RESPONSES = {
+    "API_CONFIGURATION_ERROR": UNAVAILABLE,
+    "INTEGRATION_FAILURE": UNAVAILABLE,
+    "INTEGRATION_TIMEOUT": UNAVAILABLE,
+    "THROTTLED": (HTTPStatus.TOO_MANY_REQUESTS, "too many requests; try again"),
+}
+"""API Gateway's own responses, by type. If Lambda throttles the function, or it is paused, that is a failure of the
+integration, by default 500 or 504 (guide, "Gateway response types")."""
+
+
+def document(name: str, function_arn: str) -> dict[str, Any]:
+    """Return the document: every path and method calls the function, and needs a signature.
+
+    Only `GET /-/health` needs none, since a health check of Route 53 can't sign.
+
+    Args:
+        name: the API's name.
+        function_arn: the function's ARN. The API is in its partition and region.
+    """
+    _, partition, _, region, *_ = function_arn.split(":")
+    operation: dict[str, Any] = {
+        "responses": {"200": {"description": "The function's response."}},
+        "x-amazon-apigateway-integration": {
+            "type": "aws_proxy",
+            "httpMethod": "POST",
+            "uri": f"arn:{partition}:apigateway:{region}:lambda:path/2015-03-31/functions/{function_arn}/invocations",
+        },
+    }
+    signed: dict[str, Any] = {**operation, "security": [{"sigv4": []}]}
+    proxy = {"name": "proxy", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {
+        "openapi": "3.0.1",
+        "info": {"title": name, "version": "1"},
+        "paths": {
+            "/": {ANY: signed},
+            "/{proxy+}": {ANY: {**signed, "parameters": [proxy]}},
+            HEALTH: {"get": operation, ANY: signed},
+        },
+        "components": {
+            "securitySchemes": {
+                "sigv4": {
+                    "type": "apiKey",
+                    "name": "Authorization",
+                    "in": "header",
+                    "x-amazon-apigateway-authtype": "awsSigv4",
+                }
+            }
+        },
+        GATEWAY_RESPONSES: gateway_responses(RESPONSES),
+    }

@@ -1,0 +1,162 @@
+"""One address for all regions, `https://<domain>/`: the nearest healthy region answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from ..gateway.gateway import Gateway
+from ..names import ResourceNames
+from ..region.regional_counter import RegionalCounter
+from . import records as address_records
+from .api import AddressApi, AddressApiArgs
+from .certificate import ask_for_record, certificate, make_validation_record, validation_record, zone_id
+from .records import Name
+
+GATEWAY = "gateway"
+"""The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
+
+
+@dataclass
+class AddressArgs:
+    """What answers under the address."""
+
+    names: ResourceNames
+    domain: str
+    hosted_zone: str
+    """The name or id of a zone. Empty: the records are made by hand."""
+    regions: Sequence[str]
+    """The regions of the layout."""
+    counters: Mapping[str, RegionalCounter]
+    """Region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their own."""
+    gateways: Mapping[str, Gateway]
+    signed: bool
+    """Whether callers sign (`AWS_IAM`)."""
+    cors_origins: Sequence[str]
+    open_counters: bool
+    reserved_concurrency: int
+    """Limit on concurrent executions of each region's minting function. -1 is no limit."""
+    settled: pulumi.Resource
+    """It is complete once every region of the layout can mint."""
+
+
+class Address(pulumi.ComponentResource):
+    """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
+
+    Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
+    `apis`, the id of each region's API.
+    """
+
+    url: pulumi.Output[str]
+    gateway_url: pulumi.Output[str] | None
+    urls: dict[str, pulumi.Output[str]]
+    records: pulumi.Output[list[dict[str, str]]] | None
+    apis: dict[str, pulumi.Output[str]]
+
+    def __init__(self, name: str, args: AddressArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Address", name, None, opts)
+        certificates = {
+            region: certificate(f"{name}-{region}-certificate", args.domain, region, self) for region in args.counters
+        }
+        first = certificates[args.regions[0]]
+        record = validation_record(first)
+        zone = zone_id(args.hosted_zone, args.domain, self) if args.hosted_zone else None
+        validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
+        if validation is None:
+            ask_for_record(record, first)
+        self.apis = {}
+        hosts = [
+            host
+            for region in args.counters
+            for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
+        ]
+        if zone is not None:
+            checks = address_records.health_checks(name, args.names, args.domain, args.regions, self)
+            ready = address_records.make(hosts, zone, checks, self)
+            self.records = None
+        else:
+            ready = [resource for host in hosts for resource in host.ready]
+            self.records = address_records.listed(hosts, record)
+        self.url = _once(ready, args.domain)
+        self.gateway_url = _once(ready, f"{GATEWAY}.{args.domain}") if args.gateways else None
+        self.urls = {region: _once(ready, f"{region}.{args.domain}") for region in args.counters}
+        self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
+
+    def _names(self, name: str, args: AddressArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
+        """Add a region's API and its names. Return the names that need a record in DNS.
+
+        A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
+        """
+        counter = args.counters[region]
+        api = AddressApi(
+            f"{name}-{region}",
+            AddressApiArgs(
+                name=args.names.address_api,
+                region=region,
+                function=counter.mint,
+                statements=counter.statements,
+                signed=args.signed,
+                cors_origins=args.cors_origins,
+                open_counters=args.open_counters,
+                reserved_concurrency=args.reserved_concurrency,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.apis[region] = api.api_id
+        hosts = {"own": f"{region}.{args.domain}", "shared": args.domain}
+        if region in args.gateways:
+            hosts[GATEWAY] = f"{GATEWAY}.{args.domain}"
+        found: list[Name] = []
+        for label, host in hosts.items():
+            front = args.gateways[region] if label == GATEWAY else api
+            domain = aws.apigatewayv2.DomainName(
+                f"{name}-{region}-{label}",
+                region=region,
+                domain_name=host,
+                domain_name_configuration=aws.apigatewayv2.DomainNameDomainNameConfigurationArgs(
+                    certificate_arn=certificate_arn,
+                    endpoint_type="REGIONAL",
+                    security_policy="TLS_1_2",
+                    ip_address_type="dualstack",
+                ),
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            mapping = aws.apigatewayv2.ApiMapping(
+                f"{name}-{region}-{label}-mapping",
+                region=region,
+                domain_name=domain.domain_name,
+                api_id=front.api_id,
+                stage=front.stage,
+                # It can't be changed to lead to another API, and a name has only one: `authorization` replaces both.
+                opts=pulumi.ResourceOptions(
+                    parent=self, depends_on=[domain, api.permission], delete_before_replace=True
+                ),
+            )
+            shared = label != "own"
+            if region in args.regions or not shared:
+                ready = [mapping, args.settled] if shared else [mapping]
+                found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
+        return found
+
+
+def _issued(
+    name: str,
+    region: str,
+    certificate: aws.acm.Certificate,
+    validation: aws.route53.Record | None,
+    parent: pulumi.Resource,
+) -> pulumi.Output[str]:
+    """Return the certificate's ARN once ACM has issued it."""
+    return aws.acm.CertificateValidation(
+        f"{name}-{region}-issued",
+        region=region,
+        certificate_arn=certificate.arn,
+        validation_record_fqdns=[validation.fqdn] if validation is not None else None,
+        opts=pulumi.ResourceOptions(parent=parent),
+    ).certificate_arn
+
+
+def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:
+    """Return the URL of a host name once these resources exist."""
+    return pulumi.Output.all(*(resource.urn for resource in ready)).apply(lambda _: f"https://{host}/")

@@ -1,0 +1,1 @@
+"""A Lambda function with its code, role and policy; a DynamoDB table."""

@@ -1,0 +1,218 @@
+"""A Lambda function in Python: its archive, byte for byte the same every time, its log group, role and policy."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, cast
+
+import pulumi
+import pulumi_aws as aws
+
+from ..names import STAYS
+from .policy import RoleRules, allow, policy, role
+
+RUNTIME = "python3.14"
+"""The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
+
+LOG_LEVEL = "INFO"
+"""The lowest level of the functions' lines that Lambda keeps. With WARN, errors would be lost: Lambda takes a line
+without `level` for INFO (Lambda guide, "Using Lambda advanced logging controls with Python"). Before version 4.0.4,
+Python's runtime interface client wrote the level of uncaught errors and failed imports as `log_level`
+(aws-lambda-python-runtime-interface-client, issues 202 and 220)."""
+
+
+@dataclass
+class PythonFunctionArgs:
+    """One function."""
+
+    name: str
+    role_name: str
+    role_rules: RoleRules
+    region: str
+    handler: str
+    code: pulumi.AssetArchive
+    environment: Mapping[str, pulumi.Input[str]]
+    statements: pulumi.Input[Sequence[Mapping[str, Any]]]
+    """IAM statements of the role, besides the right to write the function's own logs."""
+    memory_size: int
+    timeout: int
+    """Seconds."""
+    log_retention_days: int
+    reserved_concurrency: int = -1
+    """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
+    role_description: pulumi.Input[str] | None = None
+    """The role's description at its creation. It never changes, because a role is never replaced (`policy.py`):
+    Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts its logs. Empty: a key of AWS does."""
+    after: Sequence[pulumi.Resource] = ()
+    """What must be there before the function and its policy change."""
+
+
+class PythonFunction(pulumi.ComponentResource):
+    """A function that can be called once it exists, since its role's policy then exists too.
+
+    Outputs: `name` and `arn` of the function; `version` of its code; `digest`, which changes with its
+    code, its settings and its policy.
+    """
+
+    name: pulumi.Output[str]
+    arn: pulumi.Output[str]
+    version: str
+    digest: pulumi.Output[str]
+    function: aws.lambda_.Function
+    role: aws.iam.Role
+    policy: aws.iam.RolePolicy
+
+    def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:PythonFunction", name, None, opts)
+        logs = aws.cloudwatch.LogGroup(
+            f"{name}-logs",
+            name=f"/aws/lambda/{args.name}",
+            region=args.region,
+            retention_in_days=args.log_retention_days,
+            kms_key_id=args.kms_key or None,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
+        )
+        self.role = role(
+            f"{name}-role",
+            args.role_name,
+            "lambda.amazonaws.com",
+            args.role_rules,
+            self,
+            description=args.role_description,
+        )
+        document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)
+        self.policy = aws.iam.RolePolicy(
+            f"{name}-policy",
+            role=self.role.name,
+            name="own",
+            policy=document,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=args.after),
+        )
+        self.function = aws.lambda_.Function(
+            f"{name}-function",
+            name=args.name,
+            region=args.region,
+            role=self.role.arn,
+            runtime=RUNTIME,
+            architectures=["arm64"],
+            handler=args.handler,
+            code=args.code,
+            memory_size=args.memory_size,
+            timeout=args.timeout,
+            reserved_concurrent_executions=args.reserved_concurrency,
+            environment=aws.lambda_.FunctionEnvironmentArgs(variables=args.environment),
+            # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
+            logging_config=aws.lambda_.FunctionLoggingConfigArgs(
+                log_format="JSON",
+                log_group=logs.name,
+                application_log_level=LOG_LEVEL,
+                system_log_level="WARN",
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *args.after], ignore_changes=STAYS),
+        )
+        self.name = self.function.name
+        self.arn = self.function.arn
+        self.version = version_in(args.code)
+        settings = [
+            *(RUNTIME, args.handler, self.version),
+            *(args.memory_size, args.timeout, LOG_LEVEL, args.reserved_concurrency),
+        ]
+        # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
+        self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)
+        self.register_outputs({"name": self.name, "arn": self.arn})
+
+
+def _digest(resolved: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
+
+
+def _policy_with_logs(resolved: list[Any]) -> str:
+    logs_arn, statements = resolved
+    # Of all streams of the group: Lambda names them.
+    own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")
+    return policy([own_logs, *statements])
+
+
+HERE = Path(__file__).resolve().parents[1]
+ROOT = HERE.parent
+
+FUNCTIONS = HERE / "lambda" if (HERE / "lambda").exists() else ROOT / "lambda"
+"""The functions' sources: beside this package where it is installed, beside its folder in a checkout."""
+
+SHARED = ROOT / "integers"
+"""What the functions share with the program."""
+
+PROJECT = ROOT / "pyproject.toml"
+"""It has the project's version in a checkout. Where the project is installed, there is none."""
+
+VERSION = "version.txt"
+"""The file of the archive that says which version of the code it is."""
+
+
+def archive(function: str, *shared: str) -> pulumi.AssetArchive:
+    """Return the archive of a function: the files that `archived` names, and their version as `version.txt`.
+
+    Pulumi hashes the contents and zips them with fixed times, so the archive changes when a file does
+    and never otherwise.
+    """
+    files = archived(function, *shared)
+    sources = {name: pulumi.FileAsset(str(path)) for name, path in files.items()}
+    return pulumi.AssetArchive({**sources, VERSION: pulumi.StringAsset(f"{version(files)}\n")})
+
+
+def version(files: Mapping[str, Path]) -> str:
+    """Return the version of these files, like `2.0.0+3f2a9c81d0b7`: the project's, and a hash of the files.
+
+    The hash has the first 12 digits of SHA-256 over every file's name and content. So two
+    archives with the same project version can be told apart.
+
+    Args:
+        files: the files by their names in the archive.
+    """
+    content = sha256()
+    for name, path in sorted(files.items()):
+        content.update(f"{name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return f"{_project_version()}+{content.hexdigest()[:12]}"
+
+
+@cache
+def _project_version() -> str:
+    if PROJECT.exists():
+        return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]
+    return installed_version("global-integers")
+
+
+def version_in(code: pulumi.AssetArchive) -> str:
+    """Return the version of an archive's files. It is known in a preview."""
+    return cast("pulumi.StringAsset", code.assets[VERSION]).text.strip()
+
+
+def archived(function: str, *shared: str) -> dict[str, Path]:
+    """Return the files of a function by their names in its archive. Byte code and tests stay out.
+
+    Args:
+        function: a folder of `lambda/`, which is also the package's name. `integers/` comes with every one.
+        shared: more folders of `lambda/` that it imports.
+
+    Raises:
+        FileNotFoundError: there is no such folder, or it has no `.py` files.
+    """
+    files: dict[str, Path] = {}
+    for folder in (*(FUNCTIONS / name for name in (function, *shared)), SHARED):
+        found = sorted(path for path in folder.rglob("*") if _is_source(path.relative_to(folder)))
+        if not found:
+            raise FileNotFoundError(f"{folder.relative_to(ROOT)} has no .py files")
+        files |= {path.relative_to(folder.parent).as_posix(): path for path in found}
+    return files
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in (".py", ".html") and "tests" not in path.parts

@@ -1,0 +1,1 @@
+"""The API Gateway that mints without a function."""

@@ -1,0 +1,168 @@
+"""The REST API that mints without a function, as an OpenAPI document with API Gateway's extensions. No Pulumi.
+
+One mapping template turns a request into an UpdateItem; another turns DynamoDB's reply into the same JSON as the
+function's (API Gateway guide, "Mapping template transformations"). This is safe in every layout, since the item
+itself has the stride and the ceiling.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from .templates import (
+    JSON,
+    RETRY_AFTER_SECONDS,
+    minted_template,
+    paused_template,
+    problem,
+    refused_template,
+    request_template,
+    unavailable_template,
+)
+
+CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
+"""Types of a request's body, which is ignored. API Gateway takes a POST without a Content-Type for JSON."""
+
+
+GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
+
+
+@dataclass(frozen=True)
+class GatewaySpec:
+    """The inputs of the API's document. The partition and the region are those of `table_arn`."""
+
+    name: str
+    table_arn: str
+    role_arn: str
+    default_counter: str
+    signed: bool
+    """Whether callers must sign their requests (`AWS_IAM`)."""
+    leaving: Sequence[str] = ()
+    """The regions of the layout, if this region leaves it."""
+    paused: bool = False
+    """Whether it mints nothing, and answers 503."""
+
+    @property
+    def region(self) -> str:
+        """The region of the table and the API."""
+        return self.table_arn.split(":")[3]
+
+
+def document(spec: GatewaySpec) -> dict[str, Any]:
+    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
+    path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
+    query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
+    schemes = {
+        "sigv4": {
+            "type": "apiKey",
+            "name": "Authorization",
+            "in": "header",
+            "x-amazon-apigateway-authtype": "awsSigv4",
+        }
+    }
+    return {
+        "openapi": "3.0.1",
+        "info": {"title": spec.name, "version": "1"},
+        "paths": {
+            "/": _methods(spec, f"'{spec.default_counter}'", []),
+            "/{counter}": _methods(spec, "$input.params('counter')", [path]),
+            "/counter": _methods(spec, "$input.params('systemKey')", [query]),
+        },
+        **({"components": {"securitySchemes": schemes}} if spec.signed else {}),
+        "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
+        "x-amazon-apigateway-request-validator": "parameters",
+        GATEWAY_RESPONSES: _responses(signed=spec.signed),
+    }
+
+
+def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
+    partition, table = spec.table_arn.split(":")[1], spec.table_arn.split("/")[-1]
+    no_store = {"method.response.header.Cache-Control": "'no-store'"}
+
+    def response(status: str, template: str) -> dict[str, Any]:
+        return {"statusCode": status, "responseParameters": no_store, "responseTemplates": {JSON: template}}
+
+    operation: dict[str, Any] = {
+        "parameters": parameters,
+        "responses": {
+            status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
+            for status, text in {
+                "200": "Minted.",
+                "500": "Refused. The template sets the status and the reason.",
+            }.items()
+        },
+        **({"security": [{"sigv4": []}]} if spec.signed else {}),
+        "x-amazon-apigateway-integration": _paused(response)
+        if spec.paused
+        else {
+            "type": "aws",
+            "httpMethod": "POST",
+            "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
+            "credentials": spec.role_arn,
+            "passthroughBehavior": "never",
+            # Otherwise DynamoDB gets the type of the request's body, and refuses any other.
+            "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
+            "requestTemplates": dict.fromkeys(CONTENT_TYPES, request_template(table, counter)),
+            "responses": {
+                r"2\d{2}": response("200", minted_template(spec.region)),
+                r"4\d{2}": response("500", refused_template(spec.leaving)),
+                "default": response("500", unavailable_template()),
+            },
+        },
+    }
+    return {"get": operation, "post": operation}
+
+
+def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+    """Return an integration that calls nothing (API Gateway guide, "Mock integrations for REST APIs").
+
+    Throttling can't stop an API, since API Gateway's limits are targets and no ceilings (guide, "Throttle requests").
+    """
+    return {
+        "type": "mock",
+        "passthroughBehavior": "never",
+        "requestTemplates": dict.fromkeys(CONTENT_TYPES, json.dumps({"statusCode": 503})),
+        "responses": {"default": response("500", paused_template())},
+    }
+
+
+def _responses(*, signed: bool) -> dict[str, Any]:
+    """Return the responses of API Gateway itself (guide, "Gateway response types"). They can't use Velocity.
+
+    The response to a request that is too large (413) can't be changed (guide, "Amazon API Gateway important notes").
+    """
+    not_found = "there is no such path or method; it is /{counter} or /counter?systemKey={counter}, by GET or POST"
+    unavailable = (HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again")
+    statuses = {
+        "ACCESS_DENIED": (HTTPStatus.FORBIDDEN, "not allowed: execute-api:Invoke is needed"),
+        "API_CONFIGURATION_ERROR": unavailable,  # such as a role so new that it can't be assumed yet
+        "BAD_REQUEST_PARAMETERS": (HTTPStatus.BAD_REQUEST, "systemKey, the counter's name, is missing"),
+        "EXPIRED_TOKEN": (HTTPStatus.FORBIDDEN, "the security token has expired"),
+        "INTEGRATION_FAILURE": unavailable,
+        "INTEGRATION_TIMEOUT": unavailable,
+        "INVALID_SIGNATURE": (HTTPStatus.FORBIDDEN, "the signature is wrong"),
+        # API Gateway's response also if no method matches.
+        "MISSING_AUTHENTICATION_TOKEN": (HTTPStatus.FORBIDDEN, f"the request is not signed, or {not_found}")
+        if signed
+        else (HTTPStatus.NOT_FOUND, not_found),
+        "THROTTLED": (HTTPStatus.SERVICE_UNAVAILABLE, "too many requests; try again"),
+        "UNSUPPORTED_MEDIA_TYPE": (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send no body"),
+    }
+    return gateway_responses(statuses)
+
+
+def gateway_responses(statuses: Mapping[str, tuple[HTTPStatus, str]]) -> dict[str, Any]:
+    """Return responses of API Gateway itself, by type: problem documents, with `Retry-After` where it may help."""
+    return {kind: _gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
+
+
+def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
+    transient = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+    headers = {"Cache-Control": "no-store"} | ({"Retry-After": RETRY_AFTER_SECONDS} if transient else {})
+    return {
+        "statusCode": str(status.value),
+        "responseParameters": {f"gatewayresponse.header.{name}": f"'{value}'" for name, value in headers.items()},
+        "responseTemplates": {JSON: json.dumps(problem(status, detail))},
+    }

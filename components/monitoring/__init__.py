@@ -1,0 +1,1 @@
+"""Dashboard, alarms and their notifications, and the budget."""

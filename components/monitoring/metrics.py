@@ -1,0 +1,81 @@
+"""What the alarms and the dashboard watch: the names of a deployment, and every metric of it that they use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+
+from ..names import ResourceNames
+
+COORDINATOR = "GlobalIntegers"
+"""The namespace of the coordinator's metrics, which are all in the home region (coordinate/monitoring/metrics.py)."""
+
+OF_REST_APIS = {"4xx": "4XXError", "5xx": "5XXError"}
+"""What REST APIs call metrics of HTTP APIs. The others are called the same."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A deployment, as far as it is watched."""
+
+    names: ResourceNames
+    home: str
+    regions: tuple[str, ...]
+    """The layout, in order."""
+    leaving: tuple[str, ...]
+    paused: tuple[str, ...]
+    """Regions that are stopped on purpose, and have no alarms."""
+    watch_minutes: int
+    """Minutes between two runs of the schedule."""
+    thresholds: Mapping[str, int]
+    """Alarm → its threshold (`settings/alarms.py`); 0: there is no such alarm."""
+    function_urls: bool
+    apis: Mapping[str, pulumi.Input[str]]
+    """With `domain`: region → the id of the address's API there. Leaving regions have one too."""
+    signed: bool
+    """Whether callers sign (`AWS_IAM`), so that these APIs are REST APIs."""
+
+    def address(self, metric: str, region: str) -> "Metric":
+        """Return a metric of the address's API in a region, by its name for HTTP APIs.
+
+        API Gateway guide, "Working with metrics for HTTP APIs" and "Amazon API Gateway dimensions and metrics" (REST).
+        """
+        if self.signed:
+            name = OF_REST_APIS.get(metric, metric)
+            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.address_api})
+        return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
+
+    def url(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's minting function, or of its URL.
+
+        Lambda guide, "Monitoring Lambda function URLs" and "Types of metrics for Lambda functions".
+        """
+        return Metric(region, "AWS/Lambda", metric, {"FunctionName": self.names.mint_function})
+
+    def table(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's counters table (DynamoDB guide, "DynamoDB metrics and dimensions")."""
+        return Metric(region, "AWS/DynamoDB", metric, {"TableName": self.names.counters_table})
+
+    def updates(self, metric: str, region: str) -> "Metric":
+        """Return a metric of a region's counters table that DynamoDB has only by operation: of `UpdateItem`."""
+        dimensions = {"TableName": self.names.counters_table, "Operation": "UpdateItem"}
+        return Metric(region, "AWS/DynamoDB", metric, dimensions)
+
+    def coordinator(self, metric: str) -> "Metric":
+        """Return a metric of the coordinator's function."""
+        return Metric(self.home, "AWS/Lambda", metric, {"FunctionName": self.names.coordinate_function})
+
+    def stack(self, metric: str, **dimensions: str) -> "Metric":
+        """Return a metric that the coordinator's runs write, of the stack or of a part of it (`Region`, `Run`)."""
+        return Metric(self.home, COORDINATOR, metric, {"Stack": self.names.prefix, **dimensions})
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of CloudWatch."""
+
+    region: str
+    """Where it is kept."""
+    namespace: str
+    name: str
+    dimensions: Mapping[str, pulumi.Input[str]]

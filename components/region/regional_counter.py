@@ -1,0 +1,202 @@
+"""One region: its tables, the minting function and its URL, and which pages may call it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..function.policy import RoleRules, allow, use_keys
+from ..function.python_function import PythonFunction, PythonFunctionArgs
+from ..function.table import TableArgs, table
+from ..names import ResourceNames
+
+HEADERS = ("accept", "content-type", "idempotency-key")
+SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
+"""What a signature adds to a request (IAM guide, "Create a signed AWS API request")."""
+
+
+def cors(origins: Sequence[str], *, open_counters: bool, signed: bool) -> dict[str, Any]:
+    """Return what pages of these origins may do: all that the API offers, and read the whole response.
+
+    A browser asks first whether it may send these headers. Those of a signature must be allowed, too.
+
+    Returns:
+        Arguments that Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have.
+    """
+    return {
+        "allow_origins": list(origins),
+        "allow_methods": ["GET", "POST", "PUT"] if open_counters else ["GET", "POST"],
+        "allow_headers": [*HEADERS, *(SIGNED_HEADERS if signed else ())],
+        "expose_headers": ["idempotency-replayed", "retry-after"],
+        "max_age": 3600,
+    }
+
+
+@dataclass
+class RegionalCounterArgs:
+    """One region's part of a deployment."""
+
+    names: ResourceNames
+    region: str
+    home: str
+    """The coordinator's region."""
+    default_counter: str
+    """The counter at `/`."""
+    authorization: str
+    """Who may call the URL: `AWS_IAM` or `NONE`."""
+    code: pulumi.AssetArchive
+    """The minting function's."""
+    memory_size: int
+    """MB."""
+    log_retention_days: int
+    reserved_concurrency: int
+    """Limit on concurrent executions. -1 is no limit; 0 pauses the region: Lambda answers 429."""
+    idempotency_hours: int
+    lease: int
+    cors_origins: Sequence[str]
+    open_counters: bool
+    protect: bool
+    role_rules: RoleRules
+    successors: Sequence[str] = ()
+    """Of a region that is leaving: the regions of the layout, where callers are to go."""
+    callers: Mapping[str, Sequence[str]] | None = None
+    """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
+    kms_key: str = ""
+    """The ARN of the key that encrypts the tables and the logs. Empty: keys of AWS do."""
+    function_url: bool = True
+    """Whether it has a Function URL."""
+    after: Sequence[pulumi.Resource] = ()
+    """What must be there before the minting function changes: the check of the wave before."""
+
+
+class RegionalCounter(pulumi.ComponentResource):
+    """A region's tables, minting function and URL.
+
+    Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
+    """
+
+    url: pulumi.Output[str] | None
+    """None if it has no Function URL."""
+    table: aws.dynamodb.Table
+    mint: PythonFunction
+    statements: list[pulumi.Resource]
+    """The statements of the function's policy so far. A further one is added after them: if two are added at the same
+    time, Lambda may lose one."""
+
+    def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:RegionalCounter", name, None, opts)
+        names, region = args.names, args.region
+        child = pulumi.ResourceOptions(parent=self)
+
+        self.table = table(
+            f"{name}-table",
+            TableArgs(names.counters_table, region, args.protect, kms_key=args.kms_key, stream=True),
+            self,
+        )
+        receipts = table(
+            f"{name}-receipts",
+            TableArgs(
+                names.receipts_table, region, args.protect, kms_key=args.kms_key, key="receipt", expires="expires"
+            ),
+            self,
+        )
+        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
+        self.mint = PythonFunction(
+            f"{name}-mint",
+            PythonFunctionArgs(
+                name=names.mint_function,
+                role_name=names.mint_role(region),
+                role_rules=args.role_rules,
+                region=region,
+                handler="mint.handler.handler",
+                code=args.code,
+                environment={
+                    "COUNTERS_TABLE": self.table.name,
+                    "RECEIPTS_TABLE": receipts.name,
+                    "DEFAULT_COUNTER": args.default_counter,
+                    "IDEMPOTENCY_HOURS": str(args.idempotency_hours),
+                    "LEASE": str(args.lease),
+                    **({"COORDINATOR": coordinator} if args.open_counters else {}),
+                    **({"LEAVING": ",".join(args.successors)} if args.successors else {}),
+                    **({"CALLERS": json.dumps(args.callers)} if args.callers else {}),
+                },
+                statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
+                    lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([args.kms_key])]
+                ),
+                memory_size=args.memory_size,
+                timeout=30 if args.open_counters else 10,
+                log_retention_days=args.log_retention_days,
+                kms_key=args.kms_key,
+                reserved_concurrency=args.reserved_concurrency,
+                after=args.after,
+            ),
+            opts=child,
+        )
+        self.url, self.statements = None, []
+        if args.function_url:
+            self._add_url(name, args)
+        self.register_outputs({"url": self.url, "table": self.table.name})
+
+    def _add_url(self, name: str, args: RegionalCounterArgs) -> None:
+        signed = args.authorization == "AWS_IAM"
+        allowed = cors(args.cors_origins, open_counters=args.open_counters, signed=signed)
+        function_url = aws.lambda_.FunctionUrl(
+            f"{name}-url",
+            region=args.region,
+            function_name=self.mint.name,
+            authorization_type=args.authorization,
+            cors=aws.lambda_.FunctionUrlCorsArgs(**allowed) if args.cors_origins else None,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.url = function_url.function_url
+        if not signed:
+            self.statements += self._open_to_everyone(name, args.region, function_url)
+
+    def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> list[pulumi.Resource]:
+        """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
+
+        Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
+        but not when a signed one is made public; so these have statement ids of their own.
+
+        One is made after the other: of statements that are added at the same time, Lambda may drop one.
+        """
+        url = aws.lambda_.Permission(
+            f"{name}-public-url",
+            region=region,
+            function=self.mint.name,
+            statement_id="global-integers-public-url",
+            action="lambda:InvokeFunctionUrl",
+            principal="*",
+            function_url_auth_type="NONE",
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[function_url]),
+        )
+        invoke = aws.lambda_.Permission(
+            f"{name}-public-invoke",
+            region=region,
+            function=self.mint.name,
+            statement_id="global-integers-public-invoke",
+            action="lambda:InvokeFunction",
+            principal="*",
+            invoked_via_function_url=True,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[url]),
+        )
+        return [url, invoke]
+
+
+def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
+    """Return the coordinator's ARN. It is created after the tables, so its own output can't be used."""
+    partition, account = table_arn.split(":")[1], table_arn.split(":")[4]
+    return f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
+
+
+def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
+    """Return statements that allow only this function's calls; to the coordinator only with `open_counters`."""
+    scan = ["dynamodb:Scan"] if open_counters else []
+    minting = [
+        allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),
+        allow(["dynamodb:GetItem", "dynamodb:PutItem"], receipts),
+    ]
+    return [*minting, allow(["lambda:InvokeFunction"], coordinator)] if open_counters else minting

@@ -1,0 +1,1 @@
+"""The settings of a deployment: what may be set, its checks, and what they ask of the coordinator."""

@@ -1,0 +1,1 @@
+"""Carries out what the protocol decides, by calls to DynamoDB."""

@@ -1,0 +1,196 @@
+"""The record, registers, copies and items as DynamoDB attributes, and back."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from sys import intern
+from typing import Any, TypeVar, cast
+
+from integers.lattice import MAX_REGIONS
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
+
+from ..protocol.model import Absent, Accepted, Copy, Item, Record, RecordCopy, Register, Wish
+
+Attributes = dict[str, Any]
+
+NOT_COMPARED = frozenset({"counter", "history"})
+"""Attributes that a write doesn't compare: the key, and what the others determine."""
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=4)
+def wish_of(text: str) -> Wish:
+    """Return the wish that this text encodes. Every round of every counter reads the same."""
+    wish: dict[str, Any] = json.loads(text)
+    return Wish(
+        regions=tuple(wish["regions"]),
+        leaving=tuple(wish["leaving"]),
+        counters=tuple(wish["counters"]),
+        floors=cast("dict[str, int]", wish["floors"]),
+        window=wish["window"],
+        headroom=wish["headroom"],
+        watch_minutes=wish["watchMinutes"],
+        home=wish["home"],
+        first=wish["first"],
+        text=text,
+    )
+
+
+def record_attributes(record: Record) -> Attributes:
+    """Return the record as it is stored in the layouts table."""
+    return {
+        "counter": {"S": RECORD_KEY},
+        "home": {"S": record.home},
+        "number": {"N": str(record.number)},
+        "follows": {"N": str(record.follows)},
+        "asked": {"N": str(record.asked)},
+        "wish": {"S": record.wish.text},
+        "settled": {"BOOL": record.settled},
+        "report": {"S": record.report},
+        "restored": {"BOOL": record.restored},
+    }
+
+
+def record_of(attributes: Mapping[str, Any]) -> Record:
+    """Return the record that `record_attributes` encoded."""
+    return Record(
+        home=attributes["home"]["S"],
+        number=int(attributes["number"]["N"]),
+        follows=int(attributes["follows"]["N"]),
+        asked=int(attributes["asked"]["N"]),
+        wish=wish_of(attributes["wish"]["S"]),
+        settled=attributes["settled"]["BOOL"],
+        report=attributes["report"]["S"],
+        restored=attributes["restored"]["BOOL"],
+    )
+
+
+def record_copy_attributes(copy: RecordCopy) -> Attributes:
+    """Return the record's copy as it is stored in the mirror."""
+    return {**record_attributes(copy.record), "mirror": {"S": copy.mirror}}
+
+
+def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
+    """Return the copy that `record_copy_attributes` encoded."""
+    return RecordCopy(record_of(attributes), attributes["mirror"]["S"])
+
+
+def accepted_attributes(accepted: Accepted) -> Attributes:
+    """Return what identifies the record, as it is stored beside it."""
+    return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": accepted.home}, "number": {"N": str(accepted.number)}}
+
+
+def accepted_of(attributes: Mapping[str, Any]) -> Accepted:
+    """Return what `accepted_attributes` encoded."""
+    return Accepted(attributes["home"]["S"], int(attributes["number"]["N"]))
+
+
+def register_attributes(register: Register) -> Attributes:
+    """Return a register as it is stored in the layouts table."""
+    attributes: Attributes = {
+        "counter": {"S": register.counter},
+        "home": {"S": register.home},
+        "epoch": {"N": str(register.epoch)},
+        "regions": regions_attribute(register.regions),
+        "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in register.ids]},
+        "base": {"N": str(register.base)},
+        "limit": {"N": str(register.limit)},
+        "window": {"N": str(register.window)},
+        "granted": {"N": str(register.granted)},
+    }
+    if register.past:
+        attributes["history"] = {"S": history_text(register.past)}
+    return attributes
+
+
+REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit", "window", "granted")
+"""The attributes of a register without its past layouts, which a scan leaves out."""
+
+
+def register_of(attributes: Mapping[str, Any]) -> Register:
+    """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once.
+
+    Raises:
+        ValueError: its regions repeat, or there are too many, or not one id for each; or its epoch isn't positive.
+    """
+    regions = regions_of(attributes["regions"])
+    ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
+    if (
+        not len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS
+        or not regions
+        or int(attributes["epoch"]["N"]) < 1
+    ):
+        raise ValueError(attributes)
+    return Register(
+        counter=intern(attributes["counter"]["S"]),
+        home=intern(attributes["home"]["S"]),
+        epoch=int(attributes["epoch"]["N"]),
+        regions=regions,
+        ids=ids,
+        base=int(attributes["base"]["N"]),
+        limit=int(attributes["limit"]["N"]),
+        window=int(attributes["window"]["N"]),
+        granted=int(attributes["granted"]["N"]),
+        past=layouts_in(attributes, "past"),
+    )
+
+
+def copy_attributes(copy: Copy) -> Attributes:
+    """Return a register's copy as it is stored in the mirror."""
+    return {**register_attributes(copy.register), "mirror": {"S": copy.mirror}}
+
+
+def copy_of(attributes: Mapping[str, Any]) -> Copy:
+    """Return the copy that `copy_attributes` encoded."""
+    return Copy(register_of(attributes), intern(attributes["mirror"]["S"]))
+
+
+def item_values(item: Item) -> Attributes:
+    """Return an item's attributes, without its key.
+
+    `fenced` and `opening` are stored only if they are set: conditions test whether they exist.
+    """
+    attributes: Attributes = {
+        "issued": {"N": str(item.issued)},
+        "stride": {"N": str(item.stride)},
+        "ceiling": {"N": str(item.ceiling)},
+        "epoch": {"N": str(item.epoch)},
+    }
+    if item.fenced:
+        attributes["fenced"] = {"BOOL": True}
+    if item.opening is not None:
+        attributes["opening"] = {"S": item.opening}
+    return attributes
+
+
+def item_of(attributes: Mapping[str, Any]) -> Item:
+    """Return the item that `item_values` encoded. What it keeps of past epochs is left out.
+
+    Raises:
+        ValueError: it can't be one of a counter: its stride or its epoch isn't positive.
+    """
+    if int(attributes["stride"]["N"]) < 1 or int(attributes["epoch"]["N"]) < 1:
+        raise ValueError(attributes)
+    return Item(
+        issued=int(attributes["issued"]["N"]),
+        stride=int(attributes["stride"]["N"]),
+        ceiling=int(attributes["ceiling"]["N"]),
+        epoch=int(attributes["epoch"]["N"]),
+        fenced="fenced" in attributes,
+        opening=attributes["opening"]["S"] if "opening" in attributes else None,
+    )
+
+
+ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening")
+"""The attributes that `item_of` reads, and the key."""
+
+
+def read(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any] | None) -> T | Absent | None:
+    """Return what attributes encode; None if there are none, and `Absent.STRAY` if they encode nothing."""
+    if attributes is None:
+        return None
+    try:
+        return decode(attributes)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return Absent.STRAY

@@ -1,0 +1,196 @@
+"""Waits for calls that fail for a moment, and says which regions and items are away. `aws/meaning.py` has the table."""
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from aws.meaning import Meaning, meaning
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    ParamValidationError,
+)
+
+from ..monitoring.audit_log import warn
+from ..protocol.model import Absent, Refused
+
+RETRY_SECONDS = 60
+"""Seconds for which transient errors of the home region are retried. AWS needs some time to make a new role known."""
+
+REGION_SECONDS = 15
+"""Seconds for which another region's throttled item, or a role that isn't accepted yet, is tried again. The schedule
+comes back to it."""
+
+ATTEMPTS = 3
+"""How often a call is made before another region is unreachable, those that botocore makes counted."""
+
+TOGETHER = 3
+"""How many calls of a region are given up, with none that succeeds in between, before all of it counts as throttled."""
+
+MOST_THROTTLED = 20
+"""How many items of a region are given up before all of it counts as throttled: each of them costs `REGION_SECONDS`."""
+
+COUNT = "attempts_made"
+"""What `count` calls the number in the error."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Seconds. The pause doubles with each attempt, and the actual one is a random part of it (full jitter)."""
+
+
+class Garbled(BotoCoreError):
+    """What came back is nothing that DynamoDB sends. The call may have been carried out."""
+
+    fmt = "The response isn't one of DynamoDB: {what}"
+
+
+def meaning_of(error: ClientError | BotoCoreError) -> Meaning:
+    """Return what an error of boto3 means."""
+    if isinstance(error, ClientError):
+        response: Any = error.response
+        found = response.get("Error", {})
+        return meaning(
+            response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400),
+            found.get("Code") or "",
+            found.get("Message") or "",
+            [reason.get("Code") or "" for reason in response.get("CancellationReasons", [])],
+        )
+    if isinstance(error, ParamValidationError):
+        return "bug"
+    if isinstance(error, NoCredentialsError | CredentialRetrievalError):
+        return "unaccepted"
+    return "unreachable"
+
+
+def held(write: Callable[[], object]) -> bool:
+    """Carry out a conditional write, and return whether its condition held. A conflict is a race that was lost.
+
+    Raises:
+        ClientError, BotoCoreError: any other error.
+    """
+    try:
+        write()
+    except ClientError as error:
+        if meaning_of(error) in ("condition", "conflict"):
+            return False
+        raise
+    return True
+
+
+def retried(home: str, call: Callable[[], Any]) -> Any:
+    """Return what a call to the home region returns. Transient errors are retried.
+
+    Raises:
+        Refused: the region can't be reached, or DynamoDB refused the call.
+    """
+    patience = _Patience(RETRY_SECONDS)
+    while True:
+        try:
+            return call()
+        except (ClientError, BotoCoreError) as error:
+            why = meaning_of(error)
+            if why == "gone":
+                raise Refused(
+                    f"{home}: the layouts table or its mirror does not exist: {error}. `pulumi up --refresh` "
+                    "recreates it (on one machine: `make up`), and the coordinator puts back what was in it."
+                ) from error
+            if why in ("condition", "bug") or not patience.wait():
+                raise Refused(
+                    f"{home}: the home region's tables can't be used: {error}. Deploy again when that is solved: "
+                    "the next run continues where this one stopped."
+                ) from error
+
+
+class Regions:
+    """The regions of one run, and what can't be reached there. Nothing that one answers stops another.
+
+    What is away isn't asked again in this run: every call would take long to fail. That is a region if it is
+    unreachable, but only one counter's item if that is throttled.
+    """
+
+    def __init__(self) -> None:
+        self.away: set[str] = set()
+        self._throttled: set[tuple[str, str | None]] = set()
+        self._in_a_row: dict[str, int] = defaultdict(int)
+
+    def retried(self, region: str, call: Callable[[], Any], counter: str | None) -> Any:
+        """Return what a call to a region returns, or `Absent`. Transient errors are retried.
+
+        Args:
+            region: the region.
+            call: makes the call.
+            counter: the counter whose item it is about; None if it is about the table.
+
+        Raises:
+            Refused: the request is wrong.
+        """
+        later = (region, counter) in self._throttled
+        if later and counter is not None:
+            return Absent.AWAY
+        patience = _Patience(0 if later else REGION_SECONDS)
+        made = 0
+        while region not in self.away:
+            try:
+                answer = call()
+            except (ClientError, BotoCoreError) as error:
+                why = meaning_of(error)
+                made += _made(error)
+                if why in ("condition", "bug"):
+                    raise Refused(f"{region}: DynamoDB refused a call: {error}.") from error
+                if why == "gone":
+                    return Absent.GONE
+                if (why == "unreachable" and made >= ATTEMPTS) or not patience.wait():
+                    self._give_up(region, counter, why, error)
+                    return Absent.AWAY
+            else:
+                self._in_a_row[region] = 0
+                return answer
+        return Absent.AWAY
+
+    def _give_up(self, region: str, counter: str | None, why: Meaning, error: Exception) -> None:
+        if why in ("throttled", "conflict"):
+            self._throttled.add((region, counter))
+            self._in_a_row[region] += 1
+            throttled_here = sum(where == region for where, _ in self._throttled)
+            if self._in_a_row[region] < TOGETHER and throttled_here < MOST_THROTTLED:
+                warn("throttled", region=region, **({} if counter is None else {"counter": counter}), error=str(error))
+                return
+        if region not in self.away:
+            self.away.add(region)
+            warn("away", region=region, error=str(error))
+
+
+class _Patience:
+    """How long one call is tried again."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+        self._longest = FIRST_PAUSE
+
+    def wait(self) -> bool:
+        """Wait for a while, and return whether to try again: not if the time would be over."""
+        pause = random.uniform(0, self._longest)  # noqa: S311 (not for security)
+        if time.monotonic() + pause >= self._ends:
+            return False
+        time.sleep(pause)
+        self._longest = min(2 * self._longest, LONGEST_PAUSE)
+        return True
+
+
+def count(exception: Exception, context: Any, **_: Any) -> None:
+    """Keep in an error without a response how often botocore made the call: less often after many other errors.
+
+    Its errors with a response say so themselves (botocore, retries/standard.py: `RetryQuotaChecker`).
+    """
+    if isinstance(exception, BotoCoreError):
+        exception.kwargs = {**exception.kwargs, COUNT: context["retries"]["attempt"]}
+
+
+def _made(error: ClientError | BotoCoreError) -> int:
+    if isinstance(error, BotoCoreError):
+        return error.kwargs.get(COUNT, 1)
+    response: Any = error.response
+    return 1 + response.get("ResponseMetadata", {}).get("RetryAttempts", 0)

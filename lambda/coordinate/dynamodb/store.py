@@ -1,0 +1,249 @@
+"""The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+
+from ..protocol.model import MAX_PAST, Absent, Record, Register
+from ..protocol.operations import (
+    CloseItem,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeStream,
+    DescribeTable,
+    FenceItem,
+    OpenItem,
+    Operation,
+    PlaceItem,
+    RaiseItem,
+    ReadAccepted,
+    ReadCopy,
+    ReadItem,
+    ReadRecord,
+    ReadRecordCopy,
+    ReadRegister,
+    RecordLayouts,
+    RenewItem,
+    ScanCopies,
+    ScanItems,
+    ScanRegisters,
+    WriteCopy,
+    WriteRecord,
+    WriteRecordCopy,
+    WriteRegister,
+)
+from ..protocol.refusals import unreadable
+from .encoding import (
+    ITEM_NAMES,
+    NOT_COMPARED,
+    REGISTER_NAMES,
+    accepted_attributes,
+    accepted_of,
+    copy_attributes,
+    copy_of,
+    item_of,
+    item_values,
+    read,
+    record_attributes,
+    record_copy_attributes,
+    record_copy_of,
+    record_of,
+    register_attributes,
+    register_of,
+)
+from .retries import Regions, held, retried
+from .run_lock import Lease
+from .tables import Clients, Shared, described_id, get, put, replacement, scan, update
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+TRUE = {"BOOL": True}
+
+
+class Store:
+    """The layouts table and its mirror in the region `home`, and the counters table of every region, by their names.
+
+    One is made for each run: it remembers which regions haven't answered, and asks them no more.
+    """
+
+    def __init__(self, home: str, layouts: str, mirror: str, counters: str) -> None:
+        self.home = home
+        self._layouts = layouts
+        self._mirror = mirror
+        self._counters = counters
+        self._clients = Clients()
+        self._regions = Regions()
+        self._described: dict[tuple[str, str], Shared] = {}
+
+    def carry_out(self, operation: Operation) -> Any:
+        """Carry out one operation and answer as `protocol/operations.py` says.
+
+        Raises:
+            Refused: the home region can't be reached, or DynamoDB refused a call for another reason.
+        """
+        region: str | None = getattr(operation, "region", None)
+        if region is None:
+            client = self._clients.of(self.home)
+            return retried(self.home, lambda: self._at_home(operation, client))
+        counter: str | None = getattr(operation, "counter", None)
+        return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
+
+    def lease(self, holder: str) -> Lease:
+        """Return the lease that keeps two runs of the schedule apart."""
+        return Lease(self._clients.of(self.home), self._layouts, holder)
+
+    def _at_home(self, operation: Operation, client: "DynamoDBClient") -> Any:
+        match operation:
+            case DescribeLayouts():
+                return self._id(self.home, self._layouts)
+            case DescribeStream():
+                return client.describe_table(TableName=self._layouts)["Table"].get("LatestStreamLabel", "")
+            case DescribeMirror():
+                return self._id(self.home, self._mirror)
+            case ReadRecord():
+                return self._record(read(record_of, get(client, self._layouts, RECORD_KEY)), self._layouts)
+            case ReadAccepted():
+                found = get(client, self._layouts, ACCEPTED_KEY)
+                return read(accepted_of, found)
+            case WriteRecord(old, new):
+                before = record_attributes(old) if old else None
+                put = replacement(self._layouts, before, record_attributes(new), NOT_COMPARED)
+                beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
+                return _together(client, {"Put": put}, {"Put": beside})
+            case ReadRecordCopy():
+                return self._record(read(record_copy_of, get(client, self._mirror, RECORD_KEY)), self._mirror)
+            case WriteRecordCopy(old, new):
+                before = record_copy_attributes(old) if old else None
+                return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
+            case ReadRegister(counter):
+                return read(register_of, get(client, self._layouts, counter))
+            case WriteRegister(old, new, record):
+                return self._write_register(client, old, new, record)
+            case ReadCopy(counter):
+                return read(copy_of, get(client, self._mirror, counter))
+            case WriteCopy(old, new):
+                before = copy_attributes(old) if old else None
+                return _replace(client, replacement(self._mirror, before, copy_attributes(new), NOT_COMPARED))
+            case ScanRegisters():
+                return scan(client, self._layouts, REGISTER_NAMES, partial(read, register_of))
+            case ScanCopies():
+                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), partial(read, copy_of))
+            case _:
+                raise TypeError(f"{operation} is not one of the home region")
+
+    def _record(self, found: Any, table: str) -> Any:
+        if found is Absent.STRAY:
+            raise unreadable(self.home, table)
+        return found
+
+    def _write_register(self, client: "DynamoDBClient", old: Register | None, new: Register, record: Record) -> bool:
+        before = register_attributes(old) if old else None
+        stands = {
+            "TableName": self._layouts,
+            "Key": {"counter": {"S": ACCEPTED_KEY}},
+            "ConditionExpression": "home = :home AND #number = :number",
+            "ExpressionAttributeNames": {"#number": "number"},
+            "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
+        }
+        written = replacement(self._layouts, before, register_attributes(new), NOT_COMPARED)
+        return _together(client, {"ConditionCheck": stands}, {"Put": written})
+
+    def _in_region(self, operation: Operation, region: str) -> Any:
+        client, table = self._clients.of(region), self._counters
+        match operation:
+            case DescribeTable():
+                return self._id(region, table)
+            case ScanItems():
+                return scan(client, table, ITEM_NAMES, partial(read, item_of))
+            case ReadItem(_, counter):
+                return read(item_of, get(client, table, counter))
+            case RecordLayouts(_, counter, layouts):
+                epoch = {"N": str(layouts[-1].epoch)}
+                return put(
+                    client,
+                    table,
+                    layouts_key(counter),
+                    {"epoch": epoch, "history": {"S": history_text(layouts)}},
+                    "attribute_not_exists(epoch) OR epoch < :epoch",
+                    {":epoch": epoch},
+                )
+            case PlaceItem(_, counter, item, instead_of):
+                condition, values = "attribute_not_exists(#counter)", {}
+                if instead_of is not None:
+                    condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
+                return put(client, table, counter, item_values(item), condition, values)
+            case RenewItem() | OpenItem() | RaiseItem() | FenceItem() | CloseItem():
+                after = update(client, table, operation.counter, *_change(operation))
+                if after is not None and isinstance(operation, FenceItem):
+                    return int(after["ceiling"]["N"])
+                return after is not None
+            case _:
+                raise TypeError(f"{operation} is not one of a region")
+
+    def _id(self, region: str, table: str) -> str:
+        client = self._clients.of(region)
+        return self._described.setdefault((region, table), Shared(lambda: described_id(client, table))).ask()
+
+
+def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem) -> tuple[str, str, dict[str, Any]]:
+    """Return the update of an item, its condition, and their values."""
+    match operation:
+        case RenewItem(_, _, item, over):
+            # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
+            new = {f":{name}": value for name, value in item_values(item).items()}
+            removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
+            sets = [*(f"{name[1:]} = {name}" for name in new), f"{issued_in(over)} = issued"]
+            return (
+                f"SET {', '.join(sets)} REMOVE {', '.join(removed)}",
+                "epoch = :over AND attribute_not_exists(opening)",
+                {**new, ":over": {"N": str(over)}},
+            )
+        case OpenItem(_, _, token, ceiling):
+            return (
+                "SET ceiling = :ceiling REMOVE opening, fenced",
+                "opening = :token",
+                {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
+            )
+        case RaiseItem(_, _, epoch, ceiling):
+            return (
+                "SET ceiling = :ceiling",
+                "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
+                {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
+            )
+        case FenceItem(_, _, epoch, by, most):
+            unfenced = "epoch = :epoch AND attribute_not_exists(fenced)"
+            values = {":epoch": {"N": str(epoch)}, ":true": TRUE}
+            if by is None:
+                return "SET fenced = :true", unfenced, values
+            return (
+                "SET ceiling = issued + :by, fenced = :true",
+                f"{unfenced} AND issued <= :most",
+                {**values, ":by": {"N": str(by)}, ":most": {"N": str(most)}},
+            )
+        case CloseItem(_, _, over, epoch):
+            past = [f"{issued_in(over)} = issued"] if over < epoch else []
+            sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
+            removed = [issued_in(past) for past in forgotten(over, epoch)] if over < epoch else []
+            return (
+                f"SET {', '.join(sets)} REMOVE {', '.join(['opening', *removed])}",
+                "epoch = :over",
+                {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
+            )
+
+
+def forgotten(over: int, epoch: int) -> range:
+    """Return the epochs whose last integer is dropped when `epoch` follows `over`. `over` itself is kept.
+
+    An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
+    """
+    return range(max(1, over - MAX_PAST), min(over, epoch - MAX_PAST))
+
+
+def _replace(client: "DynamoDBClient", request: dict[str, Any]) -> bool:
+    return held(lambda: client.put_item(**request))
+
+
+def _together(client: "DynamoDBClient", *parts: Any) -> bool:
+    return held(lambda: client.transact_write_items(TransactItems=parts))

@@ -1,0 +1,1 @@
+"""What a run of the coordinator reports: its log, metrics and result."""

@@ -1,0 +1,1 @@
+"""Decides what is read and written, and does neither."""

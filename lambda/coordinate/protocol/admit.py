@@ -1,0 +1,205 @@
+"""Accepts a deployment, and keeps the record of it.
+
+Like `reconcile.py`, it decides and does no I/O.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
+from .operations import (
+    Clock,
+    DescribeLayouts,
+    DescribeMirror,
+    DescribeStream,
+    ReadAccepted,
+    ReadRecord,
+    ReadRecordCopy,
+    ScanCopies,
+    ScanItems,
+    ScanRegisters,
+    WriteRecord,
+    WriteRecordCopy,
+)
+from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
+from .steps import Steps, one
+
+Evidence = dict[str, str]
+"""Counter → what was found of it."""
+
+LATEST = 3 * 3600
+"""Seconds after which a deployment is too old to be accepted: far more than one lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
+
+    wish: Wish
+    follows: int
+    asked: int
+
+
+def accept(deployment: Deployment | None) -> Steps[Record | None]:
+    """Return the record that this run carries out. A lost record is put back from the mirror first.
+
+    A deployment that asks for what the record asks for already is accepted at any age: it overrules nothing.
+
+    Args:
+        deployment: what is asked for, or None if the run is to carry out what was accepted before.
+
+    Returns:
+        The record, or None if nothing is deployed yet.
+
+    Raises:
+        Refused: the deployment is outdated, or has a floor for an unknown counter; or the layouts table and its mirror
+            are both lost. It changed nothing then, but a lost record may have been put back.
+    """
+    while True:
+        record, accepted = yield [ReadRecord(), ReadAccepted()]
+        home = yield from one(DescribeLayouts())  # after the read, so it is this table's content
+        if record is None or record.home != home:
+            copy = yield from one(ReadRecordCopy())  # after the loss, or it might be outdated
+            mirror = yield from one(DescribeMirror())
+            if copy is not None and copy.mirror == mirror:
+                lost = copy.record.home != home  # else the first deployment was interrupted, and no register is missing
+                yield [WriteRecord(record, replace(copy.record, home=home, restored=lost))]
+                continue
+            new = yield from _first(deployment, record, copy, home)
+            if new is None:
+                return None
+            # The mirror comes first: if the layouts table is lost before all is settled, the copy shows that no more
+            # registers stood than the mirror has.
+            if not (yield from one(WriteRecordCopy(copy, RecordCopy(new, mirror)))):
+                continue
+        elif accepted != record.accepted:
+            new = record  # an earlier version of the program wrote nothing beside the record
+        elif deployment is None or _is_of(record, deployment):
+            return record
+        elif record.number != deployment.follows and not _sees_more(deployment, record):
+            raise superseded(record.wish.regions)
+        else:
+            yield from _check(deployment)
+            new = replace(_record(deployment, home, record.number + 1), restored=record.restored, report=record.report)
+        yield [WriteRecord(record, new)]
+
+
+def _check(deployment: Deployment) -> Steps[None]:
+    now = yield from one(Clock())
+    if abs(now - deployment.asked) > LATEST:
+        raise outdated(deployment.asked, now)
+    unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
+    if unknown:
+        registers, copies = yield [ScanRegisters(), ScanCopies()]
+        unknown -= {*registers, *copies}
+        if unknown:
+            raise unknown_floors(sorted(unknown))
+
+
+def _first(
+    deployment: Deployment | None, record: Record | None, copy: RecordCopy | None, home: str
+) -> Steps[Record | None]:
+    """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
+    if deployment is not None:
+        yield from _check(deployment)
+    registers, copies = yield [ScanRegisters(), ScanCopies()]
+    evidence = _evidence(registers, copies, home)
+    if deployment is not None:
+        regions = (*deployment.wish.regions, *deployment.wish.leaving)
+        scans = yield [ScanItems(region) for region in regions]
+        evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
+    # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
+    stood = bool(record or evidence or (copy is not None and copy.record.home != home))
+    if deployment is None:
+        if stood:
+            raise lost_home(home, evidence)
+        return None
+    wish = deployment.wish
+    label = yield from one(DescribeStream())
+    another = wish.first not in ("", wish.home) or not wish.home.endswith(label)  # it was made for another table
+    if (stood or another) and "*" not in wish.floors:
+        raise lost_home(home, evidence)
+    numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
+    return _record(deployment, home, max(numbers) + 1)
+
+
+def _record(deployment: Deployment, home: str, number: int) -> Record:
+    return Record(home, number, deployment.follows, deployment.asked, deployment.wish)
+
+
+def _items(
+    scans: Mapping[str, Mapping[str, Item | Absent] | Absent], registers: Mapping[str, Register | Absent]
+) -> dict[str, str]:
+    """Return what the regions have of counters that no register knows."""
+    found: dict[str, list[str]] = {}
+    for region, items in scans.items():
+        if not isinstance(items, Absent):
+            for counter, item in items.items():
+                if isinstance(item, Item) and counter not in registers:
+                    found.setdefault(counter, []).append(f"{region} has minted up to {item.issued:,}")
+    return {counter: ", ".join(regions) for counter, regions in found.items()}
+
+
+def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy | Absent], home: str) -> Evidence:
+    """Return what is left of counters that another layouts table had."""
+    found = {
+        counter: f"a copy of its register, of epoch {copy.register.epoch}"
+        for counter, copy in copies.items()
+        if isinstance(copy, Copy)
+    }
+    return found | {
+        counter: f"a register of another table, of epoch {register.epoch}"
+        for counter, register in registers.items()
+        if isinstance(register, Register) and register.home != home
+    }
+
+
+def _is_of(record: Record, deployment: Deployment) -> bool:
+    """Return whether the record asks for the same: an earlier attempt was accepted, or there is nothing to overrule."""
+    return record.wish.text == deployment.wish.text
+
+
+def _sees_more(deployment: Deployment, record: Record) -> bool:
+    """Return whether a deployment knows of a new layouts table, into which the record was just put back.
+
+    Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
+    the table before, as the record does.
+    """
+    return record.restored and deployment.wish.home != record.wish.home
+
+
+def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
+    """Record that every counter is settled, first in the layouts table, then in the mirror.
+
+    With None as the report, some counter isn't settled; the mirror gets its copy of the record all the same.
+
+    The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
+
+    Args:
+        record: what was carried out.
+        report: what stands, or None.
+        mirror: the id of the mirror in which the copies were found.
+
+    Returns:
+        The record.
+
+    Raises:
+        Refused: another deployment was accepted since, or the mirror was lost.
+    """
+    while True:
+        copy = yield from one(ReadRecordCopy())  # before the record, or an older record could replace a newer copy
+        present = yield from one(ReadRecord())
+        home, present_mirror = yield [DescribeLayouts(), DescribeMirror()]
+        if present_mirror != mirror:
+            raise mirror_lost()
+        if present is None or present.accepted != record.accepted or home != record.home:
+            raise superseded(present.wish.regions if present else ())
+        done = replace(present, restored=False)  # every register was seen where it should be
+        if report is not None:
+            done = replace(done, settled=True, report=report)
+        if present != done:
+            yield [WriteRecord(present, done)]
+        elif copy != RecordCopy(done, mirror):
+            yield [WriteRecordCopy(copy, RecordCopy(done, mirror))]
+        else:
+            return done

@@ -1,0 +1,243 @@
+"""Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register.
+
+The next epoch begins above all that any region may have minted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from integers.lattice import MAX_INTEGER
+
+from .model import MAX_PAST, Absent, Copy, Item, Record, Register, Wish
+from .operations import (
+    CloseItem,
+    DescribeMirror,
+    DescribeTable,
+    FenceItem,
+    OpenItem,
+    Operation,
+    PlaceItem,
+    RaiseItem,
+    ReadItem,
+    ReadRecordCopy,
+    RecordLayouts,
+    RenewItem,
+)
+from .plan import Give, Ids, Items, beginning, closed, join, wanted_items
+from .refusals import lost_register, unfenced
+from .steps import Known, Next, Steps, look, one
+
+
+def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Next]:
+    """Put a closed item where there is none, and return the register with the tables in which it now is.
+
+    The item can't mint before the register names its table, and it is opened.
+    """
+    wanted = wanted_items(register)
+    new = {region: closed(wanted[region], token) for region in regions}
+    answers = yield [PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
+    placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
+    found = dict(zip(placed, (yield [DescribeTable(region) for region in placed]), strict=True))
+    following = join(register, found)
+    # Where another run has placed an item meanwhile, what is known is outdated.
+    known = Known(following, {**items, **new}, {**ids, **found}) if len(placed) == len(new) else None
+    return Next(following, known)
+
+
+def give(register: Register, give: Give, items: Items) -> Steps[bool]:
+    """Give regions what the register says, and close those that leave. Return whether everything was written.
+
+    The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
+    """
+    counter, wanted = register.counter, wanted_items(register)
+    told = [*give.renew, *give.open, *give.close]
+    answers = yield [RecordLayouts(region, counter, register.layouts) for region in told]
+    here = {region for region, answer in zip(told, answers, strict=True) if not isinstance(answer, Absent)}
+    writes: list[Operation] = []
+    for region, item in items.items():
+        if not isinstance(item, Item):
+            continue
+        if region in give.raise_:
+            writes.append(RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
+        elif region not in here:
+            continue
+        elif region in give.renew:
+            writes.append(RenewItem(region, counter, wanted[region], over=item.epoch))
+        elif region in give.open and item.opening is not None:
+            writes.append(OpenItem(region, counter, item.opening, wanted[region].ceiling))
+        elif region in give.close:
+            writes.append(closing(region, counter, item, register.epoch))
+    done = yield writes
+    return len(here) == len(told) and all(answer is True for answer in done)
+
+
+def _token(item: Item | Absent | None) -> str | None:
+    return item.opening if isinstance(item, Item) else None
+
+
+AHEAD = 100
+"""How many epochs a counter skips when it continues after a loss: more than the lost register was ahead of all else."""
+
+
+def first_register(
+    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+) -> Steps[Register]:
+    """Return the first register of a counter.
+
+    If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
+    """
+    wish = record.wish
+    items, _ = yield from look((*wish.regions, *wish.leaving), counter)
+    found = {region: item for region, item in items.items() if isinstance(item, Item)}
+    whole = yield from _whole(record)
+    if record.restored and whole:
+        register = None  # the mirror has no copy of it, so nothing was ever done by it
+    past = [known for known in (register, copy.register if copy else None) if known is not None]
+    floor = wish.floor(counter)
+    if found or past or not whole:
+        if not floor:
+            raise lost_register(counter, list(found))
+        check_bounded(counter, wish, items)
+    fences = yield from fence(counter, found, 0, wish.headroom, later=True)
+    ceilings = [fences[region].bound if region in fences else MAX_INTEGER for region in found]
+    base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
+    epoch = 1
+    if found or past or not whole:  # regions may have on record what the lost register decided
+        epoch = AHEAD + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
+    if base > MAX_INTEGER:
+        raise unfenced(counter, [region for region in found if region not in fences])
+    return beginning(counter, home, epoch, record, base, now)
+
+
+def check_bounded(counter: str, wish: Wish, items: Items) -> None:
+    """Check that a floor says enough: no register says how far a region may mint that can't be fenced now.
+
+    Raises:
+        Refused: a region of the wish doesn't answer, or its item can't be read.
+    """
+    away = [name for name in (*wish.regions, *wish.leaving) if items[name] in (Absent.AWAY, Absent.STRAY)]
+    if away:
+        raise unfenced(counter, away)
+
+
+def _whole(record: Record) -> Steps[bool]:
+    """Return whether a counter without a register is a new one, since every register is where it should be."""
+    if not record.restored:
+        return True
+    copy = yield from one(ReadRecordCopy())
+    return copy is not None and copy.mirror == (yield from one(DescribeMirror()))
+
+
+ATTEMPTS = 5
+"""How often a fence is tried while other runs write the same item."""
+
+
+class Fenced(NamedTuple):
+    """An item that can't mint above a bound, for good. The bound is 0 if it never had integers of the epoch."""
+
+    bound: int
+    item: Item
+
+
+def advance(
+    register: Register, record: Record, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
+) -> Steps[Next]:
+    """Fence every region of this epoch. Return the next register, which begins above all that any may have minted.
+
+    With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
+    """
+    taking_part = {region: id_ for region, id_ in zip(register.regions, register.ids, strict=True) if id_ is not None}
+    unknown = {
+        region: item
+        for region, item in items.items()
+        if isinstance(item, Item) and region not in taking_part and beyond_floor and item.epoch >= register.epoch
+    }
+    present = {region: items[region] for region in {**taking_part, **unknown}}
+    fences = yield from fence(register.counter, present, register.epoch, record.wish.headroom, later=beyond_floor)
+    bounds = {region: fenced.bound for region, fenced in fences.items()}
+    after = {region: fenced.item for region, fenced in fences.items()}
+    names = tuple(taking_part)
+    described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
+    same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
+    fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
+    tops = [bounds[region] if region in fenced else register.limit for region in names]
+    if unknown.keys() - bounds.keys():  # no limit is known of what no register knows
+        raise unfenced(register.counter, sorted(unknown.keys() - bounds.keys()))
+    tops += [bounds[region] for region in unknown]
+    base = max(register.base, record.wish.floor(register.counter), *(top + 1 for top in tops))
+    epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
+    following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
+    following = replace(following, past=register.layouts[-MAX_PAST:])
+    if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
+        return Next(following, None)  # another run was faster there, or it doesn't answer any more
+    now_known = {**ids, **dict(zip(names, described, strict=True))}
+    return Next(following, Known(following, {**items, **after}, now_known))
+
+
+def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:
+    """Fence items, and return those that are fenced.
+
+    With `later`, an item of a later epoch is fenced in that one. Otherwise it is left alone: another run was faster.
+
+    An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
+    still tries to give it something finds another epoch, or its token gone.
+    """
+    fenced: dict[str, Fenced] = {}
+    for _ in range(ATTEMPTS):
+        writes: dict[str, tuple[Item, Operation]] = {}
+        for region, item in items.items():
+            if not isinstance(item, Item) or region in fenced or (item.epoch > epoch and not later):
+                continue
+            if item.opening is not None or item.epoch < epoch:
+                writes[region] = item, closing(region, counter, item, max(item.epoch, epoch))
+            elif item.fenced:
+                fenced[region] = Fenced(item.ceiling, item)
+            else:
+                writes[region] = item, _lowering(region, counter, item, headroom)
+        if not writes:
+            break
+        answers = yield [write for _, write in writes.values()]
+        for (region, (item, write)), answer in zip(writes.items(), answers, strict=True):
+            if answer is not False and not isinstance(answer, Absent):
+                fenced[region] = _after(item, write, answer)
+        again = [region for region in writes if region not in fenced]
+        found = yield [ReadItem(region, counter) for region in again]
+        items = dict(zip(again, found, strict=True))
+    return fenced
+
+
+def closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
+    """Return the write that closes an item at an epoch, for good. No late write can open it any more.
+
+    An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
+    """
+    if item.opening is None:
+        return CloseItem(region, counter, over=item.epoch, epoch=epoch)
+    below = item.issued - item.stride
+    return PlaceItem(
+        region, counter, replace(item, issued=below, ceiling=below, epoch=epoch, opening=None), instead_of=item.opening
+    )
+
+
+def _lowering(region: str, counter: str, item: Item, headroom: int) -> FenceItem:
+    """Return the fence of an item: relative to what is issued when it arrives, so it lands however fast that grows.
+
+    Near the ceiling, the ceiling stays.
+    """
+    by = headroom * item.stride
+    if item.issued > item.ceiling - by:
+        return FenceItem(region, counter, item.epoch, None)
+    return FenceItem(region, counter, item.epoch, by, item.ceiling - by)
+
+
+def _after(item: Item, write: Operation, answer: Any) -> Fenced:
+    match write:
+        case FenceItem():
+            return Fenced(answer, replace(item, ceiling=answer, fenced=True))
+        case PlaceItem(item=placed):
+            return Fenced(0, placed)
+        case CloseItem(epoch=epoch):
+            return Fenced(0, replace(item, ceiling=item.issued, epoch=epoch, fenced=True))
+        case _:
+            raise TypeError(f"{write} is no fence")

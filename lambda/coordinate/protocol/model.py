@@ -1,0 +1,157 @@
+"""The data of layouts: the record, registers and their copies in the home region, items in every region."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from integers.lattice import Layout
+
+MAX_PAST = 40
+"""How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
+
+
+class Absent(Enum):
+    """Why there is no item, register or id to return."""
+
+    AWAY = "away"
+    """No answer. A write may have been carried out all the same."""
+    GONE = "gone"
+    """There is no such table."""
+    STRAY = "stray"
+    """What stands there can't be read: an operator has written it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a deployment asks for."""
+
+    regions: tuple[str, ...]
+    """The layout, in order."""
+    leaving: tuple[str, ...]
+    """Regions that are out of the layout, but not deleted yet."""
+    counters: tuple[str, ...]
+    """The counters of the settings. Others exist too, and follow."""
+    floors: Mapping[str, int] = field(compare=False)
+    window: int
+    """How many integers a region may mint before the limit must be raised, at least."""
+    headroom: int
+    """How many integers a region may still mint between its fence and the next epoch."""
+    watch_minutes: int
+    """Minutes between two runs of the schedule."""
+    home: str
+    """The home region, and what tells its layouts table from a recreated one."""
+    first: str
+    """What `home` was at the first deployment, or empty if that is not known."""
+    text: str
+    """All of it as JSON. Two wishes are the same if their texts are."""
+
+    def floor(self, counter: str) -> int:
+        """Return the counter's floor, below which it never mints again; 0 if it has none."""
+        return self.floors.get(counter, self.floors.get("*", 0))
+
+
+class Accepted(NamedTuple):
+    """What identifies the record that stands. It is stored beside the record, and changes only with it."""
+
+    home: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the last accepted deployment asked for. `home` and `number` identify it."""
+
+    home: str
+    """The id of the layouts table in which it was written. In another table, it proves nothing."""
+    number: int
+    """Deployments are numbered 1, 2, 3, …."""
+    follows: int
+    """The number that the deployment's preview read, 0 if there was none."""
+    asked: int
+    """When it was asked for, in seconds since 1970."""
+    wish: Wish
+    settled: bool = False
+    """Whether every counter has the layout that was asked for, in every region that answers."""
+    report: str = "{}"
+    """What is deployed, as JSON, for the next preview."""
+    restored: bool = False
+    """Whether it was put back from the mirror, while some registers may still be missing."""
+
+    @property
+    def accepted(self) -> Accepted:
+        """What identifies it."""
+        return Accepted(self.home, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One counter's layout, which every coordinator follows. Epochs count from 1."""
+
+    counter: str
+    home: str
+    """The id of the layouts table in which it was written. In another table, it proves nothing."""
+    epoch: int
+    regions: tuple[str, ...]
+    ids: tuple[str | None, ...]
+    """The id of each region's counters table, once the region may have been given integers in this epoch."""
+    base: int
+    limit: int
+    """The largest integer that any region may mint in this epoch. It is only ever raised."""
+    window: int
+    """How many integers a region gets when the limit is raised."""
+    granted: int
+    """When the limit was set, in seconds since 1970."""
+    past: tuple[Layout, ...] = field(default=(), compare=False)
+    """The last `MAX_PAST` layouts before this one, the oldest first. `home` and `epoch` determine them."""
+
+    def is_ahead_of(self, other: "Register") -> bool:
+        """Return whether this is a later state of the register in the same table."""
+        if self.home != other.home or self.epoch != other.epoch:
+            return self.home == other.home and self.epoch > other.epoch
+        more_ids = sum(id_ is not None for id_ in self.ids) > sum(id_ is not None for id_ in other.ids)
+        return self.limit > other.limit or more_ids
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The past layouts and the present one."""
+        return (*self.past, Layout(self.epoch, self.base, self.regions))
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A register as it stands in the mirror, with the id of the mirror's table in which it was written."""
+
+    register: Register
+    mirror: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCopy:
+    """The record as it stands in the mirror, with the id of the mirror's table in which it was written.
+
+    It is written after the copies of all registers, so it proves that the mirror is whole.
+    """
+
+    record: Record
+    mirror: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One counter in one region's table. It alone decides what is minted there.
+
+    `opening` is the token of the run that placed the item. Such an item can't mint, because its ceiling is what
+    was issued, until it is opened by that token.
+    """
+
+    issued: int
+    stride: int
+    ceiling: int
+    epoch: int
+    fenced: bool = False
+    opening: str | None = None
+
+
+class Refused(Exception):
+    """The coordinator stops. The message says what was found, where, and what to do."""

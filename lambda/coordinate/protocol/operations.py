@@ -1,0 +1,266 @@
+"""What a run may do: one read or one conditional write of the tables each, or a look at its clock and its lease.
+
+A run only names them. `dynamodb/` carries them out, and `simulation/world.py` does so in memory. The answer of a
+conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
+also be answered by `AWAY` or `GONE`, a read also by `STRAY`. The home region must answer.
+"""
+
+from dataclasses import dataclass
+
+from integers.lattice import Layout
+
+from .model import Copy, Item, Record, RecordCopy, Register
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Look at the clock. Answer: seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLease:
+    """Take the lease that keeps two runs from doing the same work. Answer: whether this run has it.
+
+    With `over`, whoever has it loses it. No integer depends on the lease: runs may race.
+    """
+
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MayBegin:
+    """Ask whether a further counter may be begun. Answer: False if too little time is left or the lease is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeLayouts:
+    """Describe the layouts table. Answer: its id. Earlier reads and writes of this run were made in that table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeStream:
+    """Describe the layouts table. Answer: the label of its stream, which deployments know it by; "" without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeMirror:
+    """Describe the mirror. Answer: its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """Describe a region's counters table. Answer: its id."""
+
+    region: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord:
+    """Read the record. Answer: the Record, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAccepted:
+    """Read what identifies the record. Answer: the Accepted, or None. It is small, however large the record is."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecord:
+    """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
+
+    old: Record | None
+    new: Record
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecordCopy:
+    """Read the mirror's copy of the record. Answer: the RecordCopy, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecordCopy:
+    """Write the mirror's copy of the record. Condition: it is still `old`."""
+
+    old: RecordCopy | None
+    new: RecordCopy
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRegister:
+    """Read a counter's register. Answer: the Register, None, or `STRAY`."""
+
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRegister:
+    """Write a counter's register.
+
+    Condition: it is still `old`, and `record` is the one that is accepted. Without the second half, a run of an
+    earlier deployment could begin a layout that nobody asks for any more.
+    """
+
+    old: Register | None
+    new: Register
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCopy:
+    """Read the mirror's copy of a register. Answer: the Copy, None, or `STRAY`."""
+
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCopy:
+    """Write the mirror's copy of a register. Condition: it is still `old`."""
+
+    old: Copy | None
+    new: Copy
+
+
+@dataclass(frozen=True, slots=True)
+class ReadItem:
+    """Read a counter's item in one region. Answer: the Item, None, or `STRAY`."""
+
+    region: str
+    counter: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayouts:
+    """Record all layouts so far in a region, so that it can say which region owns an integer.
+
+    Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
+    """
+
+    region: str
+    counter: str
+    layouts: tuple[Layout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RenewItem:
+    """Replace the item of the epoch `over` with one of a later epoch, and keep the last integer issued in `over`.
+
+    The new item is neither fenced nor being opened. Condition: the item is of the epoch `over`, and it isn't
+    being opened.
+    """
+
+    region: str
+    counter: str
+    item: Item
+    over: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceItem:
+    """Put a closed item, which can't mint.
+
+    Condition: there is no item. If `instead_of` is given, it is instead: the item is being opened by that token.
+    """
+
+    region: str
+    counter: str
+    item: Item
+    instead_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """Let a placed item mint. Condition: it is being opened by `token`."""
+
+    region: str
+    counter: str
+    token: str
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseItem:
+    """Raise the ceiling. Condition: the item is of this epoch, it isn't fenced, and its ceiling is lower."""
+
+    region: str
+    counter: str
+    epoch: int
+    ceiling: int
+
+
+@dataclass(frozen=True, slots=True)
+class FenceItem:
+    """Lower the ceiling for good: to `by` above what is issued then, or not at all if `by` is None.
+
+    Answer: the ceiling, or False. Condition: the item is of this epoch, it isn't fenced yet, and with `by`, no more
+    than `most` is issued. `most` is the known ceiling − `by`, so the ceiling is never raised.
+    """
+
+    region: str
+    counter: str
+    epoch: int
+    by: int | None
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CloseItem:
+    """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
+
+    It can't be opened any more. `over` is not later than `epoch`. Condition: the item is of the epoch `over`.
+    """
+
+    region: str
+    counter: str
+    over: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRegisters:
+    """Read all registers, without their past layouts. Answer: the registers by counter, `STRAY` for what is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCopies:
+    """Read the mirror's copies of all registers, without their past layouts.
+
+    Answer: the copies by counter, `STRAY` for what is none.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ScanItems:
+    """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none."""
+
+    region: str
+
+
+Operation = (
+    Clock
+    | TakeLease
+    | MayBegin
+    | ScanRegisters
+    | ScanCopies
+    | ScanItems
+    | DescribeLayouts
+    | DescribeStream
+    | DescribeMirror
+    | DescribeTable
+    | ReadRecord
+    | ReadAccepted
+    | WriteRecord
+    | ReadRecordCopy
+    | WriteRecordCopy
+    | ReadRegister
+    | WriteRegister
+    | ReadCopy
+    | WriteCopy
+    | ReadItem
+    | RecordLayouts
+    | RenewItem
+    | PlaceItem
+    | OpenItem
+    | RaiseItem
+    | FenceItem
+    | CloseItem
+)

@@ -1,0 +1,198 @@
+"""Decides the next step for one counter, from what was read, and computes limits. It does no I/O.
+
+The same decision is made for one counter that is reconciled, and for all counters from a scan of the tables: a counter
+that the scan shows as reconciled needs no call of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from integers.lattice import MAX_INTEGER, places
+
+from .model import Absent, Item, Record, Register
+
+
+def beginning(
+    counter: str, home: str, epoch: int, record: Record, base: int, now: int, ids: Mapping[str, str] | None = None
+) -> Register:
+    """Return the register of an epoch that begins."""
+    regions, window = record.wish.regions, record.wish.window
+    empty = Register(counter, home, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0)
+    return granted(empty, base - 1, window, now)
+
+
+def granted(register: Register, top: int, window: int, now: int) -> Register:
+    """Return the register with a limit that grants every region `window` integers above `top`."""
+    limit = min(top + window * len(register.regions), MAX_INTEGER)
+    return replace(register, limit=max(limit, register.limit), window=window, granted=now)
+
+
+def raised(register: Register, record: Record, top: int, now: int) -> Register | None:
+    """Return the register with a higher limit, if less than half of the last grant is left.
+
+    The window grows to what lasts three runs of the schedule at the highest rate seen since a limit was set.
+    """
+    stride, wish = len(register.regions), record.wish
+    left = register.limit - top
+    if left >= register.window * stride // 2 or register.limit == MAX_INTEGER:
+        return None
+    used = register.window * stride - left
+    seconds = max(now - register.granted, 1)
+    lasting = -(-used * 3 * 60 * wish.watch_minutes // (seconds * stride))
+    return granted(register, top, max(wish.window, register.window, lasting), now)
+
+
+Items = Mapping[str, Item | Absent | None]
+Ids = Mapping[str, str | Absent]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A region has an item that the register hasn't given."""
+
+    region: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """The epoch should end, but no region of the next layout answers: then no region could mint."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The epoch must end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Regions need a closed item, before the register may say that they take part."""
+
+    regions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The register must change: a region is brought in, or the limit is raised."""
+
+    register: Register
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """Regions must be given what the register already says."""
+
+    renew: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    raise_: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    """What is pending even then, as in `Settled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Nothing is left to do in the regions that answer.
+
+    `pending` are the regions of the layout that have no item of this epoch yet, and the leaving ones that aren't
+    closed yet.
+    """
+
+    pending: tuple[str, ...]
+
+
+Step = Conflict | Stay | End | Place | Change | Give | Settled
+
+
+def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -> Step:
+    """Return the next step.
+
+    Args:
+        register: the counter's register.
+        record: what was asked for.
+        items: what each region of the layout, of the one asked for, and each leaving one has of the counter.
+        ids: the id of each one's table, described after its item was read.
+        now: seconds since 1970.
+    """
+    wish = record.wish
+    lost = False
+    pending: list[str] = []
+    missing: list[str] = []
+    joining: dict[str, str] = {}
+    steps: dict[str, list[str]] = {"renew": [], "open": [], "raise_": [], "close": []}
+    issued: list[int] = []
+    for (region, wanted), known in zip(wanted_items(register).items(), register.ids, strict=True):
+        item, id_ = items[region], ids[region]
+        if isinstance(item, Absent) or isinstance(id_, Absent):
+            pending.append(region)
+        elif known is None:
+            if item is None or (item.opening is not None and item != closed(wanted, item.opening)):
+                missing.append(region)
+            elif item.opening is not None or item.epoch < register.epoch:
+                joining[region] = id_
+            elif item.epoch == register.epoch and _is_closed(item, register.epoch):
+                lost = True  # a late run has closed what was placed; the next epoch renews it
+            else:
+                return Conflict(region, item)
+        elif known != id_ or item is None:
+            lost = True
+        elif item.epoch > register.epoch:
+            return Conflict(region, item)
+        elif item.opening is not None and item != closed(wanted, item.opening):
+            missing.append(region)  # a late run of an earlier epoch has placed its own
+        elif item.opening is not None:
+            steps["open"].append(region)
+        elif item.epoch < register.epoch:
+            steps["renew"].append(region)
+        elif item.fenced:
+            lost = True
+        else:
+            issued.append(item.issued)
+            if item.ceiling < wanted.ceiling:
+                steps["raise_"].append(region)
+    if lost or register.regions != wish.regions or wish.floor(register.counter) > register.base:
+        absent = all(isinstance(items[region], Absent) for region in wish.regions)
+        return Stay() if absent else End()
+    if missing:
+        return Place(tuple(missing))
+    if joining:
+        return Change(join(register, joining))
+    higher = raised(register, record, max(issued, default=register.base), now)
+    if higher is not None:
+        return Change(higher)
+    for region in wish.leaving:
+        item = items[region]
+        if isinstance(item, Absent):
+            pending.append(region)
+        elif item is not None and item.epoch > register.epoch:
+            return Conflict(region, item)
+        elif item is not None and not _is_closed(item, register.epoch):
+            steps["close"].append(region)
+    if any(steps.values()):
+        return Give(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
+    return Settled(tuple(pending))
+
+
+def wanted_items(register: Register) -> dict[str, Item]:
+    """Return the item that each region of the layout begins the epoch with."""
+    base, limit = register.base, register.limit
+    return {
+        region: Item(place.before(base), place.stride, place.ceiling(limit, base), register.epoch)
+        for region, place in places(register.regions).items()
+    }
+
+
+def closed(item: Item, token: str) -> Item:
+    """Return the item as it is placed: it can't mint until `token` opens it."""
+    return replace(item, ceiling=item.issued, fenced=True, opening=token)
+
+
+def join(register: Register, ids: Mapping[str, str | Absent]) -> Register:
+    """Return the register with these tables. A region that doesn't answer stays as it is."""
+    known = zip(register.regions, register.ids, strict=True)
+    joined = ((ids.get(region, before), before) for region, before in known)
+    return replace(register, ids=tuple(before if isinstance(id_, Absent) else id_ for id_, before in joined))
+
+
+def _is_closed(item: Item, epoch: int) -> bool:
+    return item.fenced and item.ceiling <= item.issued and item.epoch == epoch

@@ -1,0 +1,202 @@
+"""Changes the layout of one counter while every region that answers goes on minting.
+
+A round is `look_at`, then `step`; `settle` takes rounds until nothing is left to do. All of it decides and does no I/O:
+it yields batches of operations and is sent their answers. Every write is conditional, so `settle` may stop anywhere and
+be run again, and several runs may race: the register decides, and all of them carry out the same change.
+
+The rule is that an epoch's base lies above all that was minted before: above the ceiling of every region that was
+fenced, and above the limit for every one that wasn't.
+
+docs/layouts.md says why no integer is minted twice. tests/simulation/ searches for a counterexample, and has
+transcripts of whole runs.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from .epochs import advance, check_bounded, first_register, give, place
+from .model import Absent, Copy, Record, Refused, Register
+from .operations import (
+    Clock,
+    DescribeLayouts,
+    DescribeMirror,
+    ReadAccepted,
+    ReadCopy,
+    ReadRecord,
+    ReadRegister,
+    WriteCopy,
+    WriteRecord,
+    WriteRegister,
+)
+from .plan import Change, Conflict, End, Give, Place, Settled, Stay, plan
+from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
+from .steps import Known, Next, Steps, look, one
+
+ROUNDS = 100
+"""How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a counter stands: its register, the regions that have yet to follow, and whether this run created it."""
+
+    register: Register
+    pending: tuple[str, ...]
+    created: bool = False
+
+
+class Again(NamedTuple):
+    """What a round hands to the next one. Nothing else of it is remembered."""
+
+    record: Record
+    """What the run carries out, as far as it knows."""
+    known: Known | None = None
+    """What needs no second look, unless the register has changed since."""
+    created: bool = False
+    """Whether this run has created the counter."""
+
+
+class Looked(NamedTuple):
+    """A register that is where it should be, with its copy, and what was found of the counter."""
+
+    record: Record
+    mirror: str
+    """The id of the mirror, which has the register's copy."""
+    now: int
+    """Seconds since 1970."""
+    known: Known
+    created: bool
+
+
+def settle(counter: str, run: str, record: Record, known: Known | None = None) -> Steps[Outcome]:
+    """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
+
+    Args:
+        counter: its name.
+        run: a random string, which no other run has.
+        record: what was accepted. If something else is accepted meanwhile, that is carried out.
+        known: what a scan has found of the counter.
+
+    Returns:
+        The outcome: the register, the regions that are pending, and whether this run has created the counter.
+
+    Raises:
+        Refused: it needs an operator to continue.
+    """
+    state = Again(record, known)
+    for number in range(ROUNDS):
+        found = yield from look_at(counter, state)
+        if isinstance(found, Looked):
+            following = yield from step(found, f"{run}/{number}")  # no two items are ever placed under one token
+            if isinstance(following, Outcome):
+                return following
+            found = following
+        state = found
+    raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
+
+
+def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
+    """Bring a counter's register and its copy into order, then read what the regions have of it.
+
+    Each of its writes ends the round: then the next one looks again.
+
+    Returns:
+        What was found, once both are where they should be; or what the next round begins with.
+
+    Raises:
+        Refused: it needs an operator to continue.
+    """
+    record, known, created = state
+    again = Again(record, None, created)
+    copy = yield from one(ReadCopy(counter))  # first, or an older register could replace a newer copy
+    register, accepted = yield [ReadRegister(counter), ReadAccepted()]
+    home, mirror, now = yield [DescribeLayouts(), DescribeMirror(), Clock()]  # after the reads: these tables' content
+    if isinstance(register, Absent) or isinstance(copy, Absent):
+        raise stray(counter, "the layouts table" if isinstance(register, Absent) else "its mirror")
+    if accepted != record.accepted:
+        return again._replace(record=(yield from _accepted(counter)))
+    if record.home != home:
+        raise lost_home(home)
+    if register is None or register.home != home:
+        read_again = yield from one(ReadCopy(counter))  # the first one may be from long before the loss
+        if (read_again, (yield from one(DescribeMirror()))) != (copy, mirror):
+            return again
+        if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
+            yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
+            return again
+        try:
+            new = yield from first_register(counter, register, copy, record, home, now)
+        except Refused:
+            if (yield from one(ReadRegister(counter))) == register:
+                raise
+            return again  # another run was faster, and what was found is its work
+        return again._replace(created=(yield from _write(register, new, record, copy, mirror)) or created)
+    if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
+        # The copy was read first, so the register went backwards: somebody has put back older content in place.
+        yield [WriteRegister(register, copy.register, record)]
+        return again
+    if copy != Copy(register, mirror):
+        yield [WriteCopy(copy, Copy(register, mirror))]
+        return again._replace(known=known)  # nothing is done by a register before its copy is written
+    if known is None or known.register != register:
+        known = Known(register, {}, {})
+    # A region may have been away for another call than this one: a scan that was throttled, say.
+    sure = {region for region, item in known.items.items() if item is not Absent.AWAY}
+    sure -= {region for region, id_ in known.ids.items() if id_ is Absent.AWAY}
+    regions = (*register.regions, *record.wish.regions, *record.wish.leaving)
+    items, ids = yield from look([region for region in regions if region not in sure], counter)
+    return Looked(record, mirror, now, Known(register, {**known.items, **items}, {**known.ids, **ids}), created)
+
+
+def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
+    """Take the next step by what was found. Return the outcome, or what the next round begins with.
+
+    Raises:
+        Refused: it needs an operator to continue.
+    """
+    record, mirror, now, (register, items, ids), created = looked
+    counter = register.counter
+    again = Again(record, None, created)
+    match plan(register, record, items, ids, now):
+        case Settled(pending):
+            return Outcome(register, pending, created)
+        case Conflict(region, item):
+            if (yield from one(ReadRegister(counter))) != register:
+                return again  # another run was faster, and what it has given is no conflict
+            if record.wish.floor(counter) <= register.base:
+                raise ahead(register, region, item)
+            check_bounded(counter, record.wish, items)  # this register's limit says nothing about later grants
+            following = yield from advance(register, record, items, ids, now, beyond_floor=True)
+        case Stay():
+            raise no_region(counter, record.wish.regions)
+        case End():
+            following = yield from advance(register, record, items, ids, now)
+        case Place(regions):
+            following = yield from place(register, regions, items, ids, token)
+        case Change(changed):
+            following = Next(changed, Known(changed, items, ids))
+        case Give() as given:
+            done = yield from give(register, given, items)
+            return Outcome(register, given.pending, created) if done else again
+    if (yield from _write(register, following.register, record, Copy(register, mirror), mirror)):
+        return again._replace(known=following.known)
+    return again
+
+
+def _accepted(counter: str) -> Steps[Record]:
+    """Return the record that is accepted now, which isn't the one that this run carries out."""
+    record = yield from one(ReadRecord())
+    accepted = yield from one(ReadAccepted())
+    if record is None:
+        raise nothing_deployed(counter)
+    if record.accepted != accepted:  # an earlier version of the program wrote no `/accepted`
+        yield [WriteRecord(record, record)]
+    return record
+
+
+def _write(old: Register | None, new: Register, record: Record, copy: Copy | None, mirror: str) -> Steps[bool]:
+    """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
+    written = yield from one(WriteRegister(old, new, record))
+    if written:
+        yield [WriteCopy(copy, Copy(new, mirror))]
+    return bool(written)

@@ -1,0 +1,1 @@
+"""Checks that an updated minting function works."""

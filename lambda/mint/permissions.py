@@ -1,0 +1,99 @@
+"""Who may use which counter, by the identity that signed the request. Imported only with the setting `callers`.
+
+Lambda or API Gateway has checked the signature and says who it was (Lambda guide, "Invoking Lambda function URLs",
+member `requestContext.authorizer.iam`; http/rest.py puts the identity of a REST API's event there). A role that was
+assumed is named by its session, without the role's path: `arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it
+also counts as `arn:aws:iam::123456789012:role/shop`, and a pattern of a role counts without its path. This loses
+nothing: an account has no two roles of the same name.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+from .api.reply import Problem
+
+ALL = "*"
+
+
+class Allowed:
+    """The counters that one caller may use."""
+
+    def __init__(self, caller: str, names: frozenset[str]) -> None:
+        self.caller = as_role(caller)
+        """The ARN of the user or role: all sessions of a role are one caller."""
+        self._signer = caller
+        self._names = names
+
+    @property
+    def names(self) -> list[str] | None:
+        """The counters in order, or None if it may use all."""
+        return None if ALL in self._names else sorted(self._names)
+
+    def check(self, counter: str) -> None:
+        """Check that the caller may use the counter, which needn't exist.
+
+        Raises:
+            Problem: 403, it may not.
+        """
+        if ALL not in self._names and counter not in self._names:
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers",
+            )
+
+
+class Callers:
+    """The setting `callers`."""
+
+    def __init__(self, setting: str) -> None:
+        """Read the setting: a JSON object, pattern of ARNs → counters. `*` is any text, or all counters."""
+        rules: Mapping[str, list[str]] = json.loads(setting)
+        self._rules = [(_compiled(pattern), counters) for pattern, counters in rules.items()]
+
+    def allowed(self, event: Mapping[str, Any]) -> Allowed:
+        """Return what the caller of an event (payload format 2.0) may use.
+
+        Raises:
+            Problem: 403, it isn't listed, or the event doesn't say who called.
+        """
+        caller = _caller(event)
+        if not caller:
+            raise Problem(
+                HTTPStatus.FORBIDDEN, "this request doesn't say who signed it, which the setting callers needs"
+            )
+        forms = {caller, as_role(caller)}
+        found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, forms))]
+        if not found:
+            raise Problem(
+                HTTPStatus.FORBIDDEN, f"{caller} may use no counter; an operator can add it to the setting callers"
+            )
+        return Allowed(caller, frozenset(counter for counters in found for counter in counters))
+
+
+def as_role(arn: str) -> str:
+    """Return the ARN of the role, without its path, of a role or of a session of it; another ARN unchanged."""
+    *head, resource = arn.split(":", 5)
+    kind, *names = resource.split("/")
+    if kind == "assumed-role" and len(names) == 2 and head[2:3] == ["sts"]:
+        return ":".join([*head[:2], "iam", *head[3:], f"role/{names[0]}"])
+    return ":".join([*head, f"role/{names[-1]}"]) if kind == "role" and names else arn
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of ARNs as a regular expression. One of sessions stays one of sessions.
+
+    The resource, which is the last part, may hold colons; the parts before it don't.
+    """
+    *head, resource = (pattern if ":assumed-role/" in pattern else as_role(pattern)).split(":", 5)
+    parts = [re.escape(part).replace(r"\*", "[^:]*") for part in head]
+    return re.compile(":".join([*parts, re.escape(resource).replace(r"\*", ".*")]))
+
+
+def _caller(event: Mapping[str, Any]) -> str:
+    found: object = event
+    for member in ("requestContext", "authorizer", "iam", "userArn"):
+        found = cast("Mapping[str, object]", found).get(member) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else ""

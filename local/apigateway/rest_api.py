@@ -1,0 +1,217 @@
+"""What a REST API does with a request, as its OpenAPI document and API Gateway's extensions define it. No I/O.
+
+It knows what the components use: AWS and mock integrations, request validation, gateway responses. It doesn't
+throttle, and of a signed request it only checks that there is a signature.
+
+Mapping templates are rendered as API Gateway does (guide, "Variables for data transformations"). The package airspeed
+knows the language, Velocity; here are the variables that API Gateway adds: `$input`, `$util`, `$context`, and
+`$method`, in which AWS's guide shows parameters with all their values, but not their use here.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import unquote
+
+import airspeed  # pyright: ignore[reportMissingTypeStubs]
+
+
+class Input:
+    """`$input`: the request's parameters, and the document that is being transformed."""
+
+    def __init__(self, parameters: Mapping[str, Mapping[str, str]], body: str) -> None:
+        self._parameters = parameters
+        self._body = body
+
+    def params(self, name: str | None = None) -> Any:
+        """Return a parameter, from path, query string or headers in this order; empty if there is none.
+
+        Without a name, return all by place.
+        """
+        if name is None:
+            return self._parameters
+        places = (self._parameters.get(place, {}) for place in ("path", "querystring", "header"))
+        return next((found[name] for found in places if name in found), "")
+
+    def path(self, expression: str) -> Any:
+        """Return the value at a path of names, like `$.Attributes.issued.N`, or None."""
+        value: Any = self._document()
+        for name in expression.removeprefix("$").strip(".").split("."):
+            if name:
+                value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+        return value
+
+    def _document(self) -> Any:
+        try:
+            return json.loads(self._body)
+        except ValueError:
+            return {}
+
+
+class Util:
+    """`$util`: functions for text."""
+
+    def escapeJavaScript(self, text: str) -> str:  # noqa: N802 (its name)
+        """Return the text as it may stand within a JavaScript string."""
+        return json.dumps(str(text))[1:-1].replace("'", "\\'").replace("/", "\\/")
+
+
+@dataclass
+class Rendered:
+    """What a template rendered."""
+
+    text: str
+    status: int | None = None
+    """The status that it sets instead of the usual one, if any."""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    """The headers that it sets."""
+
+
+def render(
+    template: str,
+    parameters: Mapping[str, Mapping[str, str]],
+    body: str,
+    repeated: Mapping[str, list[str]] | None = None,
+) -> Rendered:
+    """Render a template.
+
+    Args:
+        template: In Velocity.
+        parameters: The request's, by place: `path`, `querystring`, `header`. Of a repeated one, the last value.
+        body: The document that `$input` reads.
+        repeated: The parameters of the query string with all their values.
+
+    Raises:
+        airspeed.TemplateError: the template is wrong.
+    """
+    override: dict[str, Any] = {"header": {}}
+    variables = {
+        "input": Input(parameters, body),
+        "util": Util(),
+        "context": {"responseOverride": override},
+        "method": {"request": {"multivaluequerystring": repeated or {}}},
+    }
+    text = airspeed.Template(template).merge(variables)
+    return Rendered(text, override.get("status"), override["header"])
+
+
+JSON = "application/json"
+
+Document = Mapping[str, Any]
+"""An OpenAPI document, or a part of it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of a caller."""
+
+    method: str
+    path: str
+    """Below the stage, encoded."""
+    query: Mapping[str, list[str]]
+    """Each parameter with all its values."""
+    headers: Mapping[str, str]
+    """Names as the caller spelt them, which is how templates see them."""
+    body: str
+
+    def header(self, name: str) -> str:
+        """Return a header by its name in any spelling, empty if there is none."""
+        return next((value for given, value in self.headers.items() if given.lower() == name), "")
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a caller gets."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an AWS service, which makes the request's response."""
+
+    integration: Document
+    parameters: Mapping[str, Mapping[str, str]]
+    """The request's, by place: `path`, `querystring`, `header`."""
+    body: str
+
+    @property
+    def target(self) -> tuple[str, str, str]:
+        """Region, service and action, from `arn:aws:apigateway:<region>:<service>:action/<action>`."""
+        _, _, _, region, service, action = self.integration["uri"].split(":")
+        return region, service, action.removeprefix("action/")
+
+    @property
+    def content_type(self) -> str:
+        """The type of the body that the service gets: the integration's, or that of the caller's body."""
+        fixed = self.integration.get("requestParameters", {}).get("integration.request.header.Content-Type")
+        caller = next((v for name, v in self.parameters["header"].items() if name.lower() == "content-type"), JSON)
+        return str(fixed).strip("'") if fixed else caller
+
+    @property
+    def role(self) -> str:
+        """The ARN of the role that makes the call."""
+        return self.integration["credentials"]
+
+
+def call_of(api: Document, request: Request) -> Call | Response:
+    """Return the call that the request asks for, or the response of a request that is refused before."""
+    route = _route(api, request.path)
+    operation = api["paths"].get(route, {}).get(request.method.lower())
+    if operation is None:
+        return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
+    if "security" in operation and not request.header("authorization").startswith("AWS4-HMAC-SHA256 "):
+        return gateway_response(api, "MISSING_AUTHENTICATION_TOKEN")
+    required = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
+    last = {name: values[-1] for name, values in request.query.items()}
+    if not all(last.get(name) for name in required):
+        return gateway_response(api, "BAD_REQUEST_PARAMETERS")
+    integration = operation["x-amazon-apigateway-integration"]
+    content_type = (request.header("content-type") or JSON).partition(";")[0].strip().lower()
+    template = integration["requestTemplates"].get(content_type)
+    if template is None:
+        return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
+    in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
+    parameters = {"path": in_path, "querystring": last, "header": request.headers}
+    call = Call(integration, parameters, render(template, parameters, request.body, request.query).text)
+    if integration["type"] == "mock":  # its request says the status of the response that it stands for
+        return response_of(call, json.loads(call.body)["statusCode"], "")
+    return call
+
+
+def response_of(call: Call, status: int, body: str) -> Response:
+    """Return the response to the caller, from the service's."""
+    responses = call.integration["responses"]
+    chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
+    ((content_type, template),) = chosen["responseTemplates"].items()
+    rendered = render(template, call.parameters, body)
+    headers = _headers(chosen, "method.response.header.")
+    return Response(
+        int(rendered.status or chosen["statusCode"]),
+        {"Content-Type": content_type, **headers, **rendered.headers},
+        rendered.text,
+    )
+
+
+def gateway_response(api: Document, kind: str) -> Response:
+    """Return the response that API Gateway gives without an integration."""
+    response = api["x-amazon-apigateway-gateway-responses"][kind]
+    ((content_type, template),) = response["responseTemplates"].items()
+    headers = _headers(response, "gatewayresponse.header.")
+    return Response(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
+
+
+def _route(api: Document, path: str) -> str:
+    """Return the path as the document names it: a fixed one before one with a variable."""
+    if path in api["paths"] and "{" not in path:
+        return path
+    return "/{counter}" if path.count("/") == 1 and path != "/" else ""
+
+
+def _headers(response: Document, prefix: str) -> dict[str, str]:
+    """Return a response's fixed headers. In the document, each value is in single quotes."""
+    return {name.removeprefix(prefix): value.strip("'") for name, value in response["responseParameters"].items()}

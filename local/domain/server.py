@@ -1,0 +1,219 @@
+"""The stack's address on this machine: `python -m local.domain.server <port> <endpoint>`, a small process.
+
+It stands for DNS, for Route 53's health checkers, and for API Gateway's regional names. It takes a request for a host
+name, decides by the records which region answers, and passes the request on to that region's API. It has no TLS.
+"""
+
+import http.client
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from urllib.parse import urlsplit
+
+from ..apigateway import rest_api as rest
+from ..paths import LocalError
+from ..resources.kind import Aws
+from . import zone
+from .health import TIMEOUT, Health
+from .records import PLACES, Check, Record, answer
+
+FROM = "x-from-region"
+"""The request header that says in which region the caller is."""
+
+HERE = "us-east-1"
+"""Where callers are that don't send this header."""
+
+INTEGRATION_TIMEOUT = 30
+"""Seconds (API Gateway guide, "Quotas for configuring and running an HTTP API": the maximum integration timeout)."""
+
+NOT_PASSED_ON = frozenset(
+    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", FROM}
+)
+"""Headers between two neighbours (RFC 9110, section 7.6.1), and our own."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a caller gets."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the local server knew of the address when it was last read."""
+
+    domain: str
+    records: list[Record]
+    checks: list[Check]
+    apis: dict[str, zone.Api]
+
+
+class Address:
+    """All names of an address, and the health of its regions."""
+
+    def __init__(self, endpoint: str) -> None:
+        """Read the records of the local server at this URL."""
+        self._endpoint = endpoint
+        self._aws = Aws(endpoint)
+        self._known = self._read()
+        self._health = Health(self._ask)
+
+    def watch(self, stop: Event) -> None:
+        """Read the records and check the regions' health, again and again, until `stop` is set."""
+        self._health.run(self.refreshed, stop)
+
+    def respond(
+        self,
+        method: str,
+        host: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float = INTEGRATION_TIMEOUT,
+    ) -> Response:
+        """Return the response to a request. A host that isn't the domain or below it stands for the shared name."""
+        known = self._known
+        if host != known.domain and not host.endswith(f".{known.domain}"):
+            host = known.domain
+        start = headers.get(FROM, HERE)
+        if start not in PLACES:
+            return _said(
+                400, f"{FROM}: {start!r} is not a region of local/domain/records.py; use one of them, like eu-west-1"
+            )
+        record = answer(known.records, host, start, self._health.healthy)
+        if record is None:
+            names = ", ".join(sorted({record.host for record in known.records}))
+            return _said(404, f"there is no record for {host}; there is {names or 'none at all'}")
+        api = known.apis.get(record.target)
+        if api is None:
+            return _said(403, "Forbidden")  # as API Gateway responds to a name that leads nowhere
+        url = api.url
+        if api.signed and "authorization" in headers:
+            alone = [other.host for other in known.records].count(host) == 1
+            if not alone:
+                return _said(
+                    501,
+                    "the local server can check a signature only for a name of one region; sign for "
+                    f"{record.region}.{host}, or deploy with authorization: NONE",
+                )
+            # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
+            url = self._endpoint
+        response = _pass_on(method, url, target, headers, body, timeout)
+        return _instead(response, api.failed) if _of_lambda(response) else response
+
+    def _ask(self, check: Check) -> bool:
+        response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
+        return 200 <= response.status < 400
+
+    def refreshed(self) -> list[Check]:
+        """Read the records again, and return the checks. If they can't be read now, they stay as they were."""
+        try:
+            self._known = self._read()
+        except Exception as error:  # the server may be ending, a deployment may be changing what is read
+            print(f"the records can't be read: {error}", flush=True)
+        return self._known.checks
+
+    def _read(self) -> Known:
+        return Known(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
+
+
+def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Response:
+    """Return an API's response. Each step of the exchange may take `timeout` seconds."""
+    to = urlsplit(api)
+    connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
+    passed = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
+    try:
+        connection.request(method, to.path + target, body, passed)
+        response = connection.getresponse()
+        content = response.read()
+        kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
+        if response.getheader("Content-Length") is None:
+            kept.append(("Content-Length", str(len(content))))
+        return Response(response.status, kept, content)
+    except TimeoutError:
+        return _said(504, "Endpoint request timed out")
+    except (OSError, http.client.HTTPException):
+        return _said(502, "Internal server error")
+    finally:
+        connection.close()
+
+
+def _of_lambda(response: Response) -> bool:
+    """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called.
+
+    The response to HEAD has no body. But the function itself never answers 429.
+    """
+    throttled = response.status == HTTPStatus.TOO_MANY_REQUESTS
+    return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
+
+
+def _instead(of: Response, failed: rest.Response) -> Response:
+    """Return API Gateway's own response in place of another, for the same pages of other origins."""
+    body = failed.body.encode()
+    origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
+    return Response(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
+
+
+def _said(status: int, message: str) -> Response:
+    """Return a response of the address's own, in API Gateway's form."""
+    body = json.dumps({"message": message}).encode()
+    return Response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
+
+
+def serve(port: int, address: Address) -> None:
+    """Serve on 127.0.0.1 until the process is ended."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def respond(self) -> None:
+            length = self.headers.get("Content-Length") or "0"
+            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
+            if malformed or "Transfer-Encoding" in self.headers:
+                self.close_connection = True
+                self.send_error(400)
+                return
+            if self.path == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
+                address.refreshed()
+                self.send_response_only(204)
+                self.end_headers()
+                return
+            host, target = self.headers.get("Host", ""), self.path
+            if target.startswith("http://"):  # the caller takes this for its HTTP proxy
+                host, _, path = target.removeprefix("http://").partition("/")
+                target = f"/{path}"
+            headers: dict[str, str] = {}
+            for name, value in self.headers.items():
+                key = name.lower()
+                headers[key] = f"{headers[key]},{value}" if key in headers else value  # as API Gateway joins them
+            host = host.partition(":")[0].lower()
+            response = address.respond(self.command, host, target, headers, self.rfile.read(int(length)))
+            self.send_response_only(response.status)
+            for name, value in response.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(response.body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = respond  # noqa: N815
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Log nothing: the log is for errors."""
+
+    Thread(target=address.watch, args=[Event()], daemon=True).start()
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    try:
+        serve(int(sys.argv[1]), Address(sys.argv[2]))
+    except LocalError as error:
+        sys.exit(str(error))

@@ -1,0 +1,1 @@
+"""Runs the program and makes what it registers, as Pulumi's engine does."""

@@ -1,0 +1,285 @@
+"""Runs `__main__.py` under Pulumi's mocks: for `python -m local`, the tests and the bench.
+
+The program, its components, outputs and dependencies are Pulumi's own; a `Provider` does what the engine
+and the AWS provider would do. All that this project uses of Pulumi's internals is in this file.
+"""
+
+import asyncio
+import logging
+import runpy
+import threading
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import grpc
+import pulumi
+import pulumi_aws
+from pulumi.runtime import mocks, resource, rpc, settings
+from pulumi.runtime.proto import resource_pb2, source_pb2
+from pulumi.runtime.stack import Stack, run_in_stack
+
+from ..paths import ROOT
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    _ = pulumi_aws.lambda_.Function  # the first use of this module warns of a type in it that is not used here
+
+resource._get_stack_trace = source_pb2.StackTrace
+"""Nobody asks where in the program a resource was made, and to find out takes a fifth of a run under pytest."""
+
+UNKNOWN = "<unknown>"
+"""Stands for an exported value that is not known in a preview."""
+
+FAILED = "<failed>"
+"""Stands for an exported value that there is not, since a resource could not be created."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A resource as the program registers it. `inputs` are in camelCase."""
+
+    urn: str
+    type: str
+    name: str
+    custom: bool
+    """Whether a provider manages it; a component is only a name for its children."""
+    inputs: dict[str, Any]
+    protect: bool
+    dependencies: frozenset[str]
+    """URNs."""
+    providers: tuple[str, ...]
+    """Explicit providers, by any of the options that name one."""
+    aliases: tuple[str, ...]
+    """Earlier names."""
+    ignore_changes: tuple[str, ...] = ()
+    """Paths of inputs that keep the value which they have in the state."""
+    delete_before_replace: bool = False
+    """Whether a new one is made only after the old one is deleted."""
+
+
+class Skipped(Exception):
+    """A resource can't be created, and the run goes on without it: `pulumi up --continue-on-error`."""
+
+
+class Provider(Protocol):
+    """Stands for the engine and the AWS provider. Both methods are called from several threads."""
+
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        """Return the resource's id and all its outputs; in a preview the ones that are known.
+
+        Raises:
+            Skipped: it can't be created, and the engine goes on.
+        """
+        ...
+
+    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a provider function (`aws:dynamodb/getTable:getTable`) returns."""
+        ...
+
+
+@dataclass
+class Outcome:
+    """What a run exported, and how it failed if it did."""
+
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    messages: list[str] = field(default_factory=list[str])
+    """What the program logged, from INFO on, as Pulumi would show it."""
+    error: Exception | None = None
+
+
+def main() -> None:
+    """Run the program itself."""
+    runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+
+def run_program(
+    provider: Provider,
+    *,
+    project: str,
+    stack: str,
+    config: Mapping[str, str],
+    preview: bool = False,
+    program: Callable[[], None] = main,
+) -> Outcome:
+    """Run the program to its end.
+
+    Every run has a context and an event loop of its own, so no run sees what another one has set.
+
+    Args:
+        provider: Creates what the program registers.
+        project: The project's name.
+        stack: The stack's name.
+        config: Full key → value, lists and objects as JSON, as the engine hands it over.
+        preview: Whether computed outputs are unknown.
+        program: By default `__main__.py`.
+    """
+    stand_in = _Mocks(provider)
+    monitor = _Monitor(stand_in)
+    outcome = Outcome()
+
+    def run() -> None:
+        with _event_loop() as loop, _finished(loop):
+            # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
+            cast("Any", settings.SETTINGS).outputs.clear()
+            mocks.set_mocks(
+                stand_in, project=project, stack=stack, preview=preview, monitor=monitor, logger=_logger(outcome)
+            )
+            settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
+            pulumi.runtime.set_all_config(dict(config))
+            loop.set_exception_handler(lambda _loop, _context: None)  # every failure is raised as well
+            try:
+                loop.run_until_complete(_in_stack(program, outcome.outputs))
+            except Exception as error:
+                outcome.error = error
+
+    copy_context().run(run)
+    return outcome
+
+
+def _logger(outcome: Outcome) -> logging.Logger:
+    """Return a logger that collects the program's messages."""
+
+    class Messages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            outcome.messages.append(record.getMessage())
+
+    logger = logging.Logger("program", logging.INFO)
+    logger.addHandler(Messages())
+    logger.parent = logging.getLogger()
+    return logger
+
+
+async def _in_stack(program: Callable[[], None], outputs: dict[str, Any]) -> None:
+    exports: dict[str, Any] = {}
+
+    def run() -> None:
+        program()
+        exports.update(cast("Stack", settings.get_root_resource()).outputs)
+
+    try:
+        await run_in_stack(run)
+    finally:
+        outputs.update({key: await _plain(value) for key, value in exports.items()})
+
+
+async def _plain(value: Any) -> Any:
+    """Return an exported value without outputs in it."""
+    match value:
+        case pulumi.Output():
+            output = cast("pulumi.Output[Any]", value)
+            try:
+                return await _plain(await output.future()) if await output.is_known() else UNKNOWN
+            except Exception:  # the provider may raise anything
+                return FAILED
+        case dict():
+            return {key: await _plain(entry) for key, entry in cast("dict[str, Any]", value).items()}
+        case list():
+            return [await _plain(entry) for entry in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+class _Mocks(mocks.Mocks):
+    """Hands each registration to the provider.
+
+    The mocks get less of it than the monitor, which leaves the whole in a variable of the thread (`present`).
+    """
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self.present = threading.local()
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        id_, outputs = self._provider.create(self.present.registration)
+        return id_, dict(outputs)
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), []
+
+
+class _CallFailed(grpc.RpcError):
+    """A failed call of a provider function, as the engine reports it. The program may catch what Pulumi makes of it."""
+
+    def __init__(self, details: str) -> None:
+        super().__init__(details)
+        self._details = details
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNKNOWN
+
+    def details(self) -> str:
+        return self._details
+
+
+class _Monitor(mocks.MockMonitor):
+    """Receives the registrations, as the engine does."""
+
+    def __init__(self, stand_in: _Mocks) -> None:
+        super().__init__(stand_in)
+        self._present = stand_in.present
+
+    def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
+        with _event_loop():
+            try:
+                return super().Invoke(request)
+            except Exception as error:  # the provider may raise anything
+                raise _CallFailed(str(error)) from error
+
+    def RegisterResource(  # noqa: N802 (the interface's name)
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        providers = (request.provider, *request.providers.values())
+        with _event_loop():  # of this thread: Python 3.14 makes none, the base class would leave one open
+            self._present.registration = Registration(
+                urn=self.make_urn(request.parent, request.type, request.name),
+                type=request.type,
+                name=request.name,
+                custom=request.custom,
+                inputs=cast("dict[str, Any]", rpc.deserialize_properties(request.object)),
+                protect=request.protect,
+                dependencies=frozenset(request.dependencies),
+                providers=tuple(provider for provider in providers if provider),
+                aliases=tuple(str(alias.spec.name) for alias in cast("Any", request).aliases),
+                ignore_changes=tuple(request.ignoreChanges),
+                delete_before_replace=request.deleteBeforeReplace,
+            )
+            try:
+                return super().RegisterResource(request)
+            except Skipped:
+                urn = self.make_urn(request.parent, request.type, request.name)
+                return resource_pb2.RegisterResourceResponse(urn=urn, result=resource_pb2.Result.FAIL)
+
+
+@contextmanager
+def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
+    """Give this thread an event loop for as long as the block runs."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+@contextmanager
+def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
+    """At the end of the block, wait for what still runs on the loop; at Ctrl-C, cancel it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        raise
+    finally:
+        loop.run_until_complete(_finish())
+
+
+async def _finish() -> None:
+    """Wait for what a failed run has left running."""
+    while rest := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(rest)
+    await asyncio.get_running_loop().shutdown_default_executor()

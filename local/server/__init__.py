@@ -1,0 +1,1 @@
+"""The AWS API server on this machine, and how processes and ports are managed."""

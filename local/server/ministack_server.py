@@ -1,0 +1,94 @@
+"""ministack with a queue in front of its functions: `python -m local.server.ministack_server`.
+
+ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
+callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
+order, and get 429 after `PATIENCE` seconds, as from AWS where a function is at its limit. Requests to other services
+don't wait, since functions need them to end.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partialmethod
+from typing import Any
+
+AT_ONCE = 2 * (os.cpu_count() or 1)
+"""Requests to functions that run at the same time. A function spends much of its time waiting for its table."""
+
+PATIENCE = 1.5
+"""Seconds that a request waits. The client gives an attempt 3 seconds."""
+
+BACKLOG = 1024
+"""Connections that the kernel keeps until they are accepted. If it drops one, its caller waits for seconds."""
+
+LOG_WAIT = 0.005
+"""Seconds to wait for what a function has logged before its response. ministack would wait 0.05, with each request.
+What comes later belongs to the next request."""
+
+THROTTLED = json.dumps({"Reason": "ConcurrentInvocationLimitExceeded", "Type": "User", "message": "Rate Exceeded."})
+
+FUNCTION_URLS = "/_aws/lambda-url/"
+"""The beginning of every Function URL's path. ministack also has host names for them, which no resolver here knows."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Queue:
+    """An ASGI application that lets only some requests to functions in at once."""
+
+    def __init__(self, app: App, at_once: int = AT_ONCE, patience: float = PATIENCE) -> None:
+        """Stand before an application.
+
+        Args:
+            app: the application.
+            at_once: how many requests to functions it gets at the same time.
+            patience: seconds that a request waits at most.
+        """
+        self._app = app
+        self._places = asyncio.Semaphore(at_once)
+        self._patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or not scope["path"].startswith(FUNCTION_URLS):
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._places.acquire()
+        except TimeoutError:
+            await _throttle(send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._places.release()
+
+
+async def _throttle(send: Send) -> None:
+    headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": 429, "headers": headers})
+    await send({"type": "http.response.body", "body": THROTTLED.encode()})
+
+
+def main() -> None:
+    """Run ministack. Its settings are in the environment (local/server/server.py)."""
+    os.environ.pop("PYTHONPATH", None)  # functions have only what is in their archives
+    from hypercorn.config import Config
+    from ministack import app as ministack  # pyright: ignore[reportMissingTypeStubs]
+    from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
+
+    Config.backlog = BACKLOG
+    worker: Any = Worker
+    worker._drain_stderr_bounded = partialmethod(worker._drain_stderr_bounded, first_line_wait=LOG_WAIT)
+    server: Any = ministack
+    server.app = Queue(server.app)
+    server.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
+
+import http.client
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
+from .ports import Listener, is_free, listener, reserved
+from .process import START_TIMEOUT, Service
+
+USUAL_PORT = 4566
+
+MAX_PORT = 65535
+
+SERVICE = Service("server", "ministack")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that was started. Its data are in its memory: they are gone when the process ends."""
+
+    pid: int
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        """Its URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def alive(self) -> bool:
+        """Return whether its process runs."""
+        return SERVICE.alive(self.pid)
+
+    def healthy(self) -> bool:
+        """Return whether it answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", "/_ministack/health")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def comes_up(self) -> bool:
+        """Wait until it answers. Return False if it ends instead, or doesn't answer in time."""
+        return SERVICE.comes_up(self.pid, self.healthy)
+
+
+def recorded() -> Server | None:
+    """Return the server that the last `up` started and no `down` has ended, running or not."""
+    found = SERVICE.recorded()
+    return Server(*found) if found else None
+
+
+def running() -> Server:
+    """Return the server once it answers. An `up` that was interrupted may have started it just now.
+
+    Raises:
+        LocalError: it was never started, has ended, or does not answer.
+    """
+    server = recorded()
+    if server is None:
+        raise LocalError(f"nothing runs here; start it: {command('up')}")
+    if not server.alive():
+        raise LocalError(
+            f"the local AWS server (process {server.pid}) has ended, and with it its tables: every integer it minted "
+            f"is forgotten; {start_afresh()}\n{SERVICE.log_end()}"
+        )
+    if not server.comes_up():
+        raise LocalError(
+            f"the local AWS server (process {server.pid}) runs, but hasn't answered on {server.endpoint} for "
+            f"{START_TIMEOUT} s. It may be busy, or the machine is: wait, and repeat the command. Only if it never "
+            f"answers, {start_afresh()}\n{SERVICE.log_end()}"
+        )
+    return server
+
+
+def check_version() -> None:
+    """Check that this version can go on with the server that runs.
+
+    Raises:
+        LocalError: another version started it.
+    """
+    version = SERVICE.version()
+    if version != VERSION:
+        raise LocalError(
+            f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
+            f"{start_afresh()}"
+        )
+
+
+def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
+    """Start the server on `port`, by default the preferred one or, if that is taken, a free one.
+
+    Args:
+        port: where it listens. 0: on any free port.
+        more: further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
+
+    Raises:
+        LocalError: the port can't be used, or the server does not come up.
+    """
+    (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
+    try:
+        if port and not is_free(port):
+            raise LocalError(f"{taken(port)}\nChoose another port: {command('up --port N')}")
+    except PermissionError as error:
+        raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
+    if port is None:
+        port = preferred_port() if is_free(preferred_port()) else 0
+    with reserved(port) as chosen:
+        program = [sys.executable, "-m", "local.server.ministack_server"]
+        process = SERVICE.start(program, {**_environment(chosen), **(more or {})}, chosen)
+        server = Server(process.pid, chosen)
+        if not server.comes_up():
+            status = process.poll()
+            SERVICE.stop()
+            problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
+            raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
+    _port_file().write_text(f"{server.port}\n")
+    return server
+
+
+def preferred_port() -> int:
+    """Return the port of the last server that ran here, so that URLs begin in the same way; else the usual one."""
+    try:
+        port = int(_port_file().read_text())
+    except (OSError, ValueError):
+        return USUAL_PORT
+    return port if 1024 <= port <= MAX_PORT else USUAL_PORT
+
+
+def _port_file() -> Path:
+    return state_folder() / "port"
+
+
+def taken(port: int) -> str:
+    """Return who listens on a port that is taken, and how to free it if it is a server of this kind."""
+    found = listener(port)
+    if found is None:
+        return f"port {port} is taken by something else"
+    return f"port {port} is taken by process {found.pid}, {_description(found)}"
+
+
+def _description(found: Listener) -> str:
+    if SERVICE.mark not in found.command:
+        return found.command
+    if found.folder is None:
+        return f"a local AWS server that is not of this checkout; end it: kill {found.pid}"
+    if found.folder.exists():
+        return f"the local AWS server of {found.folder}"
+    return f"the local AWS server of a checkout that was deleted ({found.folder}); end it: kill {found.pid}"
+
+
+def _environment(port: int) -> dict[str, str]:
+    """Return just what the server needs: none of the user's AWS settings or proxies reach it or the functions."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(state_folder() / "tmp"),
+        "TMPDIR": str(state_folder() / "tmp"),
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "MINISTACK_HOST": "127.0.0.1",
+        "AUTH": "true",
+        "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
+        "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
