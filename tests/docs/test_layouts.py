@@ -8,7 +8,6 @@ from coordinate.protocol.model import MAX_PAST
 
 from bench import windows
 from local.paths import ROOT
-from simulation.network import LATENESS
 from simulation.schedule import COORDINATORS
 from simulation.world import ALIVE, CONDITIONS, RULES
 from tests.simulation.test_conditions import BY_SEARCH
@@ -34,7 +33,6 @@ def test_the_windows_are_those_that_the_command_prints() -> None:
         f"**Each of the {len(CONDITIONS)} conditions and {len(RULES) + len(ALIVE)} rules is taken out in turn**",
         f"{len(BY_SEARCH)} are found by the search. {len(BY_HAND)} need several late writes",
         f"more than {WORDS[LATEST // 3600]} hours ago",
-        f"late by at most {LATENESS} steps",
         f"expires {WORDS[SECONDS // 60]} minutes after",
         f"| for up to {REGION_SECONDS} seconds | the region |",
         f"can't be used | {WORDS[ATTEMPTS]} times | the region |",
