@@ -19,7 +19,7 @@ from local.paths import ROOT
 CALLERS = (1, 20, 200)
 
 
-class Figures(NamedTuple):
+class MachineFigures(NamedTuple):
     """What some callers got: `p50` and `slowest` are a call's seconds."""
 
     callers: int
@@ -29,7 +29,7 @@ class Figures(NamedTuple):
     errors: int
 
 
-async def measure(urls: dict[str, str], callers: int, seconds: float, lease: int) -> Figures:
+async def measure(urls: dict[str, str], callers: int, seconds: float, lease: int) -> MachineFigures:
     """Let callers mint for so many seconds, each one integer after the other."""
     from global_integers import AsyncIntegers, GlobalIntegersError
 
@@ -51,7 +51,7 @@ async def measure(urls: dict[str, str], callers: int, seconds: float, lease: int
         await asyncio.gather(*(mint() for _ in range(callers)))
         took = time.monotonic() - began
     times.sort()
-    return Figures(callers, len(times) / took, times[len(times) // 2], times[-1], errors)
+    return MachineFigures(callers, len(times) / took, times[len(times) // 2], times[-1], errors)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from bench.figures import ALONE
 from components.function.python_function import archive
 from local.engine.inputs import as_json
 from local.paths import ROOT
-from local.server.runtime_api import Function, FunctionError, Runtime, unpack
+from local.server.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 """It has AWS's runtime, and what the subjects need. The one of this process has more, which some packages would use."""
@@ -67,7 +67,7 @@ class Bench:
             **(more or {}),
         }
         event = {**self._event, "rawQueryString": QUERY.get(subject, "")}
-        with Runtime(Function(subject, handler, REGION, variables), folder, python=str(PYTHON)) as runtime:
+        with Runtime(LoadedFunction(subject, handler, REGION, variables), folder, python=str(PYTHON)) as runtime:
             try:
                 return _measured(runtime, event, requests, seconds)
             except FunctionError as failed:

@@ -58,7 +58,7 @@ class Stored(NamedTuple):
 
 
 @dataclass
-class Table:
+class StoredTable:
     """One table of one region."""
 
     id: str
@@ -94,13 +94,13 @@ class Tables:
     """The tables of all regions, and what was done with them."""
 
     def __init__(self) -> None:
-        self.tables: dict[tuple[str, str], Table] = {}
+        self.tables: dict[tuple[str, str], StoredTable] = {}
         self.counts = Counts()
 
-    def make(self, region: str, name: str) -> Table:
+    def make(self, region: str, name: str) -> StoredTable:
         """Make an empty table."""
         id_ = f"00000000-0000-4000-8000-{len(self.tables) + 1:012}"
-        self.tables[region, name] = table = Table(id_)
+        self.tables[region, name] = table = StoredTable(id_)
         return table
 
     def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Tables:
             case _:
                 raise Rejected("UnknownOperationException", operation)
 
-    def _table(self, region: str, request: Mapping[str, Any]) -> Table:
+    def _table(self, region: str, request: Mapping[str, Any]) -> StoredTable:
         table = self.tables.get((region, request["TableName"]))
         if table is None:
             raise Rejected("ResourceNotFoundException", f"{region} has no table {request['TableName']}")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from simulation.world import Counter, Layouts, Mirror, Table, World  # puts `lambda` on the import path
+from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
 
 # isort: split
 from coordinate.dynamodb.encoding import (
@@ -21,10 +21,9 @@ from coordinate.dynamodb.encoding import (
     record_attributes,
     record_copy_attributes,
     register_attributes,
-    wish_of,
 )
-from coordinate.monitoring.report import Result
-from coordinate.protocol.model import MAX_PAST, Copy, Record
+from coordinate.monitoring.report import RunResult
+from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, desired_state_of
 from coordinate.protocol.operations import (
     Clock,
     DescribeLayouts,
@@ -37,13 +36,13 @@ from coordinate.protocol.operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
-    TakeLease,
+    TakeRunLock,
 )
 from coordinate.protocol.steps import Each, Steps
 from coordinate.request import Watch
 from coordinate.run import run
 
-from bench.settle import ABROAD, AT_HOME, asked, stood
+from bench.reconcile import ABROAD, AT_HOME, asked, stood
 from bench.stand_in import PAGE, size_of
 from bench.stand_in import READ_UNIT as UNIT
 from components.settings.aws_regions import partitions
@@ -70,7 +69,7 @@ CONNECT = 2
 
 PARSE = 0.00002
 """Seconds of processor time for each item that a scan returns, a counter's or its layouts'. It is parsed and compared,
-and metrics are computed. `python -m bench.settle` measures it."""
+and metrics are computed. `python -m bench.reconcile` measures it."""
 
 LEASE_WRITES = 2
 """A run takes the lease, and gives it back."""
@@ -117,7 +116,7 @@ class Meter:
     def _read(self, operation: Operation, answer: Any) -> tuple[int, int]:
         """Return the bytes and the scanned items that are read. A describe is free."""
         match operation:
-            case Clock() | TakeLease() | DescribeLayouts() | DescribeMirror() | DescribeTable():
+            case Clock() | TakeRunLock() | DescribeLayouts() | DescribeMirror() | DescribeTable():
                 return 0, 0
             case ReadAccepted():
                 return size_of(accepted_attributes(answer)), 0
@@ -139,7 +138,7 @@ class Meter:
         return sum(size_of(record) for record in records) * self.each, len(records) * self.each
 
 
-def _stored(name: str, kept: Counter) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _stored(name: str, kept: CounterKey) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return what a region's table has of a counter: its item, and its layouts."""
     assert kept.item is not None
     past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
@@ -178,7 +177,7 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
     world = _world(names, sample, past)
     meter = Meter(world, names[0], counters // sample)
-    result = drive(run(Watch(), "watch", Result()), meter.batch)
+    result = drive(run(Watch(), "watch", RunResult()), meter.batch)
     assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
     return Month(
@@ -194,18 +193,20 @@ def _world(names: Sequence[str], counters: int, past: int) -> World:
     """Return a world in which nothing is left to do. The last of the regions isn't in it."""
     world = World(layouts=Layouts(LAYOUTS), mirror=Mirror(str(UUID(int=2))), now=NOW)
     ids = [str(UUID(int=number)) for number in range(3, len(names) + 2)]
-    world.tables |= {name: Table(id_) for name, id_ in zip(names, ids, strict=False)}
+    world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids, strict=False)}
     each = stood(names, ids, past, LAYOUTS, NOW)
     label = datetime.fromtimestamp(NOW, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
-    record = Record(LAYOUTS, 1, 0, NOW, wish_of(asked(names[:-1], (), names[0], label)), settled=True)
-    for counter in (*record.wish.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
+    record = DeploymentRecord(
+        LAYOUTS, 1, 0, NOW, desired_state_of(asked(names[:-1], (), names[0], label)), reconciled=True
+    )
+    for counter in (*record.desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
         register = replace(each.register, counter=counter)
         world.layouts.registers[counter] = register
         world.mirror.copies[counter] = Copy(register, world.mirror.id)
         for region, item in each.items.items():
-            world.tables[region].counters[counter] = Counter(item, dict(each.past), register.layouts)
+            world.tables[region].counters[counter] = CounterKey(item, dict(each.past), register.layouts)
     world.layouts.record = record
-    drive(run(Watch(), "first", Result()), lambda batch: [world.carry_out(operation) for operation in batch])
+    drive(run(Watch(), "first", RunResult()), lambda batch: [world.carry_out(operation) for operation in batch])
     return world
 
 

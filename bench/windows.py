@@ -6,10 +6,10 @@ Three regions mint at the same rate all the time, and the schedule runs every fi
 
 from dataclasses import dataclass, replace
 
-from simulation.pulumi import decoded, wish  # puts `lambda` on the import path, for the imports below
+from simulation.pulumi import decoded, desired  # puts `lambda` on the import path, for the imports below
 
 # isort: split
-from coordinate.protocol.model import Item, Record, Register
+from coordinate.protocol.model import DeploymentRecord, Item, Register
 from coordinate.protocol.plan import Change, granted, plan
 
 from integers.lattice import MAX_INTEGER, MAX_REGIONS, places
@@ -27,7 +27,7 @@ DAY = 24 * 3600
 
 
 @dataclass(frozen=True)
-class Figures:
+class WindowFigures:
     """What a window means at a rate."""
 
     grown: int
@@ -37,12 +37,12 @@ class Figures:
     skipped: int
     """The most that a lost table costs, in integers of all regions."""
     least: int
-    """Seconds for which a region goes on after a run of the schedule, at least. The home region may be away as long."""
+    """Seconds that a region goes on after a scheduled run, at least: the home region may be unreachable as long."""
     most: int
     """The same, at most: after a run that has raised the limit."""
 
 
-def figures(window: int, rate: int) -> Figures:
+def figures(window: int, rate: int) -> WindowFigures:
     """Let the regions mint until the window grows no more.
 
     Args:
@@ -66,15 +66,15 @@ def figures(window: int, rate: int) -> Figures:
         stable = stable + 1 if raised.window == register.window else 0
         register = raised
     lasts = register.window // rate
-    return Figures(register.window, round(short), register.window * len(REGIONS), lasts // 2, lasts)
+    return WindowFigures(register.window, round(short), register.window * len(REGIONS), lasts // 2, lasts)
 
 
-def _record(window: int) -> Record:
-    asked = replace(decoded(wish(REGIONS, window=window)), watch_minutes=MINUTES)
-    return Record("home", 1, 0, BEGIN, asked, settled=True)
+def _record(window: int) -> DeploymentRecord:
+    asked = replace(decoded(desired(REGIONS, window=window)), watch_minutes=MINUTES)
+    return DeploymentRecord("home", 1, 0, BEGIN, asked, reconciled=True)
 
 
-def _run(register: Register, record: Record, issued: int, now: int) -> Register | None:
+def _run(register: Register, record: DeploymentRecord, issued: int, now: int) -> Register | None:
     """Return the register as the schedule's run leaves it, or None if it leaves it as it is."""
     items = {
         region: Item(place.before(1) + issued * place.stride, place.stride, place.ceiling(register.limit, 1), 1)

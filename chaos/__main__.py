@@ -9,9 +9,9 @@ from functools import partial
 from random import Random
 from threading import Event, Thread
 
-from .clients import CLIENTS, Client, Failed, minting
+from .clients import CLIENTS, ChaosClient, Failed, minting
 from .events import Events
-from .history import Book
+from .history import History
 from .operator import COORDINATORS, COUNTERS, NotHealed, Operator, kill_functions
 from .proxy import Faults, Proxy
 from .report import report
@@ -54,20 +54,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         setattr(faults, name, 0)
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(faults, dynamodb)
-    book, stop, random = Book(), Event(), Random(seed + 1)
+    history, stop, random = History(), Event(), Random(seed + 1)
     began = time.monotonic()
 
     def say(text: str) -> None:
-        print(f"{time.monotonic() - began:5.0f} s  {book.integers:>9,} integers  {text}", flush=True)
+        print(f"{time.monotonic() - began:5.0f} s  {history.integers:>9,} integers  {text}", flush=True)
 
     problems: list[str] = []
     with proxy.listening(), running_stack(proxy, dynamodb) as stack:
-        operator = Operator(stack, book, say)
-        events = Events(stack, operator, book, random, say)
+        operator = Operator(stack, history, say)
+        events = Events(stack, operator, history, random, say)
         operator.deploy(regions=list(REGIONS[:3]), lease=1)
-        say(f"deployed: {', '.join(operator.wish['regions'])}")
+        say(f"deployed: {', '.join(operator.desired['regions'])}")
         clients = [
-            Client(book, COUNTERS, lambda: stack.doors, Random(seed + 2 + n), stop, pace=options.pace)
+            ChaosClient(history, COUNTERS, lambda: stack.entries, Random(seed + 2 + n), stop, pace=options.pace)
             for n in range(CLIENTS)
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
@@ -81,15 +81,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 problems.append(f"not healed: {failure}")
         faults.off()
         if not problems:
-            problems += _settled(operator)
+            problems += _reconciled(operator)
         problems += events.problems
     lines, duplicates = report(events, time.monotonic() - began)
-    if book.integers < options.integers:
+    if history.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
-    if book.single < options.integers // SINGLE:
+    if history.single < options.integers // SINGLE:
         problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
     print(*lines, *problems, f"duplicates: {duplicates:,}", sep="\n")
-    return 1 if duplicates or problems or book.contradictions else 0
+    return 1 if duplicates or problems or history.contradictions else 0
 
 
 def _let_happen(events: Events, names: Sequence[str], integers: int, began: float) -> None:
@@ -97,7 +97,7 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
     random = events.random
 
     def enough() -> bool:
-        return events.book.integers >= integers and events.book.single >= integers // SINGLE
+        return events.history.integers >= integers and events.history.single >= integers // SINGLE
 
     while True:
         for name in random.sample(names, len(names)):
@@ -109,14 +109,14 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
             return
 
 
-def _settled(operator: Operator) -> list[str]:
+def _reconciled(operator: Operator) -> list[str]:
     """Return which doors don't mint, now that nothing fails any more."""
     try:
         operator.deploy()
         operator.watch()
     except NotHealed as failure:
         return [f"not healed: {failure}"]
-    client = Client(Book(), COUNTERS, lambda: (), Random(0), Event())
+    client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
 
     def mints(url: str, counter: str) -> bool:
         try:
@@ -126,7 +126,7 @@ def _settled(operator: Operator) -> list[str]:
 
     return [
         f"not healed: {region} doesn't mint {counter} by {kind}"
-        for region, kind, url in operator.stack.doors
+        for region, kind, url in operator.stack.entries
         for counter in COUNTERS
         if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
     ]

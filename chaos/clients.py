@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from .history import Book, Mint
+from .history import History, RecordedMint
 
 CLIENTS = 10
 TIMEOUT = 5.0
@@ -37,7 +37,7 @@ PAUSE = 0.05
 AVOIDED = 1.0
 """Seconds for which a client goes to other doors after a failure, if there are any."""
 
-Door = tuple[str, str, str]
+Entry = tuple[str, str, str]
 """Region, kind and URL."""
 
 
@@ -46,12 +46,12 @@ class Failed(Exception):
 
 
 @dataclass
-class Client:
+class ChaosClient:
     """One client. It has a connection for each server, as a browser has."""
 
-    book: Book
+    history: History
     counters: Sequence[str]
-    doors: Callable[[], Sequence[Door]]
+    entries: Callable[[], Sequence[Entry]]
     """Where to mint now."""
     random: Random
     stop: Event
@@ -61,69 +61,73 @@ class Client:
     """Seconds between two requests."""
     block: int = 0
     """How many integers every request asks for, in short; 0 for the usual mixture."""
-    _failed: dict[Door, float] = field(default_factory=dict[Door, float])
+    _failed: dict[Entry, float] = field(default_factory=dict[Entry, float])
     """When a request to a door failed last."""
     _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
 
     def run(self) -> None:
         """Mint until `stop`."""
-        seen: dict[Door, None] = {}
+        seen: dict[Entry, None] = {}
         while not self.stop.is_set():
-            doors = [door for door in self.doors() if self.only in ("", door[0])]
-            if not doors:
+            entries = [entry for entry in self.entries() if self.only in ("", entry[0])]
+            if not entries:
                 time.sleep(PAUSE)
                 continue
-            seen |= dict.fromkeys(doors)
+            seen |= dict.fromkeys(entries)
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
-            self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else doors))
+            self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else entries))
             time.sleep(self.pace)
         for connection in self._connections.values():
             connection.close()
 
-    def _chosen(self, doors: Sequence[Door]) -> Door:
+    def _chosen(self, entries: Sequence[Entry]) -> Entry:
         """Return one of the doors, if possible one that hasn't failed just now."""
         now = time.monotonic()
-        return self.random.choice([door for door in doors if self._failed.get(door, 0) <= now - AVOIDED] or doors)
+        return self.random.choice(
+            [entry for entry in entries if self._failed.get(entry, 0) <= now - AVOIDED] or entries
+        )
 
-    def _request(self, door: Door) -> None:
+    def _request(self, entry: Entry) -> None:
         counter = self.random.choice(self.counters)
         if self.block:
-            self._try(door, counter, self.block, IN_SHORT)
+            self._try(entry, counter, self.block, IN_SHORT)
             return
         count, kind = None, self.random.random()
-        if door[1] == "function" and kind < BLOCKS:
+        if entry[1] == "function" and kind < BLOCKS:
             count = self.random.randint(1, LARGEST_BLOCK)
-        if door[1] == "function" and self.random.random() < KEYS:
-            self._with_key(door, counter, count)
+        if entry[1] == "function" and self.random.random() < KEYS:
+            self._with_key(entry, counter, count)
         else:
-            self._try(door, counter, count, {})
+            self._try(entry, counter, count, {})
 
-    def _try(self, door: Door, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | None:
+    def _try(self, entry: Entry, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | None:
         """Send one request and record what it got. Return its integers, None if it failed."""
         began = time.monotonic()
         try:
-            integers = self.mint(door[2], counter, count, headers)
+            integers = self.mint(entry[2], counter, count, headers)
         except Failed as failed:
-            self.book.failed(str(failed))
-            self._failed[door] = time.monotonic()
+            self.history.failed(str(failed))
+            self._failed[entry] = time.monotonic()
             time.sleep(PAUSE)
             return None
-        self.book.got(Mint(door[0], door[1], counter, integers, count is not None, began, time.monotonic()))
+        self.history.got(
+            RecordedMint(entry[0], entry[1], counter, integers, count is not None, began, time.monotonic())
+        )
         return integers
 
-    def _with_key(self, door: Door, counter: str, count: int | None) -> None:
+    def _with_key(self, entry: Entry, counter: str, count: int | None) -> None:
         """Repeat a request with one key until it succeeds, then perhaps once more, as if its answer had been lost."""
         key = uuid.UUID(int=self.random.getrandbits(128)).hex
         headers = {"Idempotency-Key": key}
         for _ in range(TRIES):
-            first = self._try(door, counter, count, headers)
+            first = self._try(entry, counter, count, headers)
             if first is None:
                 continue
             if self.random.random() < 0.5:
                 try:
-                    self.book.replayed(key, first, self.mint(door[2], counter, count, headers))
+                    self.history.replayed(key, first, self.mint(entry[2], counter, count, headers))
                 except Failed as failed:
-                    self.book.failed(str(failed))
+                    self.history.failed(str(failed))
             return
 
     def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int]:
@@ -157,7 +161,7 @@ class Client:
 
 
 @contextmanager
-def minting(clients: Sequence[Client], stop: Event) -> Generator[None]:
+def minting(clients: Sequence[ChaosClient], stop: Event) -> Generator[None]:
     """Let the clients mint during the block."""
     threads = [Thread(target=client.run, name="client", daemon=True) for client in clients]
     for thread in threads:

@@ -14,8 +14,8 @@ from itertools import pairwise
 from random import Random
 from threading import Event
 
-from .clients import Client, Door, minting
-from .history import Book
+from .clients import ChaosClient, Entry, minting
+from .history import History
 from .operator import COUNTERS, NotHealed, Operator
 from .proxy import Faults, Proxy
 from .stack import HOME, NAMES, Stack, lose, running_stack
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(Faults(Random(0), cuts=0, throttles=0, delays=0), dynamodb)
-    stop, whole, problems = Event(), Book(), list[str]()
+    stop, whole, problems = Event(), History(), list[str]()
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         operator.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
         clients = [
-            Client(Book(), COUNTERS, partial(_doors, stack, kind), Random(n), stop, region, options.pace)
+            ChaosClient(History(), COUNTERS, partial(_entries, stack, kind), Random(n), stop, region, options.pace)
             for n, region in enumerate(BEFORE)
             for kind in ("function", "gateway")
         ]
@@ -57,24 +57,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
     for client in clients:
-        whole.mints += client.book.mints
+        whole.mints += client.history.mints
     print("| region | requests | failures | longest pause |", "|---|---|---|---|", sep="\n")
     for region in BEFORE:
-        own = [client.book for client in clients if client.only == region]
-        failures = sum(book.failures.total() for book in own)
+        own = [client.history for client in clients if client.only == region]
+        failures = sum(history.failures.total() for history in own)
         note = {LOSES: " (lost its table)", CUT_OFF: " (cut off)"}.get(region, "")
-        pause = max(_longest_pause(book) for book in own)
-        print(f"| {region}{note} | {sum(book.requests for book in own):,} | {failures:,} | {pause:.1f} s |")
+        pause = max(_longest_pause(history) for history in own)
+        print(f"| {region}{note} | {sum(history.requests for history in own):,} | {failures:,} | {pause:.1f} s |")
         if failures and not note:
-            kinds = sum((book.failures for book in own), type(own[0].failures)())
+            kinds = sum((history.failures for history in own), type(own[0].failures)())
             problems.append(f"{region}: clients saw failures: {dict(kinds)}")
     duplicates = len(whole.duplicates(whole.excepted(proxy.writes)))
     print(*problems, f"duplicates: {duplicates:,}", sep="\n")
     return 1 if duplicates or problems else 0
 
 
-def _doors(stack: Stack, kind: str) -> list[Door]:
-    return [door for door in stack.doors if door[1] == kind]
+def _entries(stack: Stack, kind: str) -> list[Entry]:
+    return [entry for entry in stack.entries if entry[1] == kind]
 
 
 def _happen(operator: Operator, quiet: float) -> None:
@@ -107,9 +107,9 @@ def _happen(operator: Operator, quiet: float) -> None:
     time.sleep(quiet)
 
 
-def _longest_pause(book: Book) -> float:
+def _longest_pause(history: History) -> float:
     """Return the longest time between two successful requests of one client, in seconds."""
-    moments = [mint.ended for mint in book.mints]
+    moments = [mint.ended for mint in history.mints]
     return max((following - moment for moment, following in pairwise(moments)), default=0)
 
 

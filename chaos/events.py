@@ -10,8 +10,8 @@ from random import Random
 from threading import Event, Thread
 from typing import Any
 
-from .clients import Client, Door, minting
-from .history import Book, Restoration, beyond
+from .clients import ChaosClient, Entry, minting
+from .history import History, Restoration, beyond
 from .operator import BULK, COUNTERS, HEADROOM, WINDOW, Operator
 from .stack import HOME, NAMES, REGIONS, Backup, RunFailed, Stack, back_up, lose, restore, wait_until
 
@@ -44,7 +44,7 @@ class Events:
 
     stack: Stack
     operator: Operator
-    book: Book
+    history: History
     random: Random
     say: Callable[[str], None]
     backups: dict[str, Backup] = field(default_factory=dict[str, Backup])
@@ -64,13 +64,13 @@ class Events:
         """Regions come and go, and the lease changes."""
         lease = {"lease": self.random.choice(LEASES)} if self.random.random() < 0.3 else {}
         self.operator.deploy(regions=self._other_regions(), **lease)
-        self.say(f"regions: {', '.join(self.operator.wish['regions'])}")
+        self.say(f"regions: {', '.join(self.operator.desired['regions'])}")
 
     def leaving(self) -> None:
         """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
         region = self._one_region()
         others = [other for other in REGIONS if other != region]
-        before = self.operator.wish["regions"]
+        before = self.operator.desired["regions"]
         self.operator.deploy(regions=others[:FEWEST], leaving=[region])
         self._traffic(0.5, 1.5)
         back = self.random.random() < 0.5
@@ -79,17 +79,17 @@ class Events:
 
     def killed_deployment(self) -> None:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
-        before = self.operator.wish["regions"]
+        before = self.operator.desired["regions"]
         after = self.random.uniform(1.0, 5.0)
-        wish = {**self.operator.wish, "regions": self._other_regions()}
+        desired = {**self.operator.desired, "regions": self._other_regions()}
         try:
-            self.stack.deploy(wish, kill_after=after)
+            self.stack.deploy(desired, kill_after=after)
             said = f"a deployment was done before {after:.1f} s"
         except RunFailed:
             said = f"a deployment was killed after {after:.1f} s or failed"
         self._traffic(0, 1)
-        self.operator.deploy(regions=self.random.choice([before, wish["regions"], self._other_regions()]))
-        self.say(f"{said}; then regions: {', '.join(self.operator.wish['regions'])}")
+        self.operator.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
+        self.say(f"{said}; then regions: {', '.join(self.operator.desired['regions'])}")
 
     def lost_table(self) -> None:
         """A region's counters table is deleted; the next deployment recreates it, empty."""
@@ -109,7 +109,7 @@ class Events:
         self._traffic_in([region], 1, 2)
         self.backups[region] = back_up(client, NAMES.counters_table)
         lose(client, NAMES.counters_table)
-        self.book.restorations.append(Restoration(region, time.monotonic()))
+        self.history.restorations.append(Restoration(region, time.monotonic()))
         restore(client, backup)
         self._traffic_in([region], 0.3, 1)
         self.operator.watch()
@@ -148,10 +148,10 @@ class Events:
         finally:
             faults.unreachable.discard(region)
         self.operator.watch()
-        self.say(f"{region} was cut off; regions: {', '.join(self.operator.wish['regions'])}")
+        self.say(f"{region} was cut off; regions: {', '.join(self.operator.desired['regions'])}")
 
     def unreachable(self) -> None:
-        """A region is away for a while, and nothing else happens."""
+        """A region is unreachable for a while, and nothing else happens."""
         faults = self.stack.proxy.faults
         region = self._one_region()
         faults.silent = self.random.random() < 0.5
@@ -174,7 +174,7 @@ class Events:
         finally:
             faults.out.discard(region)
         self.operator.watch()
-        self.say(f"{region} answered with error pages; regions: {', '.join(self.operator.wish['regions'])}")
+        self.say(f"{region} answered with error pages; regions: {', '.join(self.operator.desired['regions'])}")
 
     def hot_item(self) -> None:
         """The coordinator is throttled at one item while regions change. The other counters skip little."""
@@ -189,7 +189,7 @@ class Events:
                 faults.hot.clear()
                 faults.slow.clear()
         self.operator.watch()
-        self.say(f"{counter} was hot in {region}; regions: {', '.join(self.operator.wish['regions'])}")
+        self.say(f"{counter} was hot in {region}; regions: {', '.join(self.operator.desired['regions'])}")
 
     def large_blocks(self) -> None:
         """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
@@ -197,7 +197,7 @@ class Events:
         region = self._one_region()
         self.operator.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
         random = Random(self.random.random())
-        caller = Client(self.book, [BULK], self._functions, random, stop, region, block=LARGEST_BLOCK)
+        caller = ChaosClient(self.history, [BULK], self._functions, random, stop, region, block=LARGEST_BLOCK)
         with self._skipping_little(), minting([caller], stop):
             self._blocks_in(region)
             faults.slow[region] = ROUND_TRIP
@@ -206,7 +206,7 @@ class Events:
             finally:
                 faults.slow.clear()
         self.operator.watch()
-        self.say(f"{region} minted large blocks; regions: {', '.join(self.operator.wish['regions'])}")
+        self.say(f"{region} minted large blocks; regions: {', '.join(self.operator.desired['regions'])}")
 
     def schedule(self) -> None:
         """The coordinator runs as by its schedule, twice at the same time."""
@@ -247,17 +247,17 @@ class Events:
                 self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
     def _others_mint(self, region: str) -> None:
-        others = [other for other in self.operator.wish["regions"] if other != region]
+        others = [other for other in self.operator.desired["regions"] if other != region]
         if not self._traffic_in(others, 0, 0):
             self._wrong(f"not all of {', '.join(others)} minted while {region} answered with error pages")
 
     def _blocks_in(self, region: str) -> None:
-        before = len(self.book.largest)
-        if not wait_until(lambda: len(self.book.largest) > before, PATIENCE):
+        before = len(self.history.largest)
+        if not wait_until(lambda: len(self.history.largest) > before, PATIENCE):
             self._wrong(f"{region} minted no large block")
 
-    def _functions(self) -> list[Door]:
-        return [door for door in self.stack.doors if door[1] == "function"]
+    def _functions(self) -> list[Entry]:
+        return [entry for entry in self.stack.entries if entry[1] == "function"]
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)
@@ -268,7 +268,7 @@ class Events:
         while True:
             chosen = self.random.sample(REGIONS, self.random.randint(FEWEST, len(REGIONS)))
             chosen += [region for region in keep if region not in chosen]
-            if chosen != self.operator.wish["regions"]:
+            if chosen != self.operator.desired["regions"]:
                 return chosen
 
     def _traffic(self, shortest: float, longest: float) -> None:
@@ -277,10 +277,10 @@ class Events:
     def _traffic_in(self, regions: Sequence[str], shortest: float, longest: float) -> bool:
         """Let clients mint, until each counter was minted in these regions, if that can be. Return whether it was."""
         began = time.monotonic()
-        before = len(self.book.mints)
+        before = len(self.history.mints)
 
         def all_minted() -> bool:
-            recent = {(mint.region, mint.counter) for mint in self.book.mints[before:] if mint.began >= began}
+            recent = {(mint.region, mint.counter) for mint in self.history.mints[before:] if mint.began >= began}
             return recent >= {*product(regions, COUNTERS)}
 
         self._traffic(shortest, longest)
@@ -290,4 +290,4 @@ class Events:
         return self.stack.aws.client("dynamodb", region)
 
     def _one_region(self, but: str = "") -> str:
-        return self.random.choice([region for region in self.operator.wish["regions"] if region != but])
+        return self.random.choice([region for region in self.operator.desired["regions"] if region != but])

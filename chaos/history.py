@@ -12,11 +12,11 @@ from integers.lattice import Layout
 from .proxy import Write
 
 
-class Mint(NamedTuple):
+class RecordedMint(NamedTuple):
     """One request that got integers."""
 
     region: str
-    door: str
+    entry: str
     counter: str
     integers: Sequence[int]
     """A range if it is one of the largest blocks."""
@@ -31,7 +31,7 @@ class Duplicate(NamedTuple):
 
     counter: str
     integer: int
-    mints: tuple[Mint, ...]
+    mints: tuple[RecordedMint, ...]
 
 
 class Gaps(NamedTuple):
@@ -60,10 +60,10 @@ class Restoration:
 
 
 @dataclass
-class Book:
+class History:
     """What all clients got. Their threads write into it."""
 
-    mints: list[Mint] = field(default_factory=list[Mint])
+    mints: list[RecordedMint] = field(default_factory=list[RecordedMint])
     failures: Counter[str] = field(default_factory=Counter[str])
     requests: int = 0
     replays: int = 0
@@ -71,7 +71,7 @@ class Book:
     contradictions: list[str] = field(default_factory=list[str])
     """Idempotency-Keys that got two different answers."""
     restorations: list[Restoration] = field(default_factory=list[Restoration])
-    largest: list[Mint] = field(default_factory=list[Mint])
+    largest: list[RecordedMint] = field(default_factory=list[RecordedMint])
     """The largest blocks. They are of a counter of their own, and count for nothing else here."""
     single: int = 0
     in_blocks: int = 0
@@ -82,7 +82,7 @@ class Book:
         """How many integers were handed out."""
         return self.single + self.in_blocks
 
-    def got(self, mint: Mint) -> None:
+    def got(self, mint: RecordedMint) -> None:
         """Record a request that got new integers."""
         with self._lock:
             self.requests += 1
@@ -119,7 +119,7 @@ class Book:
 
     def repeated(self) -> list[Duplicate]:
         """Return every integer that several requests got."""
-        holders: dict[tuple[str, int], list[Mint]] = defaultdict(list)
+        holders: dict[tuple[str, int], list[RecordedMint]] = defaultdict(list)
         for mint in self.mints:
             for integer in mint.integers:
                 holders[mint.counter, integer].append(mint)

@@ -13,7 +13,7 @@ from typing import Any
 
 from local.server.ports import has_socket
 
-from .history import Book
+from .history import History
 from .stack import NAMES, RunFailed, Stack
 
 EVERY = 1.0
@@ -71,9 +71,9 @@ class Operator:
     """Deploys, and runs the coordinator."""
 
     stack: Stack
-    book: Book
+    history: History
     say: Callable[[str], None]
-    wish: dict[str, Any] = field(default_factory=SETTINGS.copy)
+    desired: dict[str, Any] = field(default_factory=SETTINGS.copy)
     """The settings of the last deployment, whether it succeeded or not."""
     failed: Counter[str] = field(default_factory=Counter[str])
     """Deployments and runs that failed, by kind."""
@@ -86,7 +86,7 @@ class Operator:
         Raises:
             NotHealed: it failed too often.
         """
-        self.wish |= settings
+        self.desired |= settings
         self._until("deployment", self._deploy)
 
     def watch(self) -> None:
@@ -98,7 +98,7 @@ class Operator:
         self._until("run of the coordinator", self._watch)
 
     def _deploy(self) -> str:
-        self.stack.deploy(self.wish)
+        self.stack.deploy(self.desired)
         return ""
 
     def _watch(self) -> str:
@@ -115,7 +115,7 @@ class Operator:
             time.sleep(1)
         pending = set(reply.get("pending", ()))
         unfinished = bool(reply.get("unfinished"))
-        for restoration in self.book.restorations:
+        for restoration in self.history.restorations:
             seen_to = restoration.region not in pending and not unfinished
             if restoration.open and restoration.began <= began and seen_to:
                 restoration.ended = time.monotonic()

@@ -25,7 +25,7 @@ COUNTERS = "-counters"
 """The end of a counters table's name."""
 
 
-class Call(NamedTuple):
+class AwsCall(NamedTuple):
     """One call to a service in a region."""
 
     region: str
@@ -75,10 +75,10 @@ class Write(NamedTuple):
         return range(self.first, self.first + self.count * self.stride, self.stride)
 
 
-def call_of(head: bytes, body: bytes) -> Call:
+def call_of(head: bytes, body: bytes) -> AwsCall:
     """Return what a request's head and body ask for."""
     scope, target, table, key = SCOPE.search(head), TARGET.search(head), TABLE.search(body), ITEM.search(body)
-    return Call(
+    return AwsCall(
         region=scope[2].decode() if scope else "",
         service=scope[3].decode() if scope else "",
         operation=target[1].decode() if target else "",
@@ -88,7 +88,7 @@ def call_of(head: bytes, body: bytes) -> Call:
     )
 
 
-def write_of(call: Call, request: bytes, answer: bytes, began: float, ended: float) -> Write | None:
+def write_of(call: AwsCall, request: bytes, answer: bytes, began: float, ended: float) -> Write | None:
     """Return the write that minted, or None if the successful call is another one.
 
     The function and API Gateway mint by the same UpdateItem, which returns the item.
@@ -154,7 +154,7 @@ class Faults:
     """Whether nothing happens by chance."""
     _lock: Lock = field(default_factory=Lock)
 
-    def fate(self, call: Call) -> Fate:
+    def fate(self, call: AwsCall) -> Fate:
         """Choose what happens to a call."""
         if call.region in self.unreachable:
             return Fate(unreachable=True)
@@ -335,7 +335,7 @@ class Proxy:
             return None
         return answer
 
-    async def _carry_out(self, call: Call, request: Message, upstream: "_Upstream") -> Message:
+    async def _carry_out(self, call: AwsCall, request: Message, upstream: "_Upstream") -> Message:
         sent = request
         if self._dynamodb is not None:
             sent = Message(_with_key(request.head), request.body)

@@ -105,7 +105,7 @@ class Stack:
     """Clients without faults."""
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
     """The outputs of the last successful deployment."""
-    doors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
     _deployments: list["subprocess.Popen[str]"] = field(default_factory=list["subprocess.Popen[str]"])
     _children: Lock = field(default_factory=Lock)
@@ -140,8 +140,8 @@ class Stack:
         if process.returncode:
             raise RunFailed(err.strip() or f"the deployment ended with status {process.returncode}")
         self.outputs = json.loads(out.splitlines()[-1])
-        self.doors = [(region, "function", url) for region, url in self.outputs["urls"].items()]
-        self.doors += [(region, "gateway", url) for region, url in self.outputs["gatewayUrls"].items()]
+        self.entries = [(region, "function", url) for region, url in self.outputs["urls"].items()]
+        self.entries += [(region, "gateway", url) for region, url in self.outputs["gatewayUrls"].items()]
         return self.outputs
 
     def watch(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pulumi
 from integers.lattice import places
 
 from .coordinator.coordinator import Coordinator, CoordinatorArgs
-from .domain.domain import Address, AddressArgs
+from .domain.domain import AddressArgs, Domain
 from .gateway.gateway import Gateway
 from .monitoring.budget import BudgetArgs, budget
 from .monitoring.metrics import Watched
@@ -18,7 +18,7 @@ from .names import ResourceNames
 from .region.regional_counter import RegionalCounter
 from .rollout import Regions, child
 from .settings.args import GlobalIntegersArgs
-from .settings.settings import Settings, settings_of, wish_of
+from .settings.settings import Settings, desired_state_of, settings_of
 from .settings.values import camel
 
 
@@ -72,7 +72,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             CoordinatorArgs(
                 names=names,
                 home=settings.home,
-                wish=wish_of(settings),
+                desired=desired_state_of(settings),
                 watch_minutes=settings.watch_minutes,
                 log_retention_days=settings.log_retention_days,
                 protect=settings.protect,
@@ -83,7 +83,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         deployed = Regions(name, names, settings, self)
         regional = deployed.counters(coordinator)
-        coordinator.settle({region: regional[region] for region in settings.regions})
+        minting = {region: regional[region] for region in settings.regions}
+        coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
         if settings.budget:
             regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
             budget(
@@ -136,7 +137,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             self.records = address.records
             if address.gateway_url is not None:
                 self.gateway_address = _after_settling(coordinator, address.gateway_url)
-        self.counters = coordinator.settled["counters"]
+        self.counters = coordinator.reconciled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
             {
@@ -161,8 +162,8 @@ class GlobalIntegers(pulumi.ComponentResource):
         counters: Mapping[str, RegionalCounter],
         gateways: Mapping[str, Gateway],
         coordinator: Coordinator,
-    ) -> Address:
-        return Address(
+    ) -> Domain:
+        return Domain(
             f"{name}-address",
             AddressArgs(
                 names=names,
@@ -175,7 +176,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 cors_origins=settings.cors_origins,
                 open_counters=settings.open_counters,
                 reserved_concurrency=settings.reserved_concurrency,
-                settled=coordinator,
+                reconciled=coordinator,
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
@@ -183,7 +184,7 @@ class GlobalIntegers(pulumi.ComponentResource):
 
 def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
     """Return the URL once the layout stands."""
-    return pulumi.Output.all(url, coordinator.settled).apply(lambda both: str(both[0]))
+    return pulumi.Output.all(url, coordinator.reconciled).apply(lambda both: str(both[0]))
 
 
 def _settings(args: GlobalIntegersArgs | Mapping[str, Any], prefix: str) -> Settings:

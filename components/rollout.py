@@ -32,7 +32,9 @@ class Regions:
             found |= {region: self._counter(region, code, after) for region in wave}
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
             # One check for each region: it runs when this region's function has changed, not when another one has.
-            checks = [coordinator.check(region, settings.counters[0], found[region]) for region in minting]
+            checks = [
+                coordinator.check(region, settings.counters[0], found[region].mint, found[region]) for region in minting
+            ]
             after = checks or after
         return {region: found[region] for region in (*settings.regions, *settings.leaving)}
 

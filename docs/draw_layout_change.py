@@ -1,4 +1,4 @@
-"""Draw docs/layout-change.svg: a region is added while another one is away. `python docs/draw_layout_change.py`."""
+"""Draw docs/layout-change.svg: a region is added, another one is unreachable. `python docs/draw_layout_change.py`."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from mint.api.pages import colour_of
 
 GREY = "#6b7280"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2", "us-west-2")
-AWAY = REGIONS[2]
+UNREACHABLE = REGIONS[2]
 WIDTH, HEIGHT, MARGIN = 900, 556, 28
 LEFT, RIGHT = 62, 712
 """Where time begins and ends."""
@@ -78,10 +78,10 @@ def _time() -> list[str]:
     events = ((FENCE, "fenced", "by a deployment"), (BEGIN, "epoch 2 begins", "base 31"), (BACK, "back", "renewed"))
     begin, middle = FENCE - 98, (FENCE - 98 + BACK) // 2
     parts = [
-        f'<rect x="{begin}" y="{away}" width="{BACK - begin}" height="24" rx="5" fill="{colour_of(AWAY)}" '
+        f'<rect x="{begin}" y="{away}" width="{BACK - begin}" height="24" rx="5" fill="{colour_of(UNREACHABLE)}" '
         'fill-opacity="0.18"/>',
         f'<text class="small middle" x="{middle}" y="{away + 16}">'
-        f"{AWAY} is away: it doesn't answer the coordinator</text>",
+        f"{UNREACHABLE} is away: it doesn't answer the coordinator</text>",
         f'<line class="axis" x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{BOTTOM}"/>',
         f'<line class="axis" x1="{LEFT}" y1="{TOP - 16}" x2="{LEFT}" y2="{BOTTOM}"/>',
         f'<text class="small end" x="{RIGHT}" y="{BOTTOM + 18}">time</text>',

@@ -75,7 +75,7 @@ class Layout(NamedTuple):
     regions: tuple[str, ...]
 
 
-class Owner(NamedTuple):
+class OwningRegion(NamedTuple):
     """The one region that mints an integer, with its place in the layout of that epoch."""
 
     region: str
@@ -84,7 +84,7 @@ class Owner(NamedTuple):
     epoch: int
 
 
-def owner_of(integer: int, layouts: Sequence[Layout]) -> Owner | None:
+def owner_of(integer: int, layouts: Sequence[Layout]) -> OwningRegion | None:
     """Return the owner of an integer, or None if the integer is below the first base.
 
     Args:
@@ -95,5 +95,5 @@ def owner_of(integer: int, layouts: Sequence[Layout]) -> Owner | None:
         if integer >= layout.base:
             stride = len(layout.regions)
             offset = (integer - 1) % stride + 1
-            return Owner(layout.regions[offset - 1], offset, stride, layout.epoch)
+            return OwningRegion(layout.regions[offset - 1], offset, stride, layout.epoch)
     return None

@@ -17,7 +17,7 @@ RECORD_KEY = "/deployment"
 ACCEPTED_KEY = "/accepted"
 """The key in the layouts table of what identifies the record. Writes compare it, which costs less than the record."""
 
-LEASE_KEY = "/lease"
+RUN_LOCK_KEY = "/lease"
 """The key in the layouts table of the lease that keeps two runs of the schedule apart."""
 
 

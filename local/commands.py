@@ -19,7 +19,7 @@ from .paths import LocalError, command, state_folder
 from .resources import Aws
 from .resources.route53 import make_zone
 from .server import server
-from .server.process import Service
+from .server.process import BackgroundService
 from .terminal import clear, is_terminal, say, show
 
 
@@ -56,7 +56,7 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-GATEWAY_OF_VERSION_1 = Service("door", "local.door")
+GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")
 
 
 def up(stack: str, overrides: Sequence[str], port: int | None) -> None:

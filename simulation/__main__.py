@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import count
 from random import SystemRandom
 
-from .schedule import Schedule
+from .schedule import RandomSchedule
 
 CHUNK = 50
 """Schedules that a process runs before it reports."""
@@ -17,7 +17,7 @@ def search(first: int, losses: int) -> tuple[int, str | None]:
     minted = 0
     for seed in range(first, first + CHUNK):
         try:
-            minted += len(Schedule(seed, losses=losses).run().minted)
+            minted += len(RandomSchedule(seed, losses=losses).run().minted)
         except AssertionError as error:
             return minted, f"Schedule({seed}, losses={losses}).run(): {type(error).__name__}: {error}"
     return minted, None

@@ -8,11 +8,11 @@ from random import Random
 from typing import Any, cast
 
 from coordinate.dynamodb.encoding import item_values
-from coordinate.monitoring.report import Result
+from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
 from mint.api.reply import Problem
 from mint.owner import owner_document
-from mint.table import CounterTable, Item, UnknownCounter
+from mint.table import CounterItem, CounterTable, NoItem
 
 from integers.lattice import Layout, places
 from integers.records import issued_in
@@ -30,7 +30,7 @@ WRITTEN: dict[type, str] = {
 
 def reads(operation: Operation) -> bool:
     """Return whether an operation writes nothing."""
-    return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeLease"))
+    return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeRunLock"))
 
 
 def _written(operation: Any) -> str:
@@ -38,7 +38,7 @@ def _written(operation: Any) -> str:
     return WRITTEN.get(operation.__class__) or operation.region
 
 
-class Duplicate(AssertionError):
+class MintedTwice(AssertionError):
     """An integer was minted twice."""
 
 
@@ -105,7 +105,7 @@ class CheckedWorld(World):
             self.excepted.add(key)
             return
         if key in self.minted:
-            raise Duplicate(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
+            raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
         self.excused += key in self.excepted
         self.minted[key] = region
 
@@ -124,8 +124,8 @@ class CheckedWorld(World):
             known = operation.old is not None and operation.old.epoch == new.epoch
             here = new.home == self.layouts.id and (record is None or record.home == self.layouts.id)
             advanced = operation.old is not None and not known and operation.old.home == new.home
-            if here and advanced and (record is None or record.wish.regions != new.regions):
-                raise Unasked(f"{new.regions} begun, asked for is {record and record.wish.regions}")
+            if here and advanced and (record is None or record.desired.regions != new.regions):
+                raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
         return held
 
     def _back_up(self, name: str) -> None:
@@ -181,10 +181,10 @@ class CheckedWorld(World):
 
 
 class Stuck(AssertionError):
-    """Left alone, the system did not settle."""
+    """Left alone, the system did not reconcile."""
 
 
-def check_settled(world: CheckedWorld, result: Result) -> None:
+def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
     """Check that every counter has the layout that was asked for, in every region that answers.
 
     Raises:
@@ -192,11 +192,11 @@ def check_settled(world: CheckedWorld, result: Result) -> None:
         Duplicate: what it mints then was minted before.
     """
     record = world.layouts.record
-    if record is None or record.home != world.layouts.id or not record.settled:
+    if record is None or record.home != world.layouts.id or not record.reconciled:
         raise Stuck(f"the record isn't settled: {record}")
     for counter, outcome in result.outcomes.items():
         register = world.layouts.registers[counter]
-        if register.home != world.layouts.id or register.regions != record.wish.regions:
+        if register.home != world.layouts.id or register.regions != record.desired.regions:
             raise Stuck(f"not what was asked for: {register}, {record}")
         copy = world.mirror.copies.get(counter)
         if copy is None or copy.register != register or copy.mirror != world.mirror.id:
@@ -218,7 +218,7 @@ def check_settled(world: CheckedWorld, result: Result) -> None:
                 integer = world.mint(region, counter)
                 if integer is None or integer < register.base or (integer - place.offset) % place.stride:
                     raise Stuck(f"{region} mints {integer} of {register}")
-        for region in record.wish.leaving:
+        for region in record.desired.leaving:
             table = world.tables.get(region)
             kept = table.counters.get(counter) if table else None
             if region not in world.away and kept and kept.item and kept.item.issued < kept.item.ceiling:
@@ -265,11 +265,11 @@ class _Table:
         kept = self._counters.get(counter)
         return kept.layouts if kept else ()
 
-    def item(self, counter: str) -> Item:
+    def item(self, counter: str) -> CounterItem:
         kept = self._counters.get(counter)
         if kept is None or kept.item is None:
-            raise UnknownCounter
+            raise NoItem
         item = kept.item
         past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
         attributes = {**item_values(item), **past}
-        return Item(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, attributes)
+        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, attributes)

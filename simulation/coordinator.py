@@ -1,7 +1,7 @@
 """A coordinator that can be stopped between any two operations, so that it can race, be late or crash.
 
-A coordinator is a suspended generator, which Python can neither copy nor compare. But `settle` looks and takes a step
-in turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step
+A coordinator is a suspended generator, which Python can neither copy nor compare. But `reconcile` looks and takes a
+step in turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step
 began with, and what it has been answered since then.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from coordinate.protocol.model import Record, Refused
+from coordinate.protocol.model import DeploymentRecord, Refused
 from coordinate.protocol.operations import Operation
 from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, step
 from coordinate.protocol.steps import Each, Steps
@@ -34,7 +34,7 @@ class _Steps:
         """Steps of an `Each` that are not begun yet."""
 
 
-class Coordinator:
+class SimulatedCoordinator:
     """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
 
     def __init__(self, steps: Steps[Any], name: str = "") -> None:
@@ -172,8 +172,8 @@ class Hashed:
         return isinstance(other, Hashed) and self._key == other._key
 
 
-def begun(name: str, record: Record) -> Run:
-    """Return a coordinator that begins to settle the counter `c`."""
+def begun(name: str, record: DeploymentRecord) -> Run:
+    """Return a coordinator that begins to reconcile the counter `c`."""
     return Run(name, 0, Hashed(Again(record)), ())
 
 
@@ -213,7 +213,7 @@ def _replayed(run: Run) -> tuple[Sequence[Operation], Again | Looked | Outcome |
     return operations, None
 
 
-class Turn(NamedTuple):
+class Suspended(NamedTuple):
     """A coordinator within a batch: what the first operations of the batch have been answered."""
 
     run: Run

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from coordinate.protocol.model import Copy, Item, Record, Register
+from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 from coordinate.protocol.operations import (
     Clock,
     DescribeLayouts,
@@ -15,14 +15,14 @@ from coordinate.protocol.operations import (
     ReadRecord,
     RecordLayouts,
 )
-from coordinate.protocol.reconcile import settle
+from coordinate.protocol.reconcile import reconcile
 
 from integers.lattice import Layout
 
 from .checks import CheckedWorld
-from .coordinator import Coordinator, Turn, after, batch, begun
-from .pulumi import decoded, wish
-from .world import NOW, Counter, Layouts, Mirror, Table
+from .coordinator import SimulatedCoordinator, Suspended, after, batch, begun
+from .pulumi import decoded, desired
+from .world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")
@@ -66,7 +66,7 @@ class Kept(NamedTuple):
     layouts: tuple[Layout, ...]
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """All that decides what may happen next."""
 
     register: Register
@@ -74,15 +74,15 @@ class State(NamedTuple):
     tables: tuple[Kept, ...]
     minted: frozenset[tuple[str, int]]
     away: bool | None
-    """Whether the region that may be away is away now; None if it was, and is back."""
-    turns: tuple[Turn, ...]
+    """Whether the region that may be unreachable is unreachable now; None if it was, and is back."""
+    turns: tuple[Suspended, ...]
 
-    def world(self, record: Record, case: Case) -> CheckedWorld:
+    def world(self, record: DeploymentRecord, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
         world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
         world.tables = {
-            kept.region: Table(kept.id, {"c": Counter(kept.item, {}, kept.layouts)}) for kept in self.tables
+            kept.region: SimulatedTable(kept.id, {"c": CounterKey(kept.item, {}, kept.layouts)}) for kept in self.tables
         }
         world.minted = dict.fromkeys(self.minted, "")
         world.away = {case.away} if case.away and self.away else set()
@@ -95,10 +95,12 @@ def joining(without: str | None = None) -> CheckedWorld:
     for regions in (BEFORE, AFTER):
         for region in regions:
             world.make_table(region)
-        record = Record("layouts 1", len(regions), 0, NOW, decoded(wish(regions, headroom=1)), settled=True)
+        record = DeploymentRecord(
+            "layouts 1", len(regions), 0, NOW, decoded(desired(regions, headroom=1)), reconciled=True
+        )
         world.layouts.record = record
         if regions == BEFORE:
-            Coordinator(settle("c", "first", record)).finish(world.carry_out)
+            SimulatedCoordinator(reconcile("c", "first", record)).finish(world.carry_out)
     return world
 
 
@@ -118,7 +120,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Turn(begun(name, record)), world, case) for name in case.coordinators)
+    turns = tuple(_at_once(Suspended(begun(name, record)), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -137,15 +139,15 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     return len(seen), ends
 
 
-def _state(world: CheckedWorld, away: bool | None, turns: tuple[Turn, ...]) -> State:
-    found = {region: table.counters.get("c", Counter()) for region, table in sorted(world.tables.items())}
+def _state(world: CheckedWorld, away: bool | None, turns: tuple[Suspended, ...]) -> SearchState:
+    found = {region: table.counters.get("c", CounterKey()) for region, table in sorted(world.tables.items())}
     tables = tuple(Kept(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
-    return State(
+    return SearchState(
         world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), away, turns
     )
 
 
-def _successors(state: State, record: Record, case: Case) -> Iterator[State]:
+def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
     """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
     for index, turn in enumerate(state.turns):
         if batch(turn.run):
@@ -159,20 +161,20 @@ def _successors(state: State, record: Record, case: Case) -> Iterator[State]:
                 yield _state(world, state.away, state.turns)
     if case.loses is not None and all(kept.id != "recreated" for kept in state.tables):
         world = state.world(record, case)
-        world.tables[case.loses] = Table("recreated")
+        world.tables[case.loses] = SimulatedTable("recreated")
         yield _state(world, state.away, state.turns)
     if case.away is not None and state.away is not None:
         yield state._replace(away=None if state.away else True)
 
 
-def _at_once(turn: Turn, world: CheckedWorld, case: Case) -> Turn:
+def _at_once(turn: Suspended, world: CheckedWorld, case: Case) -> Suspended:
     while (operations := batch(turn.run)) and case.at_once(operations[len(turn.given)]):
         turn = _answered(turn, world)
     return turn
 
 
-def _answered(turn: Turn, world: CheckedWorld) -> Turn:
+def _answered(turn: Suspended, world: CheckedWorld) -> Suspended:
     """Carry out the coordinator's next operation."""
     operations = batch(turn.run)
     given = (*turn.given, world.carry_out(operations[len(turn.given)]))
-    return Turn(after(turn.run, given)) if len(given) == len(operations) else Turn(turn.run, given)
+    return Suspended(after(turn.run, given)) if len(given) == len(operations) else Suspended(turn.run, given)

@@ -14,7 +14,7 @@ from coordinate.protocol.operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
-    TakeLease,
+    TakeRunLock,
     WriteRecordCopy,
 )
 
@@ -56,7 +56,7 @@ class Network:
         """
         random, rates = self._random, self._rates
         match operation:
-            case Clock() | TakeLease():
+            case Clock() | TakeRunLock():
                 return self._world.carry_out(operation)
             case MayBegin():
                 return random.random() >= rates["out of time"]
@@ -65,7 +65,7 @@ class Network:
         if region is None and random.random() < rates["home fails"]:
             raise Refused("home: the home region's tables can't be used")
         if region is not None and self._is_throttled(region, operation, run):
-            return Absent.AWAY
+            return Absent.UNREACHABLE
         if reads(operation) or random.random() >= rates["lost"]:
             return self._answer(operation)
         kind = random.randrange(3)
@@ -75,7 +75,7 @@ class Network:
             answer = self._answer(operation)
             if kind == 1:
                 return answer  # and once more, later
-        return False if region is None else Absent.AWAY  # at home, the run reads again what has become of it
+        return False if region is None else Absent.UNREACHABLE  # at home, the run reads again what has become of it
 
     def _is_throttled(self, region: str, operation: Operation, run: object) -> bool:
         if (run, region) in self._given_up:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.dynamodb.encoding import record_attributes, wish_of
-from coordinate.protocol.admit import Deployment
-from coordinate.protocol.model import Record, Wish
+from coordinate.dynamodb.encoding import record_attributes
+from coordinate.protocol.admit import Deploy
+from coordinate.protocol.model import DeploymentRecord, DesiredState, desired_state_of
 from coordinate.request import request_of
 
 from components.coordinator.record import event, record_of
@@ -20,7 +20,7 @@ HEADROOM = 2
 WINDOW = 12
 
 
-def wish(
+def desired(
     regions: Sequence[str],
     leaving: Sequence[str] = (),
     *,
@@ -47,13 +47,13 @@ def wish(
     }
 
 
-def decoded(asked: Mapping[str, Any]) -> Wish:
-    """Return a wish as the coordinator reads it."""
-    return wish_of(canonical(asked))
+def decoded(asked: Mapping[str, Any]) -> DesiredState:
+    """Return a desired state as the coordinator reads it."""
+    return desired_state_of(canonical(asked))
 
 
 @dataclass(frozen=True)
-class Settings:
+class SimulatedSettings:
     """What a stack's settings have."""
 
     regions: tuple[str, ...]
@@ -74,21 +74,21 @@ class Pulumi:
         self.first = ""
         self.stood = False
         """Whether a deployment has succeeded."""
-        self.settings: Settings | None = None
+        self.settings: SimulatedSettings | None = None
         """Those of the last `up`."""
         self._event: str | None = None
         """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
-    def preview(self) -> Record | None:
+    def preview(self) -> DeploymentRecord | None:
         """Return the record, as a preview reads it."""
         return self._world.layouts.record
 
-    def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> Settings:
+    def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))
-        return Settings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
+        return SimulatedSettings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
 
-    def up(self, settings: Settings, read: Record | None, *, refresh: bool) -> str | None:
+    def up(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
         Args:
@@ -103,7 +103,7 @@ class Pulumi:
             if region not in self.tables or refresh:
                 world.make_table(region)
                 self.tables[region] = world.tables[region].id
-        asked = wish(
+        asked = desired(
             settings.regions,
             settings.leaving,
             counters=self._counters,
@@ -132,8 +132,8 @@ class Pulumi:
         return deleted
 
 
-def deployment_of(sent: str) -> Deployment:
+def deployment_of(sent: str) -> Deploy:
     """Return the deployment that an event asks for."""
     request = request_of(json.loads(sent))
-    assert isinstance(request, Deployment)
+    assert isinstance(request, Deploy)
     return request

@@ -15,7 +15,7 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from coordinate.monitoring.report import Result
+from coordinate.monitoring.report import RunResult
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import Refused
 from coordinate.request import Watch
@@ -23,10 +23,10 @@ from coordinate.run import run
 
 from integers.lattice import MAX_FLOOR
 
-from .checks import CheckedWorld, Stuck, ask, check_settled
-from .coordinator import Coordinator
+from .checks import CheckedWorld, Stuck, ask, check_reconciled
+from .coordinator import SimulatedCoordinator
 from .network import Network
-from .pulumi import HEADROOM, Pulumi, Settings, deployment_of
+from .pulumi import HEADROOM, Pulumi, SimulatedSettings, deployment_of
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ COORDINATORS = 4
 """The largest number of runs at once."""
 
 
-class Schedule:
+class RandomSchedule:
     """A schedule that its seed decides."""
 
     def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
@@ -57,7 +57,7 @@ class Schedule:
         Args:
             seed: decides everything.
             without: the condition or rule that is taken out (`world.CONDITIONS`, `RULES` or `ALIVE`).
-            losses: how many tables may be lost before the first one is mended. With 1, all must settle without an
+            losses: how many tables may be lost before the first one is mended. With 1, all must reconcile without an
                 operator. With 2, a floor may be needed in the end.
         """
         random = self.random = Dice(seed)
@@ -84,27 +84,27 @@ class Schedule:
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
         self.pulumi = Pulumi(self.world, random, self.counters)
-        self.runs: list[Coordinator] = []
-        self.begun: dict[Coordinator, int] = {}
-        self.asleep: dict[Coordinator, int] = {}
-        self.deploying: tuple[Coordinator, str] | None = None
+        self.runs: list[SimulatedCoordinator] = []
+        self.begun: dict[SimulatedCoordinator, int] = {}
+        self.asleep: dict[SimulatedCoordinator, int] = {}
+        self.deploying: tuple[SimulatedCoordinator, str] | None = None
         """The run that `up` waits for, and its event."""
         self.lost: dict[str, int] = {}
         """The tables that were lost and not mended yet, and when."""
         self.for_ever: str | None = None
         """The region that never comes back."""
-        self.last: Result | None = None
+        self.last: RunResult | None = None
         self.busy = False
         """Whether all regions mint as fast as they can."""
         self.top = 0
         """About the largest integer minted so far."""
 
     def run(self) -> CheckedWorld:
-        """Run the schedule, then leave the system alone until it has settled, and repeat the last `up`.
+        """Run the schedule, then leave the system alone until it has reconciled, and repeat the last `up`.
 
         Raises:
             AssertionError: an integer was minted twice, a layout was begun that nobody asked for, what is left
-                alone doesn't settle, or an `up` with the settings in force is refused or never comes to rest.
+                alone doesn't reconcile, or an `up` with the settings in force is refused or never comes to rest.
         """
         self._deploy()
         for _ in range(self.random.choice((150, 400, 800))):
@@ -158,7 +158,7 @@ class Schedule:
             self.top = top
             ask(self.world, random.choice(REGIONS), random.choice(self.counters), random.randint(1, top + 10))
 
-    def _turn(self, coordinator: Coordinator) -> None:
+    def _turn(self, coordinator: SimulatedCoordinator) -> None:
         if self.asleep.get(coordinator):
             self.asleep[coordinator] -= 1
             return
@@ -176,7 +176,7 @@ class Schedule:
             for coordinator in list(self.runs):
                 self._forget(coordinator)
 
-    def _advance(self, coordinator: Coordinator) -> None:
+    def _advance(self, coordinator: SimulatedCoordinator) -> None:
         try:
             coordinator.step(lambda operation: self.network.carry_out(operation, coordinator), self.random.randrange)
         except Refused as refusal:
@@ -184,23 +184,23 @@ class Schedule:
         if coordinator.ended:
             self._ended(coordinator)
 
-    def _start(self, sent: str | None) -> Coordinator:
+    def _start(self, sent: str | None) -> SimulatedCoordinator:
         """Start a run: that of a deployment, which has sent this event, or one of the schedule's."""
         name = f"{'watch' if sent is None else 'deployment'} {len(self.begun) + 1}"
         request = Watch() if sent is None else deployment_of(sent)
-        started = Coordinator(run(request, name, Result()), name)
+        started = SimulatedCoordinator(run(request, name, RunResult()), name)
         self.begun[started] = self.world.clock
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
             self._forget(self.runs[self.random.randrange(COORDINATORS)])  # crashes; never the new one
         return started
 
-    def _forget(self, coordinator: Coordinator) -> None:
+    def _forget(self, coordinator: SimulatedCoordinator) -> None:
         self.runs.remove(coordinator)
         if self.deploying is not None and self.deploying[0] is coordinator:
             self.deploying = None
 
-    def _deploy(self, settings: Settings | None = None) -> None:
+    def _deploy(self, settings: SimulatedSettings | None = None) -> None:
         """`pulumi up`: with these settings, or with any."""
         random, world = self.random, self.world
         read = self.pulumi.preview()
@@ -224,13 +224,13 @@ class Schedule:
             return  # refused
         self.deploying = (self._start(sent), sent)
 
-    def _ended(self, coordinator: Coordinator) -> None:
+    def _ended(self, coordinator: SimulatedCoordinator) -> None:
         self.runs.remove(coordinator)
         result = coordinator.result
         sent = None
         if self.deploying is not None and self.deploying[0] is coordinator:
             sent, self.deploying = self.deploying[1], None
-        if not isinstance(result, Result) or result.record is None or result.unfinished:
+        if not isinstance(result, RunResult) or result.record is None or result.unfinished:
             return
         self.last = result
         self._mended(result, self.begun[coordinator])
@@ -243,12 +243,12 @@ class Schedule:
             self.world.delete_table(region)
             self.lost.pop(region, None)
 
-    def _mended(self, result: Result, begun: int) -> None:
+    def _mended(self, result: RunResult, begun: int) -> None:
         """Note which tables this run has seen to."""
         pending = {region for outcome in result.outcomes.values() for region in outcome.pending}
         assert result.record is not None
-        wish = result.record.wish
-        seen = {*wish.regions, *wish.leaving} - pending
+        desired = result.record.desired
+        seen = {*desired.regions, *desired.leaving} - pending
         for region, since in list(self.world.restored.items()):
             if region in seen and begun > since:
                 del self.world.restored[region]
@@ -316,10 +316,10 @@ class Schedule:
         if record is None:  # the first deployment was interrupted before it was accepted
             if copy is not None and copy.mirror == world.mirror.id:
                 raise Stuck("the record wasn't put back")
-        elif (world.tables.keys() - world.away) & set(record.wish.regions):  # else nobody could mint
+        elif (world.tables.keys() - world.away) & set(record.desired.regions):  # else nobody could mint
             if self.last is None:
                 raise Stuck("the last runs were refused")
-            check_settled(world, self.last)
+            check_reconciled(world, self.last)
         self._repeat()
         self._change_calmly()
 
@@ -362,9 +362,9 @@ class Schedule:
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.away)
         record = world.layouts.record
-        if self.for_ever or len(regions) < 2 or record is None or not record.settled:
+        if self.for_ever or len(regions) < 2 or record is None or not record.reconciled:
             return
-        first, second = (regions, regions[::-1]) if record.wish.regions != regions else (regions[::-1], regions)
+        first, second = (regions, regions[::-1]) if record.desired.regions != regions else (regions[::-1], regions)
         hot = self.counters[1:] and random.choice(self.counters[1:])
         for order in (first, second):
             before = {counter: world.layouts.registers[counter] for counter in self.counters}
@@ -394,7 +394,7 @@ class Schedule:
         items = [kept.item for table in world.tables.values() for kept in table.counters.values()]
         tops += [item.ceiling for item in items if item is not None]
         record = world.layouts.record
-        regions = record.wish.regions if record else tuple(REGIONS)
+        regions = record.desired.regions if record else tuple(REGIONS)
         regions = tuple(region for region in regions if region != self.for_ever)
         if self.for_ever:
             self.pulumi.tables.pop(self.for_ever, None)

@@ -23,16 +23,26 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
 
-from coordinate.monitoring.report import Result
+from coordinate.monitoring.report import RunResult
 from coordinate.protocol import operations
-from coordinate.protocol.admit import Deployment
-from coordinate.protocol.model import Absent, Accepted, Copy, Item, Record, RecordCopy, Refused, Register, Wish
+from coordinate.protocol.admit import Deploy
+from coordinate.protocol.model import (
+    Absent,
+    Accepted,
+    Copy,
+    DeploymentRecord,
+    DesiredState,
+    Item,
+    RecordCopy,
+    Refused,
+    Register,
+)
 from coordinate.protocol.operations import (
     Clock,
     MayBegin,
     Operation,
     RecordLayouts,
-    TakeLease,
+    TakeRunLock,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -42,8 +52,8 @@ from coordinate.request import Watch
 from coordinate.run import run
 
 from .checks import CheckedWorld
-from .coordinator import Coordinator
-from .pulumi import decoded, wish
+from .coordinator import SimulatedCoordinator
+from .pulumi import decoded, desired
 
 READ, DESCRIBE = "Read", "Describe"
 
@@ -95,7 +105,7 @@ def _found(operation: Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
     where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
     match answer:
-        case Record() | RecordCopy():
+        case DeploymentRecord() | RecordCopy():
             return f"{where} {(answer.record if isinstance(answer, RecordCopy) else answer).number}"
         case Accepted():
             return f"{where} {answer.number}"
@@ -128,10 +138,10 @@ def shown(value: Any) -> str:
             return "done" if value else "condition failed"
         case Absent():
             return value.value
-        case Record():
-            marks = [mark for mark in ("settled", "restored") if getattr(value, mark)]
-            return ", ".join([f"{value.number}: {shown(value.wish)}", *marks])
-        case Wish():
+        case DeploymentRecord():
+            marks = [mark for mark in ("reconciled", "restored") if getattr(value, mark)]
+            return ", ".join([f"{value.number}: {shown(value.desired)}", *marks])
+        case DesiredState():
             leaving = [f"leaving {shown(value.leaving)}"] if value.leaving else []
             floors = [f"floor {floor}" for floor in value.floors.values()]
             return ", ".join([f"regions {shown(value.regions)}", *leaving, *floors])
@@ -169,9 +179,9 @@ def _details(operation: Operation) -> str:
             return ", ".join([*first, *_named_each(operation, [name for name in names if name != "item"])])
 
 
-def _record_change(old: Record | None, new: Record) -> str:
+def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     """Return what differs in the new record."""
-    return f"{new.number} settled" if old and new.settled and old.number == new.number else shown(new)
+    return f"{new.number} settled" if old and new.reconciled and old.number == new.number else shown(new)
 
 
 def _change(old: Register | None, new: Register) -> str:
@@ -213,7 +223,7 @@ def play(text: str) -> str:
     Raises:
         ValueError: a line is no command.
     """
-    stage = Stage()
+    stage = Player()
     played: list[str] = []
     for block in text.strip().split("\n\n"):
         lines = block.splitlines()
@@ -228,11 +238,11 @@ def play(text: str) -> str:
 
 
 @dataclass
-class Stage:
+class Player:
     """The tables, and the coordinators by name. A coordinator's name is also its token."""
 
     world: CheckedWorld = field(default_factory=CheckedWorld)
-    coordinators: dict[str, Coordinator] = field(default_factory=dict[str, Coordinator])
+    coordinators: dict[str, SimulatedCoordinator] = field(default_factory=dict[str, SimulatedCoordinator])
 
     def carry_out(self, command: str) -> list[str]:
         """Carry out a command and return the lines that it prints.
@@ -267,18 +277,18 @@ class Stage:
         home, read = self.world.layouts.id, self.world.layouts.record
         floors = {"*": int(floor[0])} if floor else {}
         asked = decoded(
-            wish(regions, leaving, counters=[COUNTER], floors=floors, home=home, window=WINDOW, headroom=HEADROOM)
+            desired(regions, leaving, counters=[COUNTER], floors=floors, home=home, window=WINDOW, headroom=HEADROOM)
         )
-        self._start(name, Deployment(asked, read.number if read else 0, self.world.now + 60))
+        self._start(name, Deploy(asked, read.number if read else 0, self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
     def _watch(self, name: str) -> list[str]:
         self._start(name, Watch())
         return []
 
-    def _start(self, name: str, request: Deployment | Watch) -> None:
+    def _start(self, name: str, request: Deploy | Watch) -> None:
         self.world.now += 60
-        self.coordinators[name] = Coordinator(run(request, name, Result()), name)
+        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), name)
 
     def _step(self, name: str, count: str = "1") -> list[str]:
         return self._advance(name, int(count), ())
@@ -301,7 +311,7 @@ class Stage:
 
         def carry_out(operation: Operation) -> Any:
             answer = self.world.carry_out(operation)
-            if not isinstance(operation, Clock | TakeLease | MayBegin):
+            if not isinstance(operation, Clock | TakeRunLock | MayBegin):
                 steps.append((operation, answer))
             return answer
 
@@ -354,6 +364,6 @@ def _split(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[st
     return words[:where], words[where + 1 :]
 
 
-def _pending(result: Result | None) -> str:
+def _pending(result: RunResult | None) -> str:
     pending = {region for outcome in result.outcomes.values() for region in outcome.pending} if result else ()
     return f", pending: {shown(tuple(sorted(pending)))}" if pending else ""

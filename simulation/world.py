@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
 from coordinate.protocol.operations import (
     Clock,
     CloseItem,
@@ -33,7 +33,7 @@ from coordinate.protocol.operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
-    TakeLease,
+    TakeRunLock,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -91,7 +91,7 @@ ALIVE = (
 
 
 @dataclass(slots=True)
-class Counter:
+class CounterKey:
     """What one region's table has of one counter."""
 
     item: Item | None = None
@@ -100,17 +100,17 @@ class Counter:
     layouts: tuple[Layout, ...] = ()
     """The layouts recorded beside the item. Neither minting nor the protocol reads them."""
 
-    def kept(self) -> "Counter":
+    def kept(self) -> "CounterKey":
         """Return a copy."""
-        return Counter(self.item, dict(self.issued_in), self.layouts)
+        return CounterKey(self.item, dict(self.issued_in), self.layouts)
 
 
 @dataclass(slots=True)
-class Table:
+class SimulatedTable:
     """One region's counters table."""
 
     id: str
-    counters: dict[str, Counter] = field(default_factory=dict[str, Counter])
+    counters: dict[str, CounterKey] = field(default_factory=dict[str, CounterKey])
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Layouts:
     """The layouts table."""
 
     id: str
-    record: Record | None = None
+    record: DeploymentRecord | None = None
     registers: dict[str, Register] = field(default_factory=dict[str, Register])
     bare: bool = False
     """Whether an earlier version of the program wrote the record, and nothing beside it that identifies it."""
@@ -148,7 +148,7 @@ class World:
     without: str | None = None
     layouts: Layouts = field(default_factory=lambda: Layouts("layouts 1"))
     mirror: Mirror = field(default_factory=lambda: Mirror("mirror 1"))
-    tables: dict[str, Table] = field(default_factory=dict[str, Table])
+    tables: dict[str, SimulatedTable] = field(default_factory=dict[str, SimulatedTable])
     away: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
     now: int = NOW
@@ -168,7 +168,7 @@ class World:
     def make_table(self, region: str) -> None:
         """Make a region's table if there is none."""
         if region not in self.tables:
-            self.tables[region] = Table(self.new_id(region))
+            self.tables[region] = SimulatedTable(self.new_id(region))
 
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it."""
@@ -215,7 +215,7 @@ class World:
         match operation:
             case Clock():
                 return self.now
-            case TakeLease() | MayBegin():  # whoever asks may go on: no integer may depend on it
+            case TakeRunLock() | MayBegin():  # whoever asks may go on: no integer may depend on it
                 return True
             case DescribeLayouts():
                 return self._id("identity: of the layouts table", self.layouts.id)
@@ -258,7 +258,7 @@ class World:
             case _:
                 raise TypeError(f"{operation} is not an operation")
 
-    def _write_register(self, old: Register | None, new: Register, record: Record) -> bool:
+    def _write_register(self, old: Register | None, new: Register, record: DeploymentRecord) -> bool:
         held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
         held = held and self._holds("register: record stands", self.layouts.accepted == record.accepted)
         if held:
@@ -267,7 +267,7 @@ class World:
 
     def _in_region(self, operation: Any) -> Any:
         if operation.region in self.away:
-            return Absent.AWAY
+            return Absent.UNREACHABLE
         table = self.tables.get(operation.region)
         if table is None:
             return Absent.GONE
@@ -279,11 +279,11 @@ class World:
         kept = table.counters.get(operation.counter)
         if isinstance(operation, ReadItem):
             return kept.item if kept else None
-        return self._write(table.counters.setdefault(operation.counter, Counter()), operation)
+        return self._write(table.counters.setdefault(operation.counter, CounterKey()), operation)
 
     def _write(
         self,
-        kept: Counter,
+        kept: CounterKey,
         operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | RaiseItem | FenceItem | CloseItem,
     ) -> bool | int:
         match operation:
@@ -305,7 +305,7 @@ class World:
                 return kept.item.ceiling if held and isinstance(operation, FenceItem) and kept.item else held
 
     def _update(
-        self, kept: Counter, item: Item, operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
+        self, kept: CounterKey, item: Item, operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
     ) -> bool:
         match operation:
             case RenewItem(_, _, new, over):

@@ -8,11 +8,10 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..function.policy import RoleRules, allow, use_keys
+from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs, archive
 from ..function.table import TableArgs, table
-from ..names import STAYS, ResourceNames
-from ..region.regional_counter import RegionalCounter
+from ..names import STAYS, ResourceNames, RoleRules
 from ..settings.values import canonical
 from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
 
@@ -92,7 +91,7 @@ class CoordinatorArgs:
     names: ResourceNames
     home: str
     """The region of the coordinator and its tables."""
-    wish: Mapping[str, Any]
+    desired: Mapping[str, Any]
     """What the settings ask for."""
     watch_minutes: int
     log_retention_days: int
@@ -109,12 +108,12 @@ JOURNAL_DAYS = 365
 class Coordinator(pulumi.ComponentResource):
     """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
 
-    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it settles.
+    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it reconciles.
 
-    Outputs: `settled`, the coordinator's report, once every counter has its layout; `function_name`.
+    Outputs: `reconciled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
 
-    settled: pulumi.Output[dict[str, Any]]
+    reconciled: pulumi.Output[dict[str, Any]]
     function_name: pulumi.Output[str]
     function: aws.lambda_.Function
 
@@ -173,30 +172,32 @@ class Coordinator(pulumi.ComponentResource):
         self._mirror = mirror
         self.function_name = function.name
 
-    def check(self, region: str, counter: str, regional: RegionalCounter) -> pulumi.Resource:
+    def check(self, region: str, counter: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
         """Check that a region's minting function works. It is done again whenever the function changes.
 
         Args:
             region: which.
             counter: the default counter.
-            regional: what the region has.
+            mint: its minting function.
+            after: what must exist before: all that the region has.
 
         Returns:
             The check, which fails unless the function works.
         """
-        asked = {"region": region, "counter": counter, "version": regional.mint.version}
+        asked = {"region": region, "counter": counter, "version": mint.version}
         return self._invocation(
             f"check-{region}",
-            regional.mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
-            [regional],
+            mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
+            [after],
         )
 
-    def settle(self, regional: Mapping[str, RegionalCounter]) -> None:
+    def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
         """Give every counter its layout.
 
         Args:
-            regional: what each region of the layout has. All of it exists before the coordinator runs. A region that
-                is leaving isn't waited for: it may be one that never comes back.
+            tables: the counters table of each region of the layout.
+            after: what must exist before the coordinator runs: all that these regions have. A region that is leaving
+                isn't waited for: it may be one that never comes back.
         """
         args, role = self._args, self._function.role
         invocation = self._invocation(
@@ -205,21 +206,21 @@ class Coordinator(pulumi.ComponentResource):
                 DeploymentArgs(
                     home_region=args.home,
                     layouts=self._layouts,
-                    wish=args.wish,
+                    desired=args.desired,
                     home=self._home,
                     first=role.description.apply(lambda text: first_home(text, args.home)),
-                    tables={region: each.table for region, each in regional.items()},
+                    tables=tables,
                     protect=args.protect,
                 ),
                 self,
             ),
-            [*regional.values()],
+            after,
         )
         result = invocation.result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
-        self.settled = result.apply(json.loads)
-        self.register_outputs({"settled": self.settled, "functionName": self.function_name})
+        self.reconciled = result.apply(json.loads)
+        self.register_outputs({"settled": self.reconciled, "functionName": self.function_name})
 
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]

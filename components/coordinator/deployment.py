@@ -14,7 +14,7 @@ from integers.records import RECORD_KEY
 
 from ..settings.settings import SettingsError
 from .preview import changes
-from .record import Record, dropped, event, record_of
+from .record import StoredRecord, dropped, event, record_of
 
 FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
 """The home region and the label of its layouts table."""
@@ -27,7 +27,7 @@ class DeploymentArgs:
     home_region: str
     layouts: aws.dynamodb.Table
     """It stays in the region in which it was created, whatever the settings say."""
-    wish: Mapping[str, Any]
+    desired: Mapping[str, Any]
     """What the settings say."""
     home: pulumi.Output[str]
     """The home region and the label of its layouts table."""
@@ -50,18 +50,18 @@ def request(args: DeploymentArgs, parent: pulumi.Resource) -> pulumi.Output[str]
     record = args.layouts.arn.apply(lambda arn: _read(at_home(arn, args.home_region), parent))
     labels = {region: table.stream_label for region, table in args.tables.items()}
 
-    def check(record: Record | None) -> Record | None:
+    def check(record: StoredRecord | None) -> StoredRecord | None:
         if args.protect:
-            _check_that_regions_leave(args.wish, record)
+            _check_that_regions_leave(args.desired, record)
         return record
 
     checked = record.apply(check)
     if pulumi.runtime.is_dry_run():
         # A table that the deployment will create has no label yet.
         known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
-        pulumi.Output.all(checked, pulumi.Output.from_input(known)).apply(lambda both: _say(args.wish, both, parent))
+        pulumi.Output.all(checked, pulumi.Output.from_input(known)).apply(lambda both: _say(args.desired, both, parent))
     return pulumi.Output.all(checked, pulumi.Output.from_input(labels), args.home, args.first).apply(
-        lambda resolved: _event(args.wish, resolved)
+        lambda resolved: _event(args.desired, resolved)
     )
 
 
@@ -119,7 +119,7 @@ def _check_home(first: str, home: str) -> None:
         )
 
 
-def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[Record | None]:
+def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredRecord | None]:
     found = aws.dynamodb.get_table_item_output(
         table_name=layouts_arn.rpartition("/")[2],
         region=layouts_arn.split(":")[3],
@@ -136,14 +136,14 @@ def _missing(error: Exception) -> None:
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
-def _check_that_regions_leave(wish: Mapping[str, Any], record: Record | None) -> None:
-    gone = dropped(wish, record)
+def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord | None) -> None:
+    gone = dropped(desired, record)
     if gone:
         raise SettingsError(
             f"regions: {', '.join(gone)}: tables are protected here, so a region can't be removed before it has left. "
             "Set these two and deploy:\n"
-            f"  leaving: {json.dumps([*wish['leaving'], *gone])}\n"
-            f"  regions: {json.dumps(wish['regions'])}\n"
+            f"  leaving: {json.dumps([*desired['leaving'], *gone])}\n"
+            f"  regions: {json.dumps(desired['regions'])}\n"
             f"Then remove {', '.join(gone)} from leaving and deploy again."
         )
 
@@ -152,13 +152,13 @@ def _if_known(label: Any) -> str:
     return label if isinstance(label, str) else ""
 
 
-def _say(wish: Mapping[str, Any], resolved: Sequence[Any], parent: pulumi.Resource) -> None:
+def _say(desired: Mapping[str, Any], resolved: Sequence[Any], parent: pulumi.Resource) -> None:
     record, tables = resolved
-    text = changes({**wish, "tables": tables}, record)
+    text = changes({**desired, "tables": tables}, record)
     if text:
         pulumi.log.info(text, resource=parent)
 
 
-def _event(wish: Mapping[str, Any], resolved: Sequence[Any]) -> str:
+def _event(desired: Mapping[str, Any], resolved: Sequence[Any]) -> str:
     record, tables, home, first = resolved
-    return event({**wish, "tables": tables, "home": home, "first": first}, record, int(time.time()))
+    return event({**desired, "tables": tables, "home": home, "first": first}, record, int(time.time()))

@@ -5,7 +5,7 @@ from typing import Any
 
 from integers.names import CHECK_COUNTER
 
-from .record import Record
+from .record import StoredRecord
 
 MOST = 10
 """How many counters are named. There may be hundreds."""
@@ -18,53 +18,53 @@ NO_RECORD = (
 NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch minutes"}
 
 
-def changes(wish: Mapping[str, Any], record: Record | None) -> str:
+def changes(desired: Mapping[str, Any], record: StoredRecord | None) -> str:
     """Return what will change, in one line; empty if nothing will.
 
     Args:
-        wish: what is asked for. A table that is created by this deployment has an empty label in it.
+        desired: what is asked for. A table that is created by this deployment has an empty label in it.
         record: what the last deployment asked for; None if there is none.
     """
-    return "; ".join(_changes(wish, record)) if record else NO_RECORD
+    return "; ".join(_changes(desired, record)) if record else NO_RECORD
 
 
-def _changes(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
-    before = record.wish
-    if not record.settled:
-        same = all(before.get(key) == wish[key] for key in wish)
+def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
+    before = record.desired
+    if not record.reconciled:
+        same = all(before.get(key) == desired[key] for key in desired)
         again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
-    yield from _epochs(wish, record)
-    regions = [*wish["regions"], *wish["leaving"]]
-    yield from _listed("joining", _without(wish["regions"], before["regions"]))
-    gone = _without(before["regions"], wish["regions"])
-    yield from _listed("leaving", [region for region in gone if region in wish["leaving"]])
+    yield from _epochs(desired, record)
+    regions = [*desired["regions"], *desired["leaving"]]
+    yield from _listed("joining", _without(desired["regions"], before["regions"]))
+    gone = _without(before["regions"], desired["regions"])
+    yield from _listed("leaving", [region for region in gone if region in desired["leaving"]])
     yield from _listed(
-        "deleted at once, with their URLs (list them in leaving instead)", _without(gone, wish["leaving"])
+        "deleted at once, with their URLs (list them in leaving instead)", _without(gone, desired["leaving"])
     )
     yield from _listed("deleted", _without(before["leaving"], regions))
     yield from _listed(
-        "new counters", _without(wish["counters"], [*before["counters"], *_reported(record), CHECK_COUNTER])
+        "new counters", _without(desired["counters"], [*before["counters"], *_reported(record), CHECK_COUNTER])
     )
     kept = [counter for counter in before["counters"] if counter in _reported(record)]
-    yield from _listed("no longer in the settings, but still minting", _without(kept, wish["counters"]))
-    floors = {counter: n for counter, n in wish["floors"].items() if before["floors"].get(counter) != n}
+    yield from _listed("no longer in the settings, but still minting", _without(kept, desired["counters"]))
+    floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
     yield from _listed("floors", [f"{counter} {n:,}" for counter, n in sorted(floors.items())])
     for key, words in NUMBERS.items():
-        if before[key] != wish[key]:
-            later = " (from each counter's next epoch on)" if key == "window" and wish[key] < before[key] else ""
-            yield f"{words}: {before[key]:,} → {wish[key]:,}{later}"
+        if before[key] != desired[key]:
+            later = " (from each counter's next epoch on)" if key == "window" and desired[key] < before[key] else ""
+            yield f"{words}: {before[key]:,} → {desired[key]:,}{later}"
 
 
-def _epochs(wish: Mapping[str, Any], record: Record) -> Iterator[str]:
+def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     """Say which counters begin another epoch: all of them, if the regions differ or a table was lost."""
-    before = record.wish
+    before = record.desired
     stride = len(before["regions"])
-    lost = [region for region in before["regions"] if _is_lost(region, wish["tables"], before["tables"])]
-    if not lost and before["regions"] == wish["regions"]:
+    lost = [region for region in before["regions"] if _is_lost(region, desired["tables"], before["tables"])]
+    if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
-    gap = f"up to {stride * before['window']:,}" if lost else f"about {stride * wish['headroom']:,}"
+    gap = f"up to {stride * before['window']:,}" if lost else f"about {stride * desired['headroom']:,}"
     counters = _reported(record)
     for name in sorted(counters)[:MOST]:
         epoch = counters[name]["epoch"]
@@ -79,7 +79,7 @@ def _is_lost(region: str, tables: Mapping[str, str], before: Mapping[str, str]) 
     return region in tables and region in before and tables[region] != before[region]
 
 
-def _reported(record: Record) -> Mapping[str, Any]:
+def _reported(record: StoredRecord) -> Mapping[str, Any]:
     return record.report.get("counters", {})
 
 

@@ -1,7 +1,8 @@
 """The record of the last deployment, and the event that the next one sends to the coordinator.
 
-A wish is what a deployment asks for. The coordinator keeps the last one that it accepted in the record, with the
-number of that deployment. It accepts the next deployment only if that names this number. So an outdated one is refused.
+A desired state is what a deployment asks for. The coordinator keeps the last one that it accepted in the record, with
+the number of that deployment. It accepts the next deployment only if that names this number. So an outdated one is
+refused.
 """
 
 import json
@@ -13,7 +14,7 @@ from ..settings.values import canonical
 
 
 @dataclass(frozen=True)
-class Record:
+class StoredRecord:
     """What the last accepted deployment asked for, and what became of it."""
 
     number: int
@@ -22,27 +23,27 @@ class Record:
     """The number that this deployment read before; 0 if there was none."""
     asked: int
     """When it was asked for, in seconds since 1970."""
-    wish: Mapping[str, Any]
-    settled: bool
+    desired: Mapping[str, Any]
+    reconciled: bool
     """Whether the coordinator has carried it out."""
     report: Mapping[str, Any]
     """`counters`: name → its `epoch` and `base`."""
 
 
-def record_of(item: str) -> Record:
+def record_of(item: str) -> StoredRecord:
     """Read the record from its item: a JSON object of DynamoDB attributes."""
     attributes = json.loads(item)
-    return Record(
+    return StoredRecord(
         number=int(attributes["number"]["N"]),
         follows=int(attributes["follows"]["N"]),
         asked=int(attributes["asked"]["N"]),
-        wish=json.loads(attributes["wish"]["S"]),
-        settled=attributes["settled"]["BOOL"],
+        desired=json.loads(attributes["wish"]["S"]),
+        reconciled=attributes["settled"]["BOOL"],
         report=json.loads(attributes.get("report", {}).get("S") or "{}"),  # empty until it is carried out
     )
 
 
-def event(wish: Mapping[str, Any], record: Record | None, now: int) -> str:
+def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> str:
     """Return the event of a deployment, as canonical JSON.
 
     If the record asks for the same, this is the event that it was accepted by. Where that has succeeded, Pulumi sees
@@ -50,17 +51,17 @@ def event(wish: Mapping[str, Any], record: Record | None, now: int) -> str:
     at any age. Otherwise the event is a new one.
 
     Args:
-        wish: what is asked for.
+        desired: what is asked for.
         record: what the last deployment asked for; None if there is none.
         now: seconds since 1970.
     """
     follows, asked = (record.number if record else 0), now
-    if record and record.wish == wish:
+    if record and record.desired == desired:
         follows, asked = record.follows, record.asked
-    return canonical({"wish": wish, "follows": follows, "asked": asked})
+    return canonical({"wish": desired, "follows": follows, "asked": asked})
 
 
-def dropped(wish: Mapping[str, Any], record: Record | None) -> list[str]:
+def dropped(desired: Mapping[str, Any], record: StoredRecord | None) -> list[str]:
     """Return the regions that were in the layout and are neither in it nor leaving now."""
-    before: Sequence[str] = record.wish["regions"] if record else ()
-    return [region for region in before if region not in (*wish["regions"], *wish["leaving"])]
+    before: Sequence[str] = record.desired["regions"] if record else ()
+    return [region for region in before if region not in (*desired["regions"], *desired["leaving"])]

@@ -37,11 +37,11 @@ class AddressArgs:
     open_counters: bool
     reserved_concurrency: int
     """Limit on concurrent executions of each region's minting function. -1 is no limit."""
-    settled: pulumi.Resource
+    reconciled: pulumi.Resource
     """It is complete once every region of the layout can mint."""
 
 
-class Address(pulumi.ComponentResource):
+class Domain(pulumi.ComponentResource):
     """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
 
     Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
@@ -135,7 +135,7 @@ class Address(pulumi.ComponentResource):
             )
             shared = label != "own"
             if region in args.regions or not shared:
-                ready = [mapping, args.settled] if shared else [mapping]
+                ready = [mapping, args.reconciled] if shared else [mapping]
                 found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
         return found
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+
+from ..names import RoleRules
 
 
 def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
@@ -41,15 +42,6 @@ def policy(statements: Sequence[Any]) -> str:
 def trusting(service: str) -> str:
     """Return the policy that lets an AWS service, like `lambda.amazonaws.com`, assume a role."""
     return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
-
-
-@dataclass(frozen=True)
-class RoleRules:
-    """What is the same for every role (settings `iamPath` and `permissionsBoundary`)."""
-
-    path: str = "/"
-    boundary: str = ""
-    """The ARN of the policy that bounds it. Empty: none."""
 
 
 def role(

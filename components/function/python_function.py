@@ -14,8 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from ..names import STAYS
-from .policy import RoleRules, allow, policy, role
+from ..names import STAYS, RoleRules
+from .policy import allow, policy, role
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""

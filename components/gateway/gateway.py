@@ -9,8 +9,8 @@ from typing import NamedTuple, cast
 import pulumi
 import pulumi_aws as aws
 
-from ..function.policy import RoleRules, allow, policy, role, use_keys
-from ..names import ResourceNames
+from ..function.policy import allow, policy, role, use_keys
+from ..names import ResourceNames, RoleRules
 from .openapi import GatewaySpec, document
 
 

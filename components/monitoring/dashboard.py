@@ -1,6 +1,6 @@
 """The dashboard of a deployment, as a plain value: one for all regions. It is written through the home region.
 
-CloudWatch API reference, "Dashboard body structure and syntax". The first row says whether all is well, the others
+CloudWatch API reference, "Dashboard body structure and syntax". The first row says whether all is healthy, the others
 say why not.
 """
 
@@ -55,7 +55,7 @@ class Row:
 
 def rows(watched: Watched) -> list[Row]:
     """Return what the dashboard shows, from the top."""
-    return [Row("Is it well?", _well(watched)), *_why_not(watched)]
+    return [Row("Is it well?", _healthy(watched)), *_why_not(watched)]
 
 
 def body(watched: Watched) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def body(watched: Watched) -> dict[str, Any]:
     return {"widgets": widgets}
 
 
-def _well(watched: Watched) -> list[Graph]:
+def _healthy(watched: Watched) -> list[Graph]:
     limits = watched.thresholds
     slow = [
         replace(line, label=f"{line.label} {percentile}", statistic=percentile)

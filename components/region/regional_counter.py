@@ -8,10 +8,10 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..function.policy import RoleRules, allow, use_keys
+from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs
 from ..function.table import TableArgs, table
-from ..names import ResourceNames
+from ..names import ResourceNames, RoleRules
 
 HEADERS = ("accept", "content-type", "idempotency-key")
 SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")

@@ -111,7 +111,7 @@ class Checks(AlarmChecks):
         return counters
 
     def counters_fit(self, counters: int, fitting: int, floors: int) -> None:
-        """Check that all counters fit into what the coordinator stores and replies (`wish.fitting`)."""
+        """Check that all counters fit into what the coordinator stores and replies (`fitting`)."""
         if fitting < 1:
             self.errors.append(
                 f"{self._key('floors')}: {floors:,} floors leave no room for a counter in the record of the "

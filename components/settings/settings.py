@@ -12,8 +12,7 @@ import pulumi
 from integers.lattice import MAX_INTEGER, places
 from integers.names import CHECK_COUNTER
 
-from ..function.policy import RoleRules
-from ..names import ResourceNames
+from ..names import ResourceNames, RoleRules
 from .alarms import thresholds
 from .args import GlobalIntegersArgs
 from .checks import Checks
@@ -194,8 +193,8 @@ OTHERS = 1024
 """Bytes for the other attributes of the record and of its copy, which have about 250, and a margin."""
 
 
-def wish_of(settings: "Settings") -> dict[str, Any]:
-    """Return the part of a wish that comes from the settings."""
+def desired_state_of(settings: "Settings") -> dict[str, Any]:
+    """Return the part of a desired state that comes from the settings."""
     return {
         "regions": list(settings.regions),
         "leaving": list(settings.leaving),
@@ -210,8 +209,8 @@ def wish_of(settings: "Settings") -> dict[str, Any]:
 def fitting(settings: "Settings") -> int:
     """Return how many of the settings' counters, the first ones, fit into the record and into the reply.
 
-    0 or less means that none fits. The record holds the wish, and each counter's epoch and base. The reply has each
-    counter's layout. Both are taken at their largest: the largest numbers, and every region pending.
+    0 or less means that none fits. The record holds the desired state, and each counter's epoch and base. The reply has
+    each counter's layout. Both are taken at their largest: the largest numbers, and every region pending.
     """
     regions = [*settings.regions, *settings.leaving]
     home = f"{settings.home} {LABEL}"
@@ -221,7 +220,7 @@ def fitting(settings: "Settings") -> int:
     noted = json.dumps(standing)
     replied = json.dumps({**standing, "limit": MAX_INTEGER, "regions": layout, "pending": regions})
     pending = json.dumps({"counters": {}, "created": [], "pending": regions, "registered": MAX_INTEGER})
-    record = len(canonical({**wish_of(settings), **others})) + len(pending) + OTHERS
+    record = len(canonical({**desired_state_of(settings), **others})) + len(pending) + OTHERS
     return min(
         _first((len(f'"{name}","{name}": {noted}, ') for name in settings.counters), record, MAX_RECORD),
         _first((len(f'"{name}": {replied}, "{name}", ') for name in settings.counters), len(pending), MAX_REPLY),

@@ -9,16 +9,16 @@ from typing import Any
 from aws import deadline
 
 from .dynamodb.store import Store
-from .monitoring.audit_log import journal, warn_of
+from .monitoring.audit_log import audited, warn_of
 from .monitoring.metrics import Metrics, RunOf, kind_of
 from .monitoring.report import reply
-from .monitoring.statistics import Observed
-from .protocol.admit import Deployment
+from .monitoring.statistics import RunStatistics
+from .protocol.admit import Deploy
 from .protocol.model import Refused
-from .protocol.operations import Clock, MayBegin, Operation, TakeLease
+from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
 from .request import Check, Create, Watch, request_of
 from .rollout.check import ask, check
-from .run import Result, run
+from .run import RunResult, run
 from .threads import drive
 
 RESERVE = 60_000
@@ -47,19 +47,19 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     if "check" in event:
         return _check(event, context)
-    observed = Observed()
-    result = Result()
+    statistics = RunStatistics()
+    result = RunResult()
     failed = True
     try:
         request = request_of(event)
         assert not isinstance(request, Check)  # noqa: S101 (no event with `create`, `watch` or `wish` is one)
-        _run(request, result, observed, context)
+        _run(request, result, statistics, context)
         failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
-        observed.outcomes = result.outcomes
-        METRICS.write(RunOf(os.environ["STACK"], kind_of(event), failed, time.time()), observed)
+        statistics.outcomes = result.outcomes
+        METRICS.write(RunOf(os.environ["STACK"], kind_of(event), failed, time.time()), statistics)
     warn_of(result)
     return reply(result)
 
@@ -88,17 +88,17 @@ def _store() -> Store:
     )
 
 
-def _run(request: Deployment | Watch | Create, result: Result, observed: Observed, context: Any) -> None:
+def _run(request: Deploy | Watch | Create, result: RunResult, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
     store = _store()
     lease = store.lease(token)
-    carry_out = journal(store.carry_out)
+    carry_out = audited(store.carry_out)
 
     def carry_out_or_look(operation: Operation) -> Any:
         match operation:
             case Clock():
                 return _now()
-            case TakeLease(over):
+            case TakeRunLock(over):
                 return lease.take_over() if over else lease.take()
             case MayBegin():
                 return context.get_remaining_time_in_millis() > RESERVE and lease.kept()
@@ -106,7 +106,7 @@ def _run(request: Deployment | Watch | Create, result: Result, observed: Observe
                 return carry_out(operation)
 
     try:
-        drive(run(request, token, result), observed.observing(carry_out_or_look))
+        drive(run(request, token, result), statistics.observing(carry_out_or_look))
     finally:
         lease.give_back()
 

@@ -9,9 +9,8 @@ from typing import Any, cast
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
 from integers.names import CHECK_COUNTER, COUNTER_NAME, RESERVED, reserved
 
-from .dynamodb.encoding import wish_of
-from .protocol.admit import Deployment
-from .protocol.model import Refused
+from .protocol.admit import Deploy
+from .protocol.model import Refused, desired_state_of
 
 KEYS = ("asked", "check", "create", "follows", "watch", "wish")
 CHECK_KEYS = ("counter", "digest", "region", "version")
@@ -43,7 +42,7 @@ class Check:
     """Of the code that must run now."""
 
 
-def request_of(event: Mapping[str, Any]) -> Deployment | Create | Watch | Check:
+def request_of(event: Mapping[str, Any]) -> Deploy | Create | Watch | Check:
     """Read an event of a deployment, of the schedule, or of an operator who creates counters.
 
     A deployment sends `{"check": {"region": "us-east-1", "counter": "integers", "version": "...", "digest": "..."}}`
@@ -89,27 +88,27 @@ def _check(asked: Any) -> Check:
     return Check(region, counter, str(asked.get("version")))
 
 
-def _deployment(event: Mapping[str, Any]) -> Deployment:
-    wish: Any = event["wish"]
-    if not isinstance(wish, dict):
-        raise Refused(f"wish: {wish!r} is not an object.")
-    wish = cast("dict[str, Any]", wish)
-    _check_keys(wish, WISH_KEYS, "wish.")
-    missing = [key for key in WISH_KEYS if key not in wish]
+def _deployment(event: Mapping[str, Any]) -> Deploy:
+    desired: Any = event["wish"]
+    if not isinstance(desired, dict):
+        raise Refused(f"wish: {desired!r} is not an object.")
+    desired = cast("dict[str, Any]", desired)
+    _check_keys(desired, WISH_KEYS, "wish.")
+    missing = [key for key in WISH_KEYS if key not in desired]
     if missing:
         raise Refused(f"wish: there is no {', '.join(missing)}.")
-    regions = _names(wish, "regions")
-    leaving = _names(wish, "leaving", least=0)
+    regions = _names(desired, "regions")
+    leaving = _names(desired, "leaving", least=0)
     if len(set(regions)) != len(regions) or len(regions) > MAX_REGIONS:
         raise Refused(f"regions: {list(regions)} is not a list of 1 to {MAX_REGIONS} different regions.")
     if set(regions) & set(leaving):
         raise Refused(f"leaving: {', '.join(sorted(set(regions) & set(leaving)))} can't be in regions too.")
-    _counters(wish, "counters", also=CHECK_COUNTER)
-    _check_floors(wish["floors"])
+    _counters(desired, "counters", also=CHECK_COUNTER)
+    _check_floors(desired["floors"])
     for key, most in (("window", 10**12), ("headroom", 10**6), ("watchMinutes", 60)):
-        _integer(wish, key, least=1, most=most)
-    text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
-    return Deployment(wish_of(text), _integer(event, "follows"), _integer(event, "asked"))
+        _integer(desired, key, least=1, most=most)
+    text = json.dumps(desired, sort_keys=True, separators=(",", ":"))
+    return Deploy(desired_state_of(text), _integer(event, "follows"), _integer(event, "asked"))
 
 
 def _check_keys(event: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:

@@ -1,4 +1,4 @@
-"""One whole run of the coordinator, as a generator of operations: accept, survey, settle each counter, finish.
+"""One whole run of the coordinator, as a generator of operations: accept, survey, reconcile each counter, finish.
 
 The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
 """
@@ -6,18 +6,18 @@ The Lambda function (`threads.py`) and the simulation drive the same code. Like 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from .monitoring.report import Result, note, nowhere
-from .protocol.admit import Deployment, accept, finish
-from .protocol.model import Record, Refused
-from .protocol.operations import MayBegin, TakeLease
-from .protocol.reconcile import settle
+from .monitoring.report import RunResult, note, nowhere
+from .protocol.admit import Deploy, admit, finish
+from .protocol.model import DeploymentRecord, Refused
+from .protocol.operations import MayBegin, TakeRunLock
+from .protocol.reconcile import reconcile
 from .protocol.refusals import no_region, nothing_deployed
-from .protocol.scan import survey
+from .protocol.scan import scan_tables
 from .protocol.steps import Each, Known, Steps, one
 from .request import Create, Watch
 
 
-def run(request: Deployment | Watch | Create, token: str, result: Result) -> Steps[Result]:
+def run(request: Deploy | Watch | Create, token: str, result: RunResult) -> Steps[RunResult]:
     """Carry out a deployment, or what was accepted before; or create counters.
 
     Args:
@@ -36,27 +36,27 @@ def run(request: Deployment | Watch | Create, token: str, result: Result) -> Ste
         case Create(counters):
             yield from _create(counters, token, result)
         case Watch():
-            if not (yield from one(TakeLease(over=False))):
+            if not (yield from one(TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
                 return result
-            result.record = yield from accept(None)
+            result.record = yield from admit(None)
             if result.record is None:
                 result.skipped = "nothing is deployed"
             else:
                 yield from _carry_on(result.record, token, result, wanted=False)
-        case Deployment():
-            result.record = yield from accept(request)
+        case Deploy():
+            result.record = yield from admit(request)
             assert result.record is not None  # noqa: S101 (a deployment makes the record)
-            yield [TakeLease(over=True)]
+            yield [TakeRunLock(over=True)]
             yield from _carry_on(result.record, token, result, wanted=True)
     return result
 
 
-def _create(counters: tuple[str, ...], token: str, result: Result) -> Steps[None]:
-    result.record = yield from accept(None)
+def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[None]:
+    result.record = yield from admit(None)
     if result.record is None:
         raise nothing_deployed(", ".join(counters))
-    refused = yield from _settle_each(dict.fromkeys(counters), result.record, token, result)
+    refused = yield from _reconcile_each(dict.fromkeys(counters), result.record, token, result)
     if refused:
         raise refused
     if result.unfinished:
@@ -65,16 +65,16 @@ def _create(counters: tuple[str, ...], token: str, result: Result) -> Steps[None
     result.asked = counters
 
 
-def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> Steps[None]:
-    """Survey all tables, settle every counter that isn't settled, and finish the record.
+def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
+    """Survey all tables, reconcile every counter that isn't reconciled, and finish the record.
 
     Raises:
         Refused: a counter is refused; or something stays undone, and it is `wanted` by somebody who waits for it.
     """
-    looked = yield from survey(record)
-    result.outcomes |= looked.settled
+    looked = yield from scan_tables(record)
+    result.outcomes |= looked.reconciled
     result.unknown, result.stray = looked.unknown, looked.stray
-    refused = yield from _settle_each(looked.unsettled, record, token, result)
+    refused = yield from _reconcile_each(looked.unsettled, record, token, result)
     if refused or result.unfinished:
         undone = [looked.unsettled[name] for name in looked.unsettled if name not in result.outcomes]
         unreadable = {table for tables in looked.stray.values() for table in tables}
@@ -86,7 +86,7 @@ def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> St
         raise refused
     if result.unfinished:
         if wanted:
-            total = len(looked.settled) + len(looked.unsettled)
+            total = len(looked.reconciled) + len(looked.unsettled)
             raise Refused(
                 f"{len(result.outcomes)} of {total} counters are done; time ran out, or another run has taken over. "
                 "The schedule continues. Deploy again, now or when it has finished: what has left is deleted only then."
@@ -97,29 +97,31 @@ def _carry_on(record: Record, token: str, result: Result, *, wanted: bool) -> St
         raise no_region(unmintable.counter, unmintable.regions)
     report = note(result.outcomes, record) if unmintable is None else None
     result.record = yield from finish(record, report, looked.mirror)
-    result.asked = record.wish.counters
+    result.asked = record.desired.counters
 
 
-def _settle_each(
-    counters: Mapping[str, Known | None], record: Record, token: str, result: Result
+def _reconcile_each(
+    counters: Mapping[str, Known | None], record: DeploymentRecord, token: str, result: RunResult
 ) -> Steps[Refused | None]:
     """Settle counters at the same time. One that is refused does not stop the others.
 
     Returns:
         What was refused, if anything was.
     """
-    steps = (_settle(counter, token, record, known, result) for counter, known in counters.items())
+    steps = (_reconcile(counter, token, record, known, result) for counter, known in counters.items())
     answers = yield Each(steps)
     refused = [answer for answer in answers if isinstance(answer, Refused)]
     result.unfinished = sum(not answer for answer in answers)
     return Refused("\n".join(_listed(refused))) if refused else None
 
 
-def _settle(counter: str, token: str, record: Record, known: Known | None, result: Result) -> Steps[bool]:
+def _reconcile(
+    counter: str, token: str, record: DeploymentRecord, known: Known | None, result: RunResult
+) -> Steps[bool]:
     """Settle a counter if it may be begun. Return whether it was."""
     if not (yield from one(MayBegin())):
         return False
-    result.outcomes[counter] = yield from settle(counter, token, record, known)
+    result.outcomes[counter] = yield from reconcile(counter, token, record, known)
     return True
 
 

@@ -14,9 +14,9 @@ from . import runtime
 from .api.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, minted_response, problem_response, without_body
 from .api.request import (
     CreateCounter,
-    Health,
+    HealthRequest,
     ListCounters,
-    Mint,
+    MintRequest,
     OwnerOf,
     Page,
     Request,
@@ -30,7 +30,7 @@ from .api.request import (
 )
 from .minting import mint
 from .rollback_guard import WentBackwards
-from .table import Unavailable, Unusable
+from .table import TableUnavailable, Unusable
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -80,13 +80,15 @@ def _respond(event: Mapping[str, Any]) -> Response:
     region = os.environ["AWS_REGION"]
     callers = runtime.callers()
     allowed = None if callers is None or _is_free(request, event) else callers.allowed(event)
-    if allowed and not isinstance(request, Health | ListCounters):
+    if allowed and not isinstance(request, HealthRequest | ListCounters):
         allowed.check(request.counter)
     try:
         return (
-            _mint(request, region, allowed) if isinstance(request, Mint) else _without_minting(request, region, allowed)
+            _mint(request, region, allowed)
+            if isinstance(request, MintRequest)
+            else _without_minting(request, region, allowed)
         )
-    except Unavailable as unavailable:
+    except TableUnavailable as unavailable:
         _log().warning("table unavailable: %s", unavailable)
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
     except ServiceError as refused:
@@ -109,12 +111,12 @@ def _respond(event: Mapping[str, Any]) -> Response:
 
 def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
     """Return whether nobody has to sign: for health checks, and for what the coordinator asks to check a region."""
-    if isinstance(request, Mint):
+    if isinstance(request, MintRequest):
         return request.counter == CHECK_COUNTER
-    return isinstance(request, Health) or (isinstance(request, Status) and invoked_directly(event))
+    return isinstance(request, HealthRequest) or (isinstance(request, Status) and invoked_directly(event))
 
 
-def _mint(request: Mint, region: str, allowed: "Allowed | None") -> Response:
+def _mint(request: MintRequest, region: str, allowed: "Allowed | None") -> Response:
     block, replayed = mint(request, allowed.caller if allowed else "")
     return minted_response(
         request.counter,
@@ -127,12 +129,14 @@ def _mint(request: Mint, region: str, allowed: "Allowed | None") -> Response:
 
 
 def _without_minting(
-    request: Page | Health | Status | OwnerOf | CreateCounter | ListCounters, region: str, allowed: "Allowed | None"
+    request: Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters,
+    region: str,
+    allowed: "Allowed | None",
 ) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = runtime.table()
     match request:
-        case Health():
+        case HealthRequest():
             from .status import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])

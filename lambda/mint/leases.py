@@ -28,7 +28,7 @@ MAX_COUNTERS = 1000
 """The largest number of leases that a function keeps. Beyond it, the oldest lease is dropped."""
 
 
-class Lease(NamedTuple):
+class LeasedBlock(NamedTuple):
     """The rest of a block, its stride and size, and when it was taken (the clock's seconds).
 
     `findings` is how often the table had been found to have gone backwards before it was taken.
@@ -55,7 +55,7 @@ class Leases:
         self._table = table
         self._max_size = max_size
         self._clock = clock
-        self._leases: dict[str, Lease] = {}
+        self._leases: dict[str, LeasedBlock] = {}
 
     def mint(self, counter: str) -> Block:
         """Mint the counter's next integer, from the lease or with a write.
@@ -74,12 +74,14 @@ class Leases:
                 return Block(integer, lease.stride, 1)
         block = self._take(counter, self._size(lease, now))
         self._leases.pop(counter, None)
-        self._leases[counter] = Lease(iter(block.integers()[1:]), block.stride, block.count, self._clock(), findings)
+        self._leases[counter] = LeasedBlock(
+            iter(block.integers()[1:]), block.stride, block.count, self._clock(), findings
+        )
         if len(self._leases) > MAX_COUNTERS:
             del self._leases[next(iter(self._leases))]
         return Block(block.first, block.stride, 1)
 
-    def _size(self, last: Lease | None, now: float) -> int:
+    def _size(self, last: LeasedBlock | None, now: float) -> int:
         if last is None:
             return 1
         if 0 <= now - last.taken < BUSY_WITHIN:

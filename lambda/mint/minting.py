@@ -5,11 +5,11 @@ from http import HTTPStatus
 
 from . import runtime
 from .api.reply import Problem
-from .api.request import Mint
-from .table import Block, CeilingReached, UnknownCounter
+from .api.request import MintRequest
+from .table import Block, CeilingReached, NoItem
 
 
-def mint(request: Mint, caller: str = "") -> tuple[Block, bool]:
+def mint(request: MintRequest, caller: str = "") -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
 
     Args:
@@ -35,11 +35,11 @@ def mint(request: Mint, caller: str = "") -> tuple[Block, bool]:
         ) from None
 
 
-def _mint_new(request: Mint) -> Block:
+def _mint_new(request: MintRequest) -> Block:
     counter, count = request.counter, request.count
     try:
         return _mint_with_retries(counter, count)
-    except UnknownCounter:
+    except NoItem:
         from .refusals import missing  # rarely needed
 
         raise missing(counter) from None

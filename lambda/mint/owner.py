@@ -2,9 +2,9 @@
 
 A region answers only for integers up to a bound in its item: its ceiling, or, while it is fenced, what it has
 issued. Every epoch after the item's begins above that. If the region was fenced, the next base lies above its fenced
-ceiling; if it wasn't, because it was away, above the limit, which no ceiling exceeds. So the layouts that the region
-knows are right up to there, also if its item is of a past epoch or further epochs have begun meanwhile. Above it,
-a layout that this region doesn't know yet may be in force, and it says so instead of naming an owner.
+ceiling; if it wasn't, because it was unreachable, above the limit, which no ceiling exceeds. So the layouts that the
+region knows are right up to there, also if its item is of a past epoch or further epochs have begun meanwhile. Above
+it, a layout that this region doesn't know yet may be in force, and it says so instead of naming an owner.
 
 The layouts are read before the item, so an epoch that begins between the two reads shows in the item.
 """
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from integers.lattice import Layout, Owner, Place, owner_of
+from integers.lattice import Layout, OwningRegion, Place, owner_of
 from integers.records import past_issued
 
 from .api.reply import RETRY_AFTER, Problem, Response, json_response
 from .refusals import beyond_knowledge, missing
-from .table import CounterTable, Item, UnknownCounter
+from .table import CounterItem, CounterTable, NoItem
 
 
 def owner(table: CounterTable, region: str, counter: str, integer: int, *, html: bool, https: bool = False) -> Response:
@@ -46,7 +46,7 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     layouts = table.layouts(counter)
     try:
         item = table.item(counter)
-    except UnknownCounter:
+    except NoItem:
         raise missing(counter) from None
     if not layouts or item.epoch > layouts[-1].epoch:
         raise Problem(
@@ -73,7 +73,7 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     return document
 
 
-def minted(integer: int, owner: Owner, item: Item, layouts: Sequence[Layout]) -> bool | None:
+def minted(integer: int, owner: OwningRegion, item: CounterItem, layouts: Sequence[Layout]) -> bool | None:
     """Return whether this region has minted an integer, or None if it can't know.
 
     It can't know if its table didn't exist in that epoch, or was lost since. Then the item wasn't given that epoch in

@@ -7,10 +7,10 @@ from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
 from .api.reply import RETRY_AFTER, RETRY_LATER, Problem
-from .table import Item
+from .table import CounterItem
 
 
-def regions_instead(item: Item | None) -> list[str]:
+def regions_instead(item: CounterItem | None) -> list[str]:
     """Return the regions to go to if this region leaves the layout and its item is fenced or missing, else none."""
     leaving = os.environ.get("LEAVING", "")
     return leaving.split(",") if leaving and (item is None or item.fenced) else []
@@ -23,7 +23,7 @@ def missing(counter: str, status: HTTPStatus = HTTPStatus.NOT_FOUND) -> Problem:
     return Problem(status, no_counter(counter))
 
 
-def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:
+def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Problem:
     """Return the problem of a counter that has too few integers left: 410 in a region that leaves, otherwise 503.
 
     If a smaller block could be minted, the member `available` is the size of the largest one.
@@ -52,7 +52,7 @@ def ceiling_reached(counter: str, count: int | None, item: Item) -> Problem:
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region", members=fewer)
 
 
-def beyond_knowledge(counter: str, integer: int, item: Item) -> Problem:
+def beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
     """Return the problem of an integer whose owner this region can't know: 410 if it leaves, otherwise 503.
 
     If no layout is being changed, the member `granted` is the last integer that this region may mint.

@@ -14,30 +14,30 @@ MAX_COUNTERS = 10_000
 """The largest number of counters that a function remembers, in about 4 MB. Beyond it, the oldest is forgotten."""
 
 
-class Mark(NamedTuple):
+class HighestSeen(NamedTuple):
     """The last integer seen issued in the newest epoch seen."""
 
     epoch: int
     issued: int
 
 
-UNSEEN = Mark(0, 0)
+UNSEEN = HighestSeen(0, 0)
 
 
 class WentBackwards(Exception):
     """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
 
 
-class Seen:
+class RollbackGuard:
     """What one function has seen of one table."""
 
     def __init__(self) -> None:
-        self._last: dict[str, Mark] = {}
+        self._last: dict[str, HighestSeen] = {}
         self._void: dict[str, int] = {}
         self.findings = 0
         """How often the table was found to have gone backwards."""
 
-    def last(self, counter: str) -> Mark:
+    def last(self, counter: str) -> HighestSeen:
         """Return what was seen last of a counter, or `UNSEEN`."""
         return self._last.get(counter, UNSEEN)
 
@@ -45,7 +45,7 @@ class Seen:
         """Return whether the table went backwards, and no newer epoch has been seen since."""
         return self.last(counter).epoch <= self._void.get(counter, -1)
 
-    def add(self, counter: str, last: Mark, before: Mark, after: Mark) -> None:
+    def add(self, counter: str, last: HighestSeen, before: HighestSeen, after: HighestSeen) -> None:
         """Remember an answer of the table.
 
         Args:
@@ -66,7 +66,7 @@ class Seen:
             if len(self._last) + len(self._void) > MAX_COUNTERS:
                 del self._last[next(iter(self._last))]
 
-    def _find(self, counter: str, last: Mark, found: Mark) -> None:
+    def _find(self, counter: str, last: HighestSeen, found: HighestSeen) -> None:
         """Refuse the counter up to the epoch that was seen. One finding is logged once."""
         if last.epoch <= self._void.get(counter, -1):
             return

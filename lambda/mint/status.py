@@ -10,7 +10,7 @@ from integers.lattice import Layout
 from .api.reply import Problem, Response, json_response
 from .refusals import ceiling_reached, missing, restored, unusable
 from .rollback_guard import WentBackwards
-from .table import CounterTable, Item, UnknownCounter, Unusable
+from .table import CounterItem, CounterTable, NoItem, Unusable
 
 VERSION = Path(__file__).parents[1] / "version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function/python_function.py)."""
@@ -34,7 +34,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool, https:
 
 
 def _document(
-    region: str, counter: str, layouts: Sequence[Layout], item: Item | None, problem: Problem | None
+    region: str, counter: str, layouts: Sequence[Layout], item: CounterItem | None, problem: Problem | None
 ) -> dict[str, Any]:
     """Return the counter's state in this region as a JSON document.
 
@@ -57,11 +57,11 @@ def _document(
     return document
 
 
-def _look(table: CounterTable, counter: str) -> tuple[Item | None, Problem | None]:
+def _look(table: CounterTable, counter: str) -> tuple[CounterItem | None, Problem | None]:
     """Return the counter's item, None if there is none, and why it can't be minted, None if it can."""
     try:
         item = table.item(counter)
-    except UnknownCounter:
+    except NoItem:
         return None, missing(counter)
     except WentBackwards:
         return table.find(counter), restored()
@@ -80,7 +80,7 @@ def health(table: CounterTable, region: str, counter: str) -> Response:
     """
     try:
         item = table.item(counter)
-    except UnknownCounter:
+    except NoItem:
         raise missing(counter, HTTPStatus.SERVICE_UNAVAILABLE) from None
     if item.issued >= item.ceiling:
         raise ceiling_reached(counter, None, item)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 
-from .rollback_guard import MAX_COUNTERS, Mark, Seen
+from .rollback_guard import MAX_COUNTERS, HighestSeen, RollbackGuard
 
 if TYPE_CHECKING:
     from integers.lattice import Layout
@@ -29,7 +29,7 @@ class Block(NamedTuple):
         return range(self.first, self.first + self.count * self.stride, self.stride)
 
 
-class Item(NamedTuple):
+class CounterItem(NamedTuple):
     """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
 
     issued: int
@@ -48,19 +48,19 @@ class ConditionFailed(Exception):
         self.item = item
 
 
-class UnknownCounter(Exception):
+class NoItem(Exception):
     """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
 
 
 class CeilingReached(Exception):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: CounterItem) -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
 
 
-class Unavailable(Exception):
+class TableUnavailable(Exception):
     """The table did not respond, is throttled or doesn't exist."""
 
 
@@ -76,7 +76,7 @@ class CounterTable:
         self._name = name
         self._dynamodb = dynamodb or DynamoDB()
         self._places: dict[str, tuple[int, int]] = {}
-        self.seen = Seen()
+        self.seen = RollbackGuard()
 
     def mint(self, counter: str) -> Block:
         """Mint the counter's next integer with one conditional UpdateItem.
@@ -124,9 +124,9 @@ class CounterTable:
                 stride, ceiling = present  # retry with the present ones
             else:
                 return Block(item.issued - (count - 1) * stride, stride, count)
-        raise Unavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
+        raise TableUnavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
-    def find(self, counter: str) -> Item | None:
+    def find(self, counter: str) -> CounterItem | None:
         """Return the counter's item, or None if there is none. It isn't compared with what was seen before.
 
         Raises:
@@ -135,7 +135,7 @@ class CounterTable:
         attributes = self._get(counter)
         return None if attributes is None else _item_of(attributes)
 
-    def item(self, counter: str) -> Item:
+    def item(self, counter: str) -> CounterItem:
         """Return the counter's item.
 
         Raises:
@@ -146,7 +146,7 @@ class CounterTable:
         last = self.seen.last(counter)
         item = self.find(counter)
         if item is None:
-            raise UnknownCounter
+            raise NoItem
         self._see(counter, last, item, 0)
         return item
 
@@ -173,7 +173,7 @@ class CounterTable:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
         return call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
 
-    def _update(self, counter: str, count: int, request: bytes) -> Item:
+    def _update(self, counter: str, count: int, request: bytes) -> CounterItem:
         if self.seen.refused(counter):
             self.item(counter)  # read first: a write would waste integers as long as the counter is refused
         last = self.seen.last(counter)
@@ -182,7 +182,7 @@ class CounterTable:
         except ConditionFailed as failed:
             if not failed.item:
                 self._places.pop(counter, None)
-                raise UnknownCounter from None
+                raise NoItem from None
             item = _item_of(failed.item)
             self._see(counter, last, item, 0)
             raise CeilingReached(item) from None
@@ -194,14 +194,16 @@ class CounterTable:
         self._see(counter, last, item, count * item.stride)
         return item
 
-    def _see(self, counter: str, last: Mark, item: Item, step: int) -> None:
+    def _see(self, counter: str, last: HighestSeen, item: CounterItem, step: int) -> None:
         """Remember the item, which has just grown by `step`, and refuse it if the table went backwards.
 
         An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may place
         it again, or close it, at a lower integer of the same epoch.
         """
         if "opening" not in item.attributes:
-            self.seen.add(counter, last, Mark(item.epoch, item.issued - step), Mark(item.epoch, item.issued))
+            self.seen.add(
+                counter, last, HighestSeen(item.epoch, item.issued - step), HighestSeen(item.epoch, item.issued)
+            )
         self._places[counter] = (item.stride, item.ceiling)
         if len(self._places) > MAX_COUNTERS:
             self._places.clear()
@@ -227,9 +229,9 @@ def _update_request(table: str, counter: str, update: str, condition: str, value
     return json.dumps(request).encode()
 
 
-def _item_of(attributes: Mapping[str, Any]) -> Item:
+def _item_of(attributes: Mapping[str, Any]) -> CounterItem:
     try:
-        return Item(
+        return CounterItem(
             int(attributes["issued"]["N"]),
             int(attributes["stride"]["N"]),
             int(attributes["ceiling"]["N"]),
@@ -255,7 +257,7 @@ def call_table(call: Callable[[], Any]) -> Any:
         if error.meaning == "condition":
             raise ConditionFailed(error.item) from None
         if error.transient or error.meaning == "gone":
-            raise Unavailable(str(error)) from error
+            raise TableUnavailable(str(error)) from error
         raise
     except NoResponse as error:
-        raise Unavailable(str(error)) from error
+        raise TableUnavailable(str(error)) from error

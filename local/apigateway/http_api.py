@@ -19,7 +19,7 @@ def _capital(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name[0].upper() + name[1:]: value for name, value in values.items()}
 
 
-class Api:
+class HttpApi:
     """An HTTP API."""
 
     identity: tuple[str, ...] = ("region", "name")
@@ -106,7 +106,7 @@ class Route:
         client.delete_route(ApiId=made.inputs["apiId"], RouteId=made.id)
 
 
-class Stage:
+class HttpStage:
     """A stage of an API, which serves every change of it at once. The local server limits no rate."""
 
     identity: tuple[str, ...] = ("region", "apiId", "name")

@@ -12,10 +12,10 @@ from typing import Any
 from ..engine.state import Made
 from ..paths import state_folder
 from ..resources.kind import Aws, Result
-from ..server.process import Service
+from ..server.process import BackgroundService
 from . import proxied
 
-GATEWAY = Service("gateway", "local.apigateway.server")
+GATEWAY = BackgroundService("gateway", "local.apigateway.server")
 
 _starting = Lock()
 

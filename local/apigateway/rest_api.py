@@ -104,7 +104,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Request:
+class GatewayRequest:
     """A request of a caller."""
 
     method: str
@@ -122,7 +122,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Response:
+class GatewayResponse:
     """What a caller gets."""
 
     status: int
@@ -158,7 +158,7 @@ class Call:
         return self.integration["credentials"]
 
 
-def call_of(api: Document, request: Request) -> Call | Response:
+def call_of(api: Document, request: GatewayRequest) -> Call | GatewayResponse:
     """Return the call that the request asks for, or the response of a request that is refused before."""
     route = _route(api, request.path)
     operation = api["paths"].get(route, {}).get(request.method.lower())
@@ -183,26 +183,26 @@ def call_of(api: Document, request: Request) -> Call | Response:
     return call
 
 
-def response_of(call: Call, status: int, body: str) -> Response:
+def response_of(call: Call, status: int, body: str) -> GatewayResponse:
     """Return the response to the caller, from the service's."""
     responses = call.integration["responses"]
     chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
     ((content_type, template),) = chosen["responseTemplates"].items()
     rendered = render(template, call.parameters, body)
     headers = _headers(chosen, "method.response.header.")
-    return Response(
+    return GatewayResponse(
         int(rendered.status or chosen["statusCode"]),
         {"Content-Type": content_type, **headers, **rendered.headers},
         rendered.text,
     )
 
 
-def gateway_response(api: Document, kind: str) -> Response:
+def gateway_response(api: Document, kind: str) -> GatewayResponse:
     """Return the response that API Gateway gives without an integration."""
     response = api["x-amazon-apigateway-gateway-responses"][kind]
     ((content_type, template),) = response["responseTemplates"].items()
     headers = _headers(response, "gatewayresponse.header.")
-    return Response(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
+    return GatewayResponse(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
 
 
 def _route(api: Document, path: str) -> str:

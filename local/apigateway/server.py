@@ -20,7 +20,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from .rest_api import Call, Request, Response, call_of, gateway_response, response_of
+from .rest_api import Call, GatewayRequest, GatewayResponse, call_of, gateway_response, response_of
 
 INTEGRATION_TIMEOUT = 29
 """Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
@@ -31,7 +31,7 @@ TYPES = ("application/x-amz-json-1.0", "application/json")
 SESSION_SECONDS = 3600
 """How long a role's credentials are valid."""
 
-FORBIDDEN = Response(403, {"Content-Type": "application/json"}, '{"message": "Forbidden"}')
+FORBIDDEN = GatewayResponse(403, {"Content-Type": "application/json"}, '{"message": "Forbidden"}')
 """For an API that doesn't exist."""
 
 
@@ -45,7 +45,7 @@ class GatewayServer:
         """Role → its credentials, and when they were given out."""
         self._lock = Lock()
 
-    def respond(self, method: str, target: str, headers: Mapping[str, str], body: str) -> Response:
+    def respond(self, method: str, target: str, headers: Mapping[str, str], body: str) -> GatewayResponse:
         """Return the response to a request of `/<id>/<stage>/<path>`."""
         url = urlsplit(target)
         _, api_id, _, *rest = [*url.path.split("/"), "", ""]
@@ -55,8 +55,8 @@ class GatewayServer:
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)
-        call = call_of(api, Request(method, path, query, headers, body))
-        if isinstance(call, Response):
+        call = call_of(api, GatewayRequest(method, path, query, headers, body))
+        if isinstance(call, GatewayResponse):
             return call
         try:
             return response_of(call, *self._make(call))

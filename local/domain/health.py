@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-from .records import Check
+from .records import HealthCheck
 
 INTERVAL = 2.0
 """Seconds between two requests of a check: shorter than the 10 s that are registered, so that nobody waits long."""
@@ -14,38 +14,38 @@ TIMEOUT = 6.0
 healthy": 4 s to connect, 2 s to respond)."""
 
 
-class Health:
+class HealthChecker:
     """The status of every check. A new one is healthy until it has failed."""
 
-    def __init__(self, ask: Callable[[Check], bool]) -> None:
+    def __init__(self, ask: Callable[[HealthCheck], bool]) -> None:
         """Begin with no check.
 
         Args:
             ask: sends one request of a check, and returns whether the response says that the region is healthy.
         """
         self._ask = ask
-        self._unwell: set[str] = set()
+        self._unhealthy: set[str] = set()
         self._against: dict[str, int] = {}
         """Check → how many results in a row spoke against its status."""
 
     def healthy(self, check: str) -> bool:
         """Return a check's status, by its id."""
-        return check not in self._unwell
+        return check not in self._unhealthy
 
-    def run(self, checks: Callable[[], Sequence[Check]], stop: Event) -> None:
+    def run(self, checks: Callable[[], Sequence[HealthCheck]], stop: Event) -> None:
         """Ask all checks at the same time, every `INTERVAL` seconds, until `stop` is set."""
         with ThreadPoolExecutor(32) as pool:
             while not stop.wait(INTERVAL):
                 present = checks()
-                for check, well in zip(present, pool.map(self._ask, present), strict=True):
-                    self.count(check, well=well)
+                for check, healthy in zip(present, pool.map(self._ask, present), strict=True):
+                    self.count(check, healthy=healthy)
 
-    def count(self, check: Check, *, well: bool) -> None:
+    def count(self, check: HealthCheck, *, healthy: bool) -> None:
         """Count one result. As many in a row as the threshold says change the status."""
-        if well == self.healthy(check.id):
+        if healthy == self.healthy(check.id):
             self._against[check.id] = 0
             return
         self._against[check.id] = self._against.get(check.id, 0) + 1
         if self._against[check.id] >= check.threshold:
             self._against[check.id] = 0
-            (self._unwell.discard if well else self._unwell.add)(check.id)
+            (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)

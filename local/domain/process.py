@@ -3,9 +3,9 @@
 import http.client
 
 from ..paths import state_folder
-from ..server.process import Service
+from ..server.process import BackgroundService
 
-ADDRESS = Service("address", "local.domain.server")
+ADDRESS = BackgroundService("address", "local.domain.server")
 
 
 def running(endpoint: str) -> str:

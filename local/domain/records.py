@@ -6,7 +6,7 @@ from math import asin, cos, radians, sin, sqrt
 
 
 @dataclass(frozen=True)
-class Record:
+class DnsRecord:
     """An alias of one of API Gateway's names."""
 
     host: str
@@ -19,7 +19,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """A health check: who is asked for what, and how many results in a row change its status."""
 
     id: str
@@ -28,18 +28,18 @@ class Check:
     threshold: int
 
 
-def answer(records: Sequence[Record], host: str, start: str, healthy: Callable[[str], bool]) -> Record | None:
+def answer(records: Sequence[DnsRecord], host: str, start: str, is_healthy: Callable[[str], bool]) -> DnsRecord | None:
     """Return the record that a resolver in the region `start` gets for a host name, or None if there is none.
 
     It is the healthy record with the least latency. If none is healthy, all count as healthy (Route 53 guide,
     "How Amazon Route 53 chooses records when health checking is configured").
     """
     found = [record for record in records if record.host == host]
-    well = [record for record in found if not record.check or healthy(record.check)]
-    return min(well or found, key=lambda record: (latency(start, record.region), record.region), default=None)
+    healthy = [record for record in found if not record.check or is_healthy(record.check)]
+    return min(healthy or found, key=lambda record: (latency(start, record.region), record.region), default=None)
 
 
-PLACES = {
+LOCATIONS = {
     "af-south-1": (-33.9, 18.4),
     "ap-east-1": (22.3, 114.2),
     "ap-east-2": (25.0, 121.5),
@@ -90,8 +90,8 @@ FARTHEST = 20_000 / KM_PER_MS
 
 def latency(start: str, region: str) -> float:
     """Return the milliseconds of a round trip between two regions."""
-    if start not in PLACES or region not in PLACES:
+    if start not in LOCATIONS or region not in LOCATIONS:
         return 0 if start == region else FARTHEST
-    (south, west), (north, east) = (tuple(map(radians, PLACES[place])) for place in (start, region))
+    (south, west), (north, east) = (tuple(map(radians, LOCATIONS[place])) for place in (start, region))
     chord = sin((north - south) / 2) ** 2 + cos(south) * cos(north) * sin((east - west) / 2) ** 2
     return 2 * EARTH * asin(sqrt(chord)) / KM_PER_MS

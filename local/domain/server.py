@@ -18,8 +18,8 @@ from ..apigateway import rest_api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
 from . import zone
-from .health import TIMEOUT, Health
-from .records import PLACES, Check, Record, answer
+from .health import TIMEOUT, HealthChecker
+from .records import LOCATIONS, DnsRecord, HealthCheck, answer
 
 FROM = "x-from-region"
 """The request header that says in which region the caller is."""
@@ -37,7 +37,7 @@ NOT_PASSED_ON = frozenset(
 
 
 @dataclass(frozen=True)
-class Response:
+class RegionResponse:
     """What a caller gets."""
 
     status: int
@@ -46,16 +46,16 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownZone:
     """What the local server knew of the address when it was last read."""
 
     domain: str
-    records: list[Record]
-    checks: list[Check]
-    apis: dict[str, zone.Api]
+    records: list[DnsRecord]
+    checks: list[HealthCheck]
+    apis: dict[str, zone.RegionalApi]
 
 
-class Address:
+class DomainServer:
     """All names of an address, and the health of its regions."""
 
     def __init__(self, endpoint: str) -> None:
@@ -63,7 +63,7 @@ class Address:
         self._endpoint = endpoint
         self._aws = Aws(endpoint)
         self._known = self._read()
-        self._health = Health(self._ask)
+        self._health = HealthChecker(self._ask)
 
     def watch(self, stop: Event) -> None:
         """Read the records and check the regions' health, again and again, until `stop` is set."""
@@ -77,13 +77,13 @@ class Address:
         headers: Mapping[str, str],
         body: bytes,
         timeout: float = INTEGRATION_TIMEOUT,
-    ) -> Response:
+    ) -> RegionResponse:
         """Return the response to a request. A host that isn't the domain or below it stands for the shared name."""
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
             host = known.domain
         start = headers.get(FROM, HERE)
-        if start not in PLACES:
+        if start not in LOCATIONS:
             return _said(
                 400, f"{FROM}: {start!r} is not a region of local/domain/records.py; use one of them, like eu-west-1"
             )
@@ -108,11 +108,11 @@ class Address:
         response = _pass_on(method, url, target, headers, body, timeout)
         return _instead(response, api.failed) if _of_lambda(response) else response
 
-    def _ask(self, check: Check) -> bool:
+    def _ask(self, check: HealthCheck) -> bool:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
         return 200 <= response.status < 400
 
-    def refreshed(self) -> list[Check]:
+    def refreshed(self) -> list[HealthCheck]:
         """Read the records again, and return the checks. If they can't be read now, they stay as they were."""
         try:
             self._known = self._read()
@@ -120,11 +120,13 @@ class Address:
             print(f"the records can't be read: {error}", flush=True)
         return self._known.checks
 
-    def _read(self) -> Known:
-        return Known(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
+    def _read(self) -> KnownZone:
+        return KnownZone(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
 
 
-def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Response:
+def _pass_on(
+    method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float
+) -> RegionResponse:
     """Return an API's response. Each step of the exchange may take `timeout` seconds."""
     to = urlsplit(api)
     connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
@@ -136,7 +138,7 @@ def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], bod
         kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
         if response.getheader("Content-Length") is None:
             kept.append(("Content-Length", str(len(content))))
-        return Response(response.status, kept, content)
+        return RegionResponse(response.status, kept, content)
     except TimeoutError:
         return _said(504, "Endpoint request timed out")
     except (OSError, http.client.HTTPException):
@@ -145,7 +147,7 @@ def _pass_on(method: str, api: str, target: str, headers: Mapping[str, str], bod
         connection.close()
 
 
-def _of_lambda(response: Response) -> bool:
+def _of_lambda(response: RegionResponse) -> bool:
     """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called.
 
     The response to HEAD has no body. But the function itself never answers 429.
@@ -154,20 +156,20 @@ def _of_lambda(response: Response) -> bool:
     return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
 
 
-def _instead(of: Response, failed: rest.Response) -> Response:
+def _instead(of: RegionResponse, failed: rest.GatewayResponse) -> RegionResponse:
     """Return API Gateway's own response in place of another, for the same pages of other origins."""
     body = failed.body.encode()
     origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
-    return Response(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
+    return RegionResponse(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
 
 
-def _said(status: int, message: str) -> Response:
+def _said(status: int, message: str) -> RegionResponse:
     """Return a response of the address's own, in API Gateway's form."""
     body = json.dumps({"message": message}).encode()
-    return Response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
+    return RegionResponse(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
 
 
-def serve(port: int, address: Address) -> None:
+def serve(port: int, address: DomainServer) -> None:
     """Serve on 127.0.0.1 until the process is ended."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -214,6 +216,6 @@ def serve(port: int, address: Address) -> None:
 
 if __name__ == "__main__":
     try:
-        serve(int(sys.argv[1]), Address(sys.argv[2]))
+        serve(int(sys.argv[1]), DomainServer(sys.argv[2]))
     except LocalError as error:
         sys.exit(str(error))

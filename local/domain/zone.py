@@ -7,12 +7,12 @@ from typing import Any
 
 from ..apigateway.proxied import on_server
 from ..apigateway.resources import GATEWAY
-from ..apigateway.rest_api import Response, gateway_response
+from ..apigateway.rest_api import GatewayResponse, gateway_response
 from ..engine.configuration import stacks
 from ..engine.state import State
 from ..resources.kind import Aws
 from ..resources.route53 import ANYWHERE
-from .records import Check, Record
+from .records import DnsRecord, HealthCheck
 
 DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
 MAPPING = "aws:apigatewayv2/apiMapping:ApiMapping"
@@ -20,29 +20,29 @@ REST_API = "aws:apigateway/restApi:RestApi"
 
 
 @dataclass(frozen=True)
-class Api:
+class RegionalApi:
     """Where an API is served on this machine."""
 
     url: str
     """With its stage, without a final `/`."""
     signed: bool
     """Whether the local server checks signatures for it."""
-    failed: Response
+    failed: GatewayResponse
     """Its response where the function can't be called."""
 
 
-HTTP_API_FAILED = Response(500, {"Content-Type": "application/json"}, '{"message":"Internal Server Error"}')
+HTTP_API_FAILED = GatewayResponse(500, {"Content-Type": "application/json"}, '{"message":"Internal Server Error"}')
 """What an HTTP API answers then (API Gateway guide, "Troubleshooting issues with HTTP API Lambda integrations")."""
 
 
-def records(aws: Aws) -> list[Record]:
+def records(aws: Aws) -> list[DnsRecord]:
     """Return the aliases of all zones. A and AAAA records of a name say the same, so the A records are enough."""
-    found: list[Record] = []
+    found: list[DnsRecord] = []
     client = aws.client("route53", ANYWHERE)
     for zone in client.get_paginator("list_hosted_zones").paginate().search("HostedZones[].Id"):
         pages = client.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone)
         found += [
-            Record(
+            DnsRecord(
                 host=record["Name"].removesuffix("."),
                 target=record["AliasTarget"]["DNSName"].removesuffix("."),
                 region=record.get("Region", ""),
@@ -53,11 +53,11 @@ def records(aws: Aws) -> list[Record]:
     return found
 
 
-def checks(aws: Aws) -> list[Check]:
+def checks(aws: Aws) -> list[HealthCheck]:
     """Return the health checks that ask for a path."""
     pages = aws.client("route53", ANYWHERE).get_paginator("list_health_checks").paginate()
     return [
-        Check(
+        HealthCheck(
             found["Id"],
             found["HealthCheckConfig"]["FullyQualifiedDomainName"],
             found["HealthCheckConfig"]["ResourcePath"],
@@ -68,9 +68,9 @@ def checks(aws: Aws) -> list[Check]:
     ]
 
 
-def apis(endpoint: str) -> dict[str, Api]:
+def apis(endpoint: str) -> dict[str, RegionalApi]:
     """Return API Gateway's own name → the API that it leads to, for all stacks on this machine."""
-    found: dict[str, Api] = {}
+    found: dict[str, RegionalApi] = {}
     for stack in stacks():
         made = [made for made in State(stack).resources.values() if not made.replaced]
         signed = {
@@ -83,7 +83,7 @@ def apis(endpoint: str) -> dict[str, Api]:
             if name.type == DOMAIN_NAME and (mapping := mappings.get(_place(name.inputs))):
                 target = name.outputs["domainNameConfiguration"]["targetDomainName"]
                 api = mapping["apiId"]
-                found[target] = Api(_url(mapping, endpoint), api in signed, signed.get(api, HTTP_API_FAILED))
+                found[target] = RegionalApi(_url(mapping, endpoint), api in signed, signed.get(api, HTTP_API_FAILED))
     return found
 
 

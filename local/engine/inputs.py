@@ -52,7 +52,7 @@ def _content(name: str, asset: object) -> bytes:
         case pulumi.StringAsset():
             return asset.text.encode()
         case _:
-            raise LocalError(f"{name}: only files and texts can be in a function's archive by `local`")
+            raise LocalError(f"{name}: only files and texts can be in a function's archive here (local/engine)")
 
 
 PART = re.compile(r'\.?([A-Za-z_$][\w$]*)|\[(\d+)\]|\["([^"]*)"\]')
@@ -78,7 +78,7 @@ def _steps(path: str) -> list[str | int]:
     while end < len(path):
         part = PART.match(path, end)
         if part is None:
-            raise LocalError(f"ignore_changes: {path}: only names and positions can be read by `local`")
+            raise LocalError(f"ignore_changes: {path}: only names and positions can be read here (local/engine)")
         name, place, quoted = part.groups()
         steps.append(int(place) if place else (name or quoted))
         end = part.end()

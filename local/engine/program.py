@@ -81,7 +81,7 @@ class Provider(Protocol):
 
 
 @dataclass
-class Outcome:
+class ProgramOutcome:
     """What a run exported, and how it failed if it did."""
 
     outputs: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -103,7 +103,7 @@ def run_program(
     config: Mapping[str, str],
     preview: bool = False,
     program: Callable[[], None] = main,
-) -> Outcome:
+) -> ProgramOutcome:
     """Run the program to its end.
 
     Every run has a context and an event loop of its own, so no run sees what another one has set.
@@ -118,7 +118,7 @@ def run_program(
     """
     stand_in = _Mocks(provider)
     monitor = _Monitor(stand_in)
-    outcome = Outcome()
+    outcome = ProgramOutcome()
 
     def run() -> None:
         with _event_loop() as loop, _finished(loop):
@@ -139,7 +139,7 @@ def run_program(
     return outcome
 
 
-def _logger(outcome: Outcome) -> logging.Logger:
+def _logger(outcome: ProgramOutcome) -> logging.Logger:
     """Return a logger that collects the program's messages."""
 
     class Messages(logging.Handler):

@@ -28,7 +28,7 @@ _children: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
-class Service:
+class BackgroundService:
     """A kind of process of which one runs at a time in a state folder, which is its working folder."""
 
     name: str

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Function:
+class LoadedFunction:
     """What Lambda knows of a function."""
 
     name: str
@@ -49,7 +49,7 @@ class Function:
     """Of what the function logs."""
 
     @classmethod
-    def registered(cls, inputs: Mapping[str, Any]) -> "Function":
+    def registered(cls, inputs: Mapping[str, Any]) -> "LoadedFunction":
         """Return the function that the program registers with these inputs (`aws.lambda_.Function`)."""
         return cls(
             inputs["name"],
@@ -101,7 +101,12 @@ class Runtime:
     """The runtime in a process of its own, which runs while this is used as a context."""
 
     def __init__(
-        self, function: Function, folder: Path, *, more: Mapping[str, str] | None = None, python: str = sys.executable
+        self,
+        function: LoadedFunction,
+        folder: Path,
+        *,
+        more: Mapping[str, str] | None = None,
+        python: str = sys.executable,
     ) -> None:
         """Start nothing yet.
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from ..paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
 from .ports import Listener, is_free, listener, reserved
-from .process import START_TIMEOUT, Service
+from .process import START_TIMEOUT, BackgroundService
 
 USUAL_PORT = 4566
 
 MAX_PORT = 65535
 
-SERVICE = Service("server", "ministack")
+SERVICE = BackgroundService("server", "ministack")
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 
-from bench import settle
+from bench import reconcile
 from bench.stand_in import PAGE, Tables, serve
 from integers.lattice import Layout
-from simulation.world import Counter, World
+from simulation.world import CounterKey, World
 from tests.lambda_.laying_out import client
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -55,14 +55,14 @@ def at_once(_: str) -> float:
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     """Serve three counters in two regions, of three, and let boto3 find them."""
-    tables = settle.world(NAMES, COUNTERS)
+    tables = reconcile.world(NAMES, COUNTERS)
     ends: Any = Pipe()
     ours, theirs = ends
     server = Thread(target=serve, args=(theirs, tables, at_once))
     server.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{ours.recv()}")
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
-    for name, value in (variables | settle.NAMES).items():
+    for name, value in (variables | reconcile.NAMES).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=client))
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
@@ -74,11 +74,11 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
 
 @pytest.fixture
 def store(tables: Tables) -> Store:
-    return Store(HOME, *settle.NAMES.values())
+    return Store(HOME, *reconcile.NAMES.values())
 
 
 def test_a_run_has_nothing_to_do(tables: Tables) -> None:
-    reply = coordinate.handler.handler(settle.WATCH, settle.Context(settle.LIMIT))
+    reply = coordinate.handler.handler(reconcile.WATCH, reconcile.Context(reconcile.LIMIT))
 
     assert reply["registered"] == COUNTERS
     assert reply["pending"] == []
@@ -87,16 +87,16 @@ def test_a_run_has_nothing_to_do(tables: Tables) -> None:
 
 
 def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
-    label = settle.home_id(tables)
-    wish = json.loads(settle.asked((HOME, NEW), (EU,), HOME, label))
-    event: dict[str, Any] = {"wish": wish, "follows": 1, "asked": tables_now(tables)}
+    label = reconcile.home_id(tables)
+    desired = json.loads(reconcile.asked((HOME, NEW), (EU,), HOME, label))
+    event: dict[str, Any] = {"wish": desired, "follows": 1, "asked": tables_now(tables)}
 
     with pytest.raises(CoordinatorError, match=f"0 of {COUNTERS} counters are done"):
-        coordinate.handler.handler(event, settle.Context(0))
-    reply = coordinate.handler.handler(settle.WATCH, settle.Context(settle.LIMIT))
+        coordinate.handler.handler(event, reconcile.Context(0))
+    reply = coordinate.handler.handler(reconcile.WATCH, reconcile.Context(reconcile.LIMIT))
 
     assert (reply["registered"], reply["pending"]) == (COUNTERS, [])
-    register = Store(HOME, *settle.NAMES.values()).carry_out(ReadRegister("tenant-2"))
+    register = Store(HOME, *reconcile.NAMES.values()).carry_out(ReadRegister("tenant-2"))
     assert register.regions == (HOME, NEW)
     assert register.epoch == MAX_PAST + 2
     assert len(register.past) == MAX_PAST
@@ -113,7 +113,9 @@ def test_it_answers_as_the_tables_in_memory(store: Store) -> None:
         world.mirror.copies[name] = Copy(replace(register, counter=name), copy.mirror)
         for region in (HOME, EU):
             world.make_table(region)
-            world.tables[region].counters[name] = Counter(store.carry_out(ReadItem(region, name)), {}, register.layouts)
+            world.tables[region].counters[name] = CounterKey(
+                store.carry_out(ReadItem(region, name)), {}, register.layouts
+            )
     world.make_table(NEW)
     epoch, later = register.epoch, replace(register, epoch=register.epoch + 1, past=register.layouts[1:])
     layouts = (*register.layouts[1:], Layout(epoch + 1, register.limit + 1, (HOME, NEW)))

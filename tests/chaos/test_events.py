@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from chaos.events import Events
-from chaos.history import Book
+from chaos.history import History
 from chaos.operator import BULK, COUNTERS, HEADROOM, SETTINGS, Operator
 from chaos.proxy import Faults, Proxy, Write
 from chaos.stack import REGIONS, Stack
@@ -48,8 +48,8 @@ def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
     proxy = Proxy(Faults(Random(0)))
     proxy.writes = [Write(REGIONS[0], counter, LAST, 3, 1, 0, 1) for counter in skipping]
     stack = Registers(Path(), cast("Any", None), proxy, cast("Any", None), skipping=skipping, answers=answers)
-    operator = Operator(stack, Book(), print, {**SETTINGS, "regions": list(REGIONS[:3])})
-    return Events(stack, operator, operator.book, Random(1), print)
+    operator = Operator(stack, History(), print, {**SETTINGS, "regions": list(REGIONS[:3])})
+    return Events(stack, operator, operator.history, Random(1), print)
 
 
 def test_a_hot_item_may_cost_its_own_counter_only() -> None:

@@ -190,15 +190,15 @@ def test_an_outage_answers_with_pages(proxy: Proxy, monkeypatch: pytest.MonkeyPa
 def test_only_the_region_with_the_outage_answers_with_pages(
     proxy: Proxy, table: Callable[[str], str], aws: Aws
 ) -> None:
-    out, well = table(REGION), table(OTHER)
+    out, healthy = table(REGION), table(OTHER)
     proxy.faults.out.add(REGION)
 
     with pytest.raises(ServiceError) as refused:
         DynamoDB(REGION).call("UpdateItem", increment(out))
-    DynamoDB(OTHER).call("UpdateItem", increment(well))
+    DynamoDB(OTHER).call("UpdateItem", increment(healthy))
 
     assert refused.value.transient
-    assert (issued(aws, REGION, out), issued(aws, OTHER, well)) == (1, 4)
+    assert (issued(aws, REGION, out), issued(aws, OTHER, healthy)) == (1, 4)
     proxy.faults.off()
     DynamoDB(REGION).call("UpdateItem", increment(out))
     assert issued(aws, REGION, out) == 4

@@ -77,7 +77,7 @@ class Tasks(Awaited):
         self._loop.close()
 
 
-class Seen:
+class RollbackGuard:
     """An observer that keeps all events."""
 
     def __init__(self) -> None:

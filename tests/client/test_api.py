@@ -8,7 +8,7 @@ import httpx
 import pytest
 from global_integers import Refused
 from global_integers.protocol import api
-from global_integers.protocol.api import PAUSED, Block, Failure, Kind, Response
+from global_integers.protocol.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
 from mint.api.reply import Problem
 from mint.counters import _coordinator
 
@@ -20,20 +20,20 @@ BLOCK = {"counter": "integers", "region": "eu-west-1", "first": 4, "last": 10, "
 
 def response(
     status: int, document: Any = None, headers: dict[str, str] | None = None, *, content: bytes = b""
-) -> Response:
+) -> ApiResponse:
     body = content if document is None else json.dumps(document).encode()
     own = {"Content-Type": "application/problem+json"} if document is not None else {}
-    return Response(status, httpx.Headers({**own, **(headers or {})}), body, HTTPStatus(status).phrase)
+    return ApiResponse(status, httpx.Headers({**own, **(headers or {})}), body, HTTPStatus(status).phrase)
 
 
-def answer(response: Response) -> Any:
+def answer(response: ApiResponse) -> Any:
     return api.mint("", 3).answer("eu-west-1", response)
 
 
 def test_a_block_is_its_integers() -> None:
     block = answer(response(200, BLOCK))
 
-    assert block == Block("eu-west-1", 4, 3, 3)
+    assert block == MintedBlock("eu-west-1", 4, 3, 3)
     assert list(block.integers()) == [4, 7, 10]
     assert answer(response(200, BLOCK, {"Idempotency-Replayed": "true"})).replayed
 
@@ -53,23 +53,30 @@ def test_what_is_not_the_requested_block_is_a_failure() -> None:
     for changed in changes:
         failure = answer(response(200, {**BLOCK, **changed}))
         assert isinstance(failure, Failure), changed
-        assert failure.kind is Kind.TRANSIENT
+        assert failure.kind is FailureKind.TRANSIENT
 
 
 def test_what_is_not_json_is_a_failure() -> None:
     for content in (b"", b"<html>", b"[]", b"4", b"\xff\xfe", b"{", b"[" * 100_000):
         failure = answer(response(200, content=content))
         assert isinstance(failure, Failure), content[:9]
-        assert failure.kind is Kind.TRANSIENT
+        assert failure.kind is FailureKind.TRANSIENT
         assert "not this API's" in failure.reason
     for charset in ("hex", "rot13", "idna", "undefined", "nonesuch"):
         content_type = {"Content-Type": f"text/html; charset={charset}"}
-        assert answer(response(200, None, content_type, content=b"<html>")).kind is Kind.TRANSIENT, charset
+        assert answer(response(200, None, content_type, content=b"<html>")).kind is FailureKind.TRANSIENT, charset
 
 
 def test_the_status_says_what_kind_of_failure_it_is() -> None:
-    kinds = {400: Kind.WRONG, 401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE, 422: Kind.WRONG}
-    kinds |= dict.fromkeys((302, 407, 408, 421, 425, 429, 431, 500, 502, 503, 504), Kind.TRANSIENT)
+    kinds = {
+        400: FailureKind.WRONG,
+        401: FailureKind.REFUSED,
+        403: FailureKind.REFUSED,
+        404: FailureKind.ABSENT,
+        410: FailureKind.GONE,
+        422: FailureKind.WRONG,
+    }
+    kinds |= dict.fromkeys((302, 407, 408, 421, 425, 429, 431, 500, 502, 503, 504), FailureKind.TRANSIENT)
     assert {status: answer(response(status, {"detail": "why"})).kind for status in kinds} == kinds
 
 
@@ -85,7 +92,7 @@ FOREIGN = [
 def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: str, reason: str) -> None:
     failure = answer(response(status, headers={"Content-Type": "application/json"}, content=body.encode()))
 
-    assert failure.kind is Kind.GONE
+    assert failure.kind is FailureKind.GONE
     assert failure.reason == f"{reason}: the URL answers, but not as this API"
     assert "may be from an earlier deployment" in failure.hint
 
@@ -94,10 +101,10 @@ def test_what_another_server_says_is_not_said_of_a_counter(status: int, body: st
 def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
     refused = response(403, document, {"Content-Type": "application/json"})
 
-    assert answer(refused).kind is Kind.REFUSED
+    assert answer(refused).kind is FailureKind.REFUSED
     assert 'pip install "global-integers-client[aws]"' in answer(refused).hint
     assert answer(refused._replace(signed=True)).hint == ""
-    assert answer(response(401, content=b"Unauthorized")).kind is Kind.REFUSED
+    assert answer(response(401, content=b"Unauthorized")).kind is FailureKind.REFUSED
     assert answer(response(403, {"detail": "callers: not this counter"})).hint == "", "the function knows the caller"
 
 
@@ -130,7 +137,7 @@ def test_a_paused_region_is_called_so_wherever_it_answers() -> None:
 
 
 def test_a_region_that_was_not_granted_an_integer_knows_no_owner_of_it() -> None:
-    assert answer(response(503, {"detail": "not yet", "granted": 299_999_998})).kind is Kind.ABSENT
+    assert answer(response(503, {"detail": "not yet", "granted": 299_999_998})).kind is FailureKind.ABSENT
 
 
 def test_retry_after_is_in_seconds() -> None:

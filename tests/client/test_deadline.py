@@ -14,7 +14,7 @@ import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers, Unavailable
 from global_integers.drivers.transport import Left, TimeLeft, keep_deadlines
-from global_integers.protocol.api import Failure, Kind, health
+from global_integers.protocol.api import Failure, FailureKind, health
 
 from tests.client.clients import Tasks
 from tests.client.ways import HANG
@@ -91,7 +91,7 @@ def test_a_region_that_does_not_answer_costs_one_attempt(url: str) -> None:
         seconds = time.monotonic() - began
 
     assert isinstance(answer, Failure)
-    assert (answer.kind, answer.reason) == (Kind.SILENT, f"no response within {SECONDS:.3g} s")
+    assert (answer.kind, answer.reason) == (FailureKind.SILENT, f"no response within {SECONDS:.3g} s")
     assert seconds >= SECONDS * 0.9
 
 
@@ -116,7 +116,7 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
     ended.set()
 
     assert isinstance(answer, Failure)
-    assert (answer.kind, answer.reason) == (Kind.SILENT, f"no response within {SECONDS:.3g} s")
+    assert (answer.kind, answer.reason) == (FailureKind.SILENT, f"no response within {SECONDS:.3g} s")
 
 
 def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:

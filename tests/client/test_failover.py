@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
 from global_integers.protocol import api
-from global_integers.protocol.api import Block, Failure, Kind, Request
+from global_integers.protocol.api import ApiRequest, Failure, FailureKind, MintedBlock
 from global_integers.protocol.failover import attempts
 from global_integers.protocol.regions import Regions
 from global_integers.protocol.steps import Send, Sleep
 
-BLOCK = Block("a", 1, 3, 1)
+BLOCK = MintedBlock("a", 1, 3, 1)
 
 
 class Scene:
@@ -27,7 +27,7 @@ class Scene:
         self.failovers: list[tuple[str, str]] = []
         self.regions = Regions(answers, clock=lambda: self.now)
 
-    def run(self, request: Request[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
+    def run(self, request: ApiRequest[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
         def note(failed: str, following: str, reason: str) -> None:
             assert reason
             self.failovers.append((failed, following))
@@ -52,18 +52,18 @@ class Scene:
             self.counts.append(step.request.count)
             script = self.answers[step.region]
             answer = script.pop(0) if len(script) > 1 else script[0]
-            self.now += step.seconds if isinstance(answer, Failure) and answer.kind is Kind.SILENT else self.took
+            self.now += step.seconds if isinstance(answer, Failure) and answer.kind is FailureKind.SILENT else self.took
 
 
-def failure(kind: Kind, status: int = 503, **more: Any) -> Failure:
+def failure(kind: FailureKind, status: int = 503, **more: Any) -> Failure:
     return Failure(kind, f"{status}: why", status, **more)
 
 
-SILENT = failure(Kind.SILENT, 0)
-BUSY = failure(Kind.TRANSIENT)
-ABSENT = failure(Kind.ABSENT, 404)
-GONE = failure(Kind.GONE, 410)
-FORBIDDEN = failure(Kind.REFUSED, 403)
+SILENT = failure(FailureKind.SILENT, 0)
+BUSY = failure(FailureKind.TRANSIENT)
+ABSENT = failure(FailureKind.ABSENT, 404)
+GONE = failure(FailureKind.GONE, 410)
+FORBIDDEN = failure(FailureKind.REFUSED, 403)
 
 
 def test_the_first_that_answers_ends_it() -> None:
@@ -80,7 +80,7 @@ def test_every_failure_of_a_region_moves_on(failed: Failure) -> None:
 
 
 def test_a_wrong_request_is_not_repeated_elsewhere() -> None:
-    scene = Scene(a=[failure(Kind.WRONG, 422, problem={"detail": "used"})], b=[BLOCK])
+    scene = Scene(a=[failure(FailureKind.WRONG, 422, problem={"detail": "used"})], b=[BLOCK])
 
     with pytest.raises(Refused) as refused:
         scene.run()
@@ -105,8 +105,8 @@ def test_rounds_go_on_until_a_region_answers_again() -> None:
 
 
 def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
-    later = failure(Kind.TRANSIENT, retry_after=2)
-    scene = Scene(a=[later, BLOCK], b=[failure(Kind.TRANSIENT, retry_after=1)])
+    later = failure(FailureKind.TRANSIENT, retry_after=2)
+    scene = Scene(a=[later, BLOCK], b=[failure(FailureKind.TRANSIENT, retry_after=1)])
     scene.run()
 
     assert 1 <= scene.waited < 2
@@ -128,7 +128,7 @@ def test_all_away_is_one_error_within_the_deadline() -> None:
 
 def test_if_no_region_responds_the_error_begins_with_why() -> None:
     with pytest.raises(Unavailable) as error:
-        Scene(a=[Failure(Kind.SILENT, "connection refused (a:1)")], b=[SILENT]).run(each=1)
+        Scene(a=[Failure(FailureKind.SILENT, "connection refused (a:1)")], b=[SILENT]).run(each=1)
 
     assert str(error.value).startswith(
         "a: connection refused (a:1); the default counter: no region succeeded within 5 s:"
@@ -156,7 +156,7 @@ def test_an_integer_that_no_region_was_granted_has_no_owner(first: Failure) -> N
     with pytest.raises(UnknownOwner, match="no region has been granted it yet"):
         scene.run(api.owner("x", 17))
     assert scene.asked == ["a", "b"]
-    assert scene.regions.is_well("b"), "it did what it should"
+    assert scene.regions.is_healthy("b"), "it did what it should"
 
 
 def test_it_is_not_unknown_while_a_region_may_know_it() -> None:
@@ -180,7 +180,7 @@ def test_if_all_have_left_it_says_so_at_once() -> None:
 
 
 def test_what_may_help_is_said_once() -> None:
-    gone = failure(Kind.GONE, 404, hint="Take others")
+    gone = failure(FailureKind.GONE, 404, hint="Take others")
 
     with pytest.raises(Unavailable) as error:
         Scene(a=[gone], b=[SILENT], c=[gone]).run()
@@ -190,14 +190,14 @@ def test_what_may_help_is_said_once() -> None:
 
 
 def test_a_region_with_fewer_left_is_asked_for_those() -> None:
-    scene = Scene(a=[failure(Kind.TRANSIENT, available=7), Block("a", 1, 3, 7)], b=[BLOCK])
+    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7), MintedBlock("a", 1, 3, 7)], b=[BLOCK])
 
     assert scene.run(api.mint("", 1000)).count == 7
     assert (scene.asked, scene.counts) == (["a", "a"], [1000, 7])
 
 
 def test_a_key_keeps_its_count() -> None:
-    scene = Scene(a=[failure(Kind.TRANSIENT, available=7)], b=[BLOCK])
+    scene = Scene(a=[failure(FailureKind.TRANSIENT, available=7)], b=[BLOCK])
     scene.run(api.mint("", 1000, "k"))
 
     assert scene.counts == [1000, 1000]
@@ -216,6 +216,6 @@ def test_an_error_of_a_call_that_asked_nobody_says_why_the_regions_failed_before
 
 def test_a_region_that_lacks_a_counter_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(UnknownCounter):
-        Scene(a=[failure(Kind.ABSENT)], b=[failure(Kind.ABSENT)]).run()
+        Scene(a=[failure(FailureKind.ABSENT)], b=[failure(FailureKind.ABSENT)]).run()
 
     assert caplog.records == []

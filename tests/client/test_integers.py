@@ -40,7 +40,7 @@ from global_integers.protocol.lease_buffer import SPLIT, LeaseBuffer
 
 from local.paths import ROOT
 from local.resources import Aws
-from tests.client.clients import Clock, Lines, Seen, Tasks
+from tests.client.clients import Clock, Lines, RollbackGuard, Tasks
 from tests.client.ways import ADDRESS, HANG, HOST, PATIENT, Fault, Names, Way
 from tests.local.machine import Machine
 
@@ -65,7 +65,7 @@ finds the mark wiped runs hundreds."""
 
 
 def test_the_first_call_asks_the_nearest_region(client: Client, ways: Ways, urls: Urls) -> None:
-    seen = Seen()
+    seen = RollbackGuard()
     *far, _ = ways.values()
     for way in far:
         way.checkable.clear()
@@ -130,7 +130,7 @@ def test_a_region_that_fails_is_not_noticed(client: Client, ways: Ways, urls: Ur
     faults: list[Fault] = [fault for fault in get_args(Fault) if fault not in ("none", "hang")]
     minted: list[int] = []
     for fault in faults:
-        seen = Seen()
+        seen = RollbackGuard()
         near.fault = "none"
         with client(urls, observer=seen, **FIRST) as integers:
             minted.append(integers.next())
@@ -226,7 +226,7 @@ def test_a_region_that_hangs_delays_only_one_call(client: Client, ways: Ways, ur
 
 
 def test_a_region_goes_away_under_load_and_comes_back(client: Client, ways: Ways, urls: Urls) -> None:
-    near, seen, ended = ways["us-east-1"], Seen(), threading.Event()
+    near, seen, ended = ways["us-east-1"], RollbackGuard(), threading.Event()
 
     def leased(here: bool) -> Callable[[Event], bool]:
         return lambda event: isinstance(event, Leased) and (event.region == "us-east-1") is here
@@ -319,7 +319,7 @@ def test_a_key_fails_over_only_if_that_is_allowed(client: Client, ways: Ways, ur
 
 
 def test_leases_follow_demand_and_end(client: Client, direct: Urls, clock: Clock, settle: Settle) -> None:
-    seen = Seen()
+    seen = RollbackGuard()
 
     def sizes() -> list[int]:
         return [event.size for event in seen.of(Leased)]
@@ -505,7 +505,7 @@ def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(client: Cli
         near.until(lambda: near.mints == 2)
         near.recover()
         assert call.result() >= 1
-        assert integers.client.regions.is_well("us-east-1")
+        assert integers.client.regions.is_healthy("us-east-1")
     assert [way.mints for way in ways.values()][1:] == [0, 0]
 
 
@@ -592,7 +592,7 @@ def test_what_goes_on_in_the_background_ends_with_close(ways: Ways, urls: Urls) 
 
     assert [client.is_closed for client in made] == [True]
     assert near.mints == minted
-    assert integers.client.regions.is_well("us-east-1"), "it didn't fail"
+    assert integers.client.regions.is_healthy("us-east-1"), "it didn't fail"
 
 
 @pytest.mark.parametrize("lease", [1, 1000])
@@ -607,7 +607,7 @@ def test_a_signal_handler_may_mint_in_the_middle_of_a_call(direct: Urls, lease: 
 
 
 def test_threads_go_on_while_another_one_closes(direct: Urls) -> None:
-    seen, ended = Seen(), threading.Event()
+    seen, ended = RollbackGuard(), threading.Event()
     # A thread that waits for a response notices after attempt_timeout that its connection was closed.
     integers = Integers(direct, lease=5, observer=seen, prefer="us-east-1", timeout=HANG, attempt_timeout=3)
 
@@ -863,7 +863,7 @@ def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: Urls) ->
             await integers.next()
             await asyncio.to_thread(far.until, lambda: far.checks == 1)
             await integers.aclose()
-            assert integers.client.regions.is_well("eu-west-1"), "nothing is known of it"
+            assert integers.client.regions.is_healthy("eu-west-1"), "nothing is known of it"
             far.checkable.set()
             async with asyncio.timeout(HANG):
                 while integers.client.regions.latency("eu-west-1") is None:
@@ -916,7 +916,7 @@ def test_a_key_has_one_region_wherever_the_address_leads(names: Names, ways: Way
 
 
 def test_the_address_is_asked_if_all_its_regions_fail(names: Names, ways: Ways) -> None:
-    seen = Seen()
+    seen = RollbackGuard()
     with Integers(ADDRESS, http=names.client, observer=seen, **FIRST) as integers:
         integers.next()
         ways["us-east-1"].fault = "cut"

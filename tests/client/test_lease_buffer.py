@@ -3,8 +3,8 @@
 import threading
 
 import pytest
-from global_integers.protocol.api import Block
-from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, Lease, LeaseBuffer, Locked, Turn
+from global_integers.protocol.api import MintedBlock
+from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, Fetch, Lease, LeaseBuffer, Locked
 
 from tests.client.clients import Clock, Lines
 
@@ -31,9 +31,9 @@ def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseB
     buffer = LeaseBuffer(most, 60, clock or Clock())
     first = 1
     for count in counts:
-        turn = Turn(Somebody(), Bell())
+        turn = Fetch(Somebody(), Bell())
         turn.own, turn.size = 0, count
-        buffer.add(Block("a", first, 1, count), turn)
+        buffer.add(MintedBlock("a", first, 1, count), turn)
         first += count
     return buffer
 
@@ -49,19 +49,19 @@ class Supply:
         self.sizes: list[int] = []
 
     def next(self) -> int:
-        turn = Turn(self.me, Bell())
+        turn = Fetch(self.me, Bell())
         self.buffer.begin(turn)
         self.fetch(turn)
         if self.buffer.is_low:
-            ahead = Turn(Somebody(), Bell())
+            ahead = Fetch(Somebody(), Bell())
             self.buffer.begin_ahead(ahead)
             self.fetch(ahead)
         return turn.integer
 
-    def fetch(self, turn: Turn) -> None:
+    def fetch(self, turn: Fetch) -> None:
         if turn.size:
             self.sizes.append(turn.size)
-            block = Block("a", self.first, 3, turn.size)
+            block = MintedBlock("a", self.first, 3, turn.size)
             self.first += 3 * turn.size
             self.buffer.add(block, turn)
         self.buffer.end(turn)
@@ -112,7 +112,7 @@ def test_the_next_block_is_fetched_ahead() -> None:
     buffer.take_many(1)
     assert buffer.is_low
     assert buffer.left == 1000 - 1000 // SPLIT - 1
-    turns = [Turn(Somebody(), Bell()) for _ in range(2)]
+    turns = [Fetch(Somebody(), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
     assert [turn.size > 0 for turn in turns] == [True, False], "once"
@@ -131,7 +131,7 @@ def test_what_is_left_after_the_lifetime_is_dropped() -> None:
     assert buffer.take_many(1) == [1]
     clock.now += 60
 
-    turn = Turn(Somebody(), Bell())
+    turn = Fetch(Somebody(), Bell())
     buffer.begin(turn)
     assert turn.integer == 0
     assert 1 <= turn.size <= 2, "what was used of it is all that is wanted"
@@ -189,7 +189,7 @@ class Crowd:
 
     def arrive(self, callers: int) -> None:
         self.bells = [Bell() for _ in range(callers)]
-        self.turns = [Turn(Somebody(), bell) for bell in self.bells]
+        self.turns = [Fetch(Somebody(), bell) for bell in self.bells]
         for turn in self.turns:
             self.buffer.begin(turn)
 
@@ -216,7 +216,7 @@ class Crowd:
 def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
     crowd = Crowd(10)
     assert crowd.sizes == {0: 1}
-    crowd.buffer.add(Block("a", 1, 1, 1), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
     assert crowd.turns[0].integer == 1
     assert crowd.woken == [False] + [True] * 9
 
@@ -226,12 +226,12 @@ def test_a_crowd_waits_for_one_block_that_has_enough() -> None:
 
 def test_a_crowd_of_more_than_a_lease_fetches_several_blocks_at_once() -> None:
     crowd = Crowd(10, most=2)
-    crowd.buffer.add(Block("a", 1, 1, 1), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 1, 1, 1), crowd.turns[0])
 
     crowd.arrive(9)
     assert crowd.sizes == {0: 2, 2: 2, 4: 2, 6: 2, 8: 2}
     for number in range(0, 9, 2):
-        crowd.buffer.add(Block("a", 2 + number, 1, 2), crowd.turns[number])
+        crowd.buffer.add(MintedBlock("a", 2 + number, 1, 2), crowd.turns[number])
         assert crowd.turns[number].integer == 2 + number
     assert [crowd.all_of(number)[0] for number in range(1, 9, 2)] == [3, 5, 7, 9]
 
@@ -240,7 +240,7 @@ def test_a_block_is_shared_out_evenly_among_those_who_wait_for_it() -> None:
     crowd = Crowd(7, used=250, seconds=0.1)
     ((number, size),) = crowd.sizes.items()
 
-    crowd.buffer.add(Block("a", 1001, 1, size), crowd.turns[number])
+    crowd.buffer.add(MintedBlock("a", 1001, 1, size), crowd.turns[number])
 
     shares = [crowd.all_of(number) for number in range(7)]
     assert sorted(integer for share in shares for integer in share) == list(range(1001, 1001 + size))
@@ -264,7 +264,7 @@ def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None
     crowd = Crowd(4, used=1)
     assert crowd.sizes == {0: GROWTH}
 
-    crowd.buffer.add(Block("a", 5, 1, 2), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 5, 1, 2), crowd.turns[0])
 
     assert [crowd.all_of(number) for number in range(4)] == [[5], [6], [], []]
     assert crowd.woken == [False] + [True] * 3
@@ -272,15 +272,15 @@ def test_a_smaller_block_than_was_asked_for_serves_the_longest_waiting() -> None
 
 def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
     crowd = Crowd(2, used=2)
-    crowd.buffer.add(Block("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
     left = crowd.buffer.left
 
-    late = Turn(Somebody(), Bell())
+    late = Fetch(Somebody(), Bell())
     crowd.buffer.begin(late)
     assert late.size, "it fetches, since both may come back"
     crowd.buffer.end(late)
     crowd.clock.now += UNUSED
-    taken = [Turn(Somebody(), Bell()) for _ in range(left)]
+    taken = [Fetch(Somebody(), Bell()) for _ in range(left)]
     for turn in taken:
         crowd.buffer.begin(turn)
     assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
@@ -289,14 +289,14 @@ def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
 
 def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
     crowd = Crowd(2, used=2)
-    crowd.buffer.add(Block("a", 11, 1, 4), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 11, 1, 4), crowd.turns[0])
     crowd.turns, crowd.clock.now = [], crowd.clock.now + UNUSED
 
     me = Somebody()
     mine: list[int] = []
     share: Lease | None = None
     for _ in range(3):
-        turn = Turn(me, Bell(), share)
+        turn = Fetch(me, Bell(), share)
         crowd.buffer.begin(turn)
         crowd.buffer.end(turn)
         share = turn.share
@@ -309,7 +309,7 @@ def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
 def test_who_fetches_does_not_wait_for_itself() -> None:
     """As a signal handler would that interrupts it."""
     crowd = Crowd(1, used=5)
-    handler = Turn(crowd.turns[0].caller, Bell())
+    handler = Fetch(crowd.turns[0].caller, Bell())
 
     crowd.buffer.begin(handler)
 
@@ -321,24 +321,24 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
     """Whoever fetches could not bring the block: its thread would wait for the handler's."""
     crowd = Crowd(2, used=5)
-    handler, inside = Turn(Somebody(), Bell()), list[bool]()
+    handler, inside = Fetch(Somebody(), Bell()), list[bool]()
 
     def interrupt() -> None:
         inside.append(crowd.buffer._is_inside())
         crowd.buffer.begin(handler)
 
-    mine = Turn(Somebody(), Bell())
+    mine = Fetch(Somebody(), Bell())
     with Lines(at, interrupt):
         crowd.buffer.begin(mine)
         crowd.buffer.take_many(1)
         crowd.buffer.end(mine)
     assert not (inside == [True] and handler.waits)
     if handler.alone:
-        crowd.buffer.add(Block("a", 1001, 1, 1), handler)
+        crowd.buffer.add(MintedBlock("a", 1001, 1, 1), handler)
         assert handler.integer == 1001
     crowd.buffer.end(handler)
 
-    crowd.buffer.add(Block("a", 2001, 1, crowd.turns[0].size), crowd.turns[0])
+    crowd.buffer.add(MintedBlock("a", 2001, 1, crowd.turns[0].size), crowd.turns[0])
     assert crowd.turns[0].integer >= 2001
 
 

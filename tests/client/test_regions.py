@@ -54,7 +54,7 @@ def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     for _ in range(12):
         known.failed("near", clock.now, silent=False)
         began = clock.now
-        while not known.is_well("near"):
+        while not known.is_healthy("near"):
             clock.now += 0.05
         pauses.append(clock.now - began)
 
@@ -63,7 +63,7 @@ def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     assert known.answered("near")
     known.failed("near", clock.now, silent=False)
     clock.now += 0.3
-    assert known.is_well("near")
+    assert known.is_healthy("near")
 
 
 def test_calls_that_fail_together_count_once() -> None:
@@ -75,7 +75,7 @@ def test_calls_that_fail_together_count_once() -> None:
         known.failed("near", began, silent=False)
 
     clock.now += 0.3
-    assert known.is_well("near")
+    assert known.is_healthy("near")
 
 
 def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
@@ -84,7 +84,7 @@ def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
     known.failed("near", clock.now, silent=False, retry_after=5)
     clock.now += 4.9
 
-    assert not known.is_well("near")
+    assert not known.is_healthy("near")
 
 
 def test_a_silent_region_comes_back_by_a_health_check() -> None:
@@ -111,7 +111,7 @@ def test_a_check_that_was_given_up_is_due_again() -> None:
     assert known.to_check() == NAMES
     known.uncheck("near")
 
-    assert known.is_well("near")
+    assert known.is_healthy("near")
     assert known.to_check() == ["near"]
 
 

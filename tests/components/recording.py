@@ -27,13 +27,13 @@ class Deployment:
         return found[0]
 
     def settlings(self) -> list[Registration]:
-        """Return the invocation that settles the layout, if it was registered; checks of waves are others."""
+        """Return the invocation that reconciles the layout, if it was registered; checks of waves are others."""
         return [resource for resource in self.of(INVOCATION) if resource.name.endswith("-settle")]
 
-    def settle(self) -> Registration:
-        """Return the invocation that settles the layout."""
-        (settle,) = self.settlings()
-        return settle
+    def reconcile(self) -> Registration:
+        """Return the invocation that reconciles the layout."""
+        (reconcile,) = self.settlings()
+        return reconcile
 
     def checks(self) -> list[Registration]:
         """Return the checks of the regions, in the order of their waves."""

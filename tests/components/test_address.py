@@ -129,8 +129,8 @@ def test_the_nearest_healthy_region_answers(signed_address: Deployment, host: st
             }
         ]
         assert signed_address.one(MAPPING, region=region, domainName=host).urn in record.dependencies
-        settled = signed_address.settle().urn
-        assert settled in record.dependencies, "a region that can't mint yet isn't in the answer"
+        reconciled = signed_address.reconcile().urn
+        assert reconciled in record.dependencies, "a region that can't mint yet isn't in the answer"
 
 
 def test_a_regions_health_is_asked_under_its_own_name(signed_address: Deployment) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 from coordinate.monitoring.metrics import RunOf, documents
-from coordinate.monitoring.statistics import Observed
+from coordinate.monitoring.statistics import RunStatistics
 from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome
 
@@ -66,16 +66,16 @@ def throttled(by_minute: Mapping[int, float]) -> Series:
     return series
 
 
-def runs(*ended: tuple[float, Observed], kind: str = "schedule", failed: bool = False) -> Series:
+def runs(*ended: tuple[float, RunStatistics], kind: str = "schedule", failed: bool = False) -> Series:
     """Return the metrics of runs that end at these minutes."""
     series = Series()
-    for minute, observed in ended:
-        series.read(HOME, documents(RunOf(PREFIX, kind, failed, minute * MINUTE), observed, None))
+    for minute, statistics in ended:
+        series.read(HOME, documents(RunOf(PREFIX, kind, failed, minute * MINUTE), statistics, None))
     return series
 
 
 def schedule(*minutes: float, failed: bool = False, kind: str = "schedule") -> Series:
-    return runs(*((minute, Observed()) for minute in minutes), kind=kind, failed=failed)
+    return runs(*((minute, RunStatistics()) for minute in minutes), kind=kind, failed=failed)
 
 
 def both(*series: Series) -> Series:
@@ -86,24 +86,26 @@ def both(*series: Series) -> Series:
     return together
 
 
-def changing(asked: float, minute: float, *, settled: bool = False) -> tuple[float, Observed]:
+def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[float, RunStatistics]:
     """Return a run at a minute, in which a change is unfinished that was asked for at another."""
-    observed = Observed()
-    observed.record = replace(record("a"), asked=int(asked * MINUTE), settled=settled)
-    return minute, observed
+    statistics = RunStatistics()
+    statistics.record = replace(record("a"), asked=int(asked * MINUTE), reconciled=reconciled)
+    return minute, statistics
 
 
-def looking(minute: float, *, per_second: float = 0, window: int = 10**6, lost: bool = False) -> tuple[float, Observed]:
+def looking(
+    minute: float, *, per_second: float = 0, window: int = 10**6, lost: bool = False
+) -> tuple[float, RunStatistics]:
     """Return a run at a minute, from 20, that sees one region, which has minted so fast since its grant."""
     seconds = 1000
     found = register("a", base=1, limit=window, window=window, granted=int(minute * MINUTE - seconds))
     item = items_of(found)["a"]
-    observed = Observed()
-    observed.registers, observed.outcomes = {"c": found}, {"c": Outcome(found, ())}
-    observed.items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
-    observed.ids["a"], observed.home = "another" if lost else "a 1", "layouts 1"
-    observed.scanned = minute * MINUTE
-    return minute, observed
+    statistics = RunStatistics()
+    statistics.registers, statistics.outcomes = {"c": found}, {"c": Outcome(found, ())}
+    statistics.items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
+    statistics.ids["a"], statistics.home = "another" if lost else "a 1", "layouts 1"
+    statistics.scanned = minute * MINUTE
+    return minute, statistics
 
 
 BURST = {3: 1000.0}
@@ -217,7 +219,7 @@ def test_an_address_is_slow_by_the_same_rule(
     [
         (runs(*(changing(0, minute) for minute in range(5, 25, WATCH))), True),
         (runs(*(changing(0, minute) for minute in range(5, 20, WATCH))), False),
-        (runs(*(changing(0, minute, settled=minute > 10) for minute in range(5, 60, WATCH))), False),
+        (runs(*(changing(0, minute, reconciled=minute > 10) for minute in range(5, 60, WATCH))), False),
         (runs(*(changing(minute - 5, minute) for minute in range(5, 60, WATCH))), False),
         (schedule(*range(5, 60, WATCH)), False),
     ],
@@ -229,7 +231,7 @@ def test_a_change_that_hangs(series: Series, goes_off: bool, deployment: Deploym
 
 def test_a_change_that_hangs_is_told_until_it_is_finished(deployment: Deployment) -> None:
     hanging = [changing(0, minute) for minute in (5, 10, 15, 20)]
-    series = runs(*hanging, changing(0, 40, settled=True))
+    series = runs(*hanging, changing(0, 40, reconciled=True))
 
     for states in histories(alarm(deployment, "unfinished"), series, 60):
         assert set(states[20:40]) == {"ALARM"}, "no run in between ends it"

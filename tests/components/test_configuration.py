@@ -99,8 +99,8 @@ def variable(name: str) -> Callable[[Deployment], Any]:
     return lambda deployment: mint(deployment)["environment"]["variables"].get(name)
 
 
-def wish(name: str) -> Callable[[Deployment], Any]:
-    return lambda deployment: json.loads(deployment.settle().inputs["input"])["wish"][name]
+def desired(name: str) -> Callable[[Deployment], Any]:
+    return lambda deployment: json.loads(deployment.reconcile().inputs["input"])["wish"][name]
 
 
 def first(kind: str, key: str) -> Callable[[Deployment], Any]:
@@ -127,10 +127,10 @@ def checked(deployment: Deployment) -> list[str]:
 
 CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "counters": (variable("DEFAULT_COUNTER"), "orders"),
-    "floors": (wish("floors"), {"integers": 1000}),
-    "leaving": (wish("leaving"), ["us-west-2"]),
-    "window": (wish("window"), 1000),
-    "headroom": (wish("headroom"), 1),
+    "floors": (desired("floors"), {"integers": 1000}),
+    "leaving": (desired("leaving"), ["us-west-2"]),
+    "window": (desired("window"), 1000),
+    "headroom": (desired("headroom"), 1),
     "watchMinutes": (first(RULE, "scheduleExpression"), "rate(60 minutes)"),
     "authorization": (first(FUNCTION_URL, "authorizationType"), "NONE"),
     "memorySize": (lambda deployment: mint(deployment)["memorySize"], 512),

@@ -1,4 +1,4 @@
-"""The coordinator: a deployment settles the layout by it, and gives the URLs out afterwards; a schedule runs it."""
+"""The coordinator: a deployment reconciles the layout by it, and gives the URLs out afterwards; a schedule runs it."""
 
 import json
 
@@ -27,16 +27,17 @@ SETTLE = "integers-coordinator-settle"
 
 
 def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
-    settle = signed.settle()
+    reconcile = signed.reconcile()
 
-    assert settle.inputs["region"] == HOME
+    assert reconcile.inputs["region"] == HOME
     assert (
-        settle.inputs["functionName"] == signed.one(FUNCTION, region=HOME, name=f"{PREFIX}-coordinate").inputs["name"]
+        reconcile.inputs["functionName"]
+        == signed.one(FUNCTION, region=HOME, name=f"{PREFIX}-coordinate").inputs["name"]
     )
 
 
 def test_the_home_region_need_not_mint(elsewhere: Deployment) -> None:
-    assert elsewhere.settle().inputs["region"] == "us-west-2"
+    assert elsewhere.reconcile().inputs["region"] == "us-west-2"
     assert [f.inputs["name"] for f in elsewhere.of(FUNCTION) if f.inputs["region"] == "us-west-2"] == [
         f"{PREFIX}-coordinate"
     ]
@@ -44,7 +45,7 @@ def test_the_home_region_need_not_mint(elsewhere: Deployment) -> None:
 
 def test_a_failed_invocation_leaves_nothing_in_the_state(signed: Deployment) -> None:
     """So a change of what is asked for is another invocation, and so is a repeated one."""
-    assert signed.settle().inputs["lifecycleScope"] == "CREATE_ONLY"
+    assert signed.reconcile().inputs["lifecycleScope"] == "CREATE_ONLY"
 
 
 def test_the_coordinator_waits_for_all_that_it_opens(public_address: Deployment) -> None:
@@ -57,7 +58,7 @@ def test_the_coordinator_waits_for_all_that_it_opens(public_address: Deployment)
 
     assert len(needed) == 3 + 4 + 6 + 8
     needed.add(deployment.one(POLICY, role=role.inputs["name"]).urn)
-    assert needed <= deployment.settle().dependencies
+    assert needed <= deployment.reconcile().dependencies
 
 
 def test_no_region_waits_for_another_one_but_for_its_check(leaving: Deployment) -> None:

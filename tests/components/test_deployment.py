@@ -12,7 +12,7 @@ import pytest
 
 from components.coordinator.deployment import DeploymentArgs, first_home, request
 from components.coordinator.preview import MOST, changes
-from components.coordinator.record import Record, dropped, event, record_of
+from components.coordinator.record import StoredRecord, dropped, event, record_of
 from components.settings.settings import SettingsError
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL
@@ -25,10 +25,10 @@ SETTINGS = config(HOME, counters=["orders", "invoices", "a"], floors={"orders": 
 
 
 def sent(deployment: Deployment) -> dict[str, Any]:
-    return json.loads(deployment.settle().inputs["input"])
+    return json.loads(deployment.reconcile().inputs["input"])
 
 
-def recorded(wish: dict[str, Any], *, settled: bool = True) -> dict[str, Any]:
+def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, Any]:
     """The record of the coordinator, as it writes it."""
     return {
         "counter": {"S": "/deployment"},
@@ -36,19 +36,19 @@ def recorded(wish: dict[str, Any], *, settled: bool = True) -> dict[str, Any]:
         "number": {"N": "4"},
         "follows": {"N": "2"},
         "asked": {"N": "1794000000"},
-        "wish": {"S": json.dumps(wish, sort_keys=True, separators=(",", ":"))},
-        "settled": {"BOOL": settled},
+        "wish": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
+        "settled": {"BOOL": reconciled},
         "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": []})},
     }
 
 
 @pytest.fixture(scope="module")
-def wish() -> dict[str, Any]:
+def desired() -> dict[str, Any]:
     return sent(deploy(SETTINGS))["wish"]
 
 
-def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> None:
-    assert wish == {
+def test_the_wish_has_all_that_the_coordinator_needs(desired: dict[str, Any]) -> None:
+    assert desired == {
         "regions": [HOME],
         "leaving": [],
         "counters": ["orders", "invoices", "a", "-check"],
@@ -63,7 +63,7 @@ def test_the_wish_has_all_that_the_coordinator_needs(wish: dict[str, Any]) -> No
 
 
 def test_the_event_is_canonical_json(signed: Deployment) -> None:
-    text = signed.settle().inputs["input"]
+    text = signed.reconcile().inputs["input"]
 
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
@@ -77,17 +77,17 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
     """Run a program that makes the tables of `WISH` and asks for it, with these changes, and for nothing else."""
-    wish = {**WISH, **changed}
+    desired = {**WISH, **changed}
 
     def program() -> None:
         parent = pulumi.ComponentResource("x:index:X", "x")
         layouts = aws.dynamodb.Table("integers-layouts", name=f"{PREFIX}-layouts", region=HOME)
         tables = {
             region: aws.dynamodb.Table(f"integers-{region}-table", name=f"{PREFIX}-counters", region=region)
-            for region in (*wish["regions"], *wish["leaving"])
+            for region in (*desired["regions"], *desired["leaving"])
         }
         home = pulumi.Output.from_input(HERE)
-        asked = DeploymentArgs(HOME, layouts, wish, home=home, first=home, tables=tables, protect=protect)
+        asked = DeploymentArgs(HOME, layouts, desired, home=home, first=home, tables=tables, protect=protect)
         pulumi.export("event", request(asked, parent))
 
     try:
@@ -125,7 +125,7 @@ def test_what_stands_is_asked_for_in_the_same_words() -> None:
     ("provider", "changed"),
     [
         (Aws(record=recorded(STOOD)), {"window": 1000}),
-        (Aws(record=recorded(STOOD, settled=False)), {"window": 1000}),
+        (Aws(record=recorded(STOOD, reconciled=False)), {"window": 1000}),
         (Aws(record=recorded(STOOD), labels={OTHER: "2027-01-01T00:00:00.000"}), {}),
     ],
     ids=["a change", "a change of what was not carried out", "a recreated table"],
@@ -217,9 +217,9 @@ def test_a_region_leaves_first(before: dict[str, Any], changed: dict[str, Any], 
 
 
 def test_the_state_keeps_the_first_home() -> None:
-    wish = sent(deploy(SETTINGS, aws=Aws(kept=f"{HOME} 2025-01-01T00:00:00.000")))["wish"]
+    desired = sent(deploy(SETTINGS, aws=Aws(kept=f"{HOME} 2025-01-01T00:00:00.000")))["wish"]
 
-    assert (wish["first"], wish["home"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
+    assert (desired["first"], desired["home"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
 
 
 def test_a_stack_that_is_older_than_this_has_no_first_home() -> None:
@@ -281,10 +281,12 @@ BEFORE: dict[str, Any] = {
     "tables": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
 }
 REPORT: dict[str, Any] = {"counters": {"integers": {"epoch": 3, "base": 1}}, "pending": []}
-RECORDED = Record(number=4, follows=3, asked=0, wish={**BEFORE, "home": "h", "first": "h"}, settled=True, report=REPORT)
+RECORDED = StoredRecord(
+    number=4, follows=3, asked=0, desired={**BEFORE, "home": "h", "first": "h"}, reconciled=True, report=REPORT
+)
 
 
-def words(record: Record | None = RECORDED, **asked: object) -> str:
+def words(record: StoredRecord | None = RECORDED, **asked: object) -> str:
     return changes({**BEFORE, **asked}, record)
 
 
@@ -323,14 +325,14 @@ def test_a_change_is_said_in_one_line(asked: dict[str, Any], expected: str) -> N
 
 
 def test_a_region_that_has_left_is_deleted() -> None:
-    left = replace(RECORDED, wish={**BEFORE, "leaving": ["us-west-1"]})
+    left = replace(RECORDED, desired={**BEFORE, "leaving": ["us-west-1"]})
 
     assert words(left) == "deleted: us-west-1"
     assert words(left, regions=[*BEFORE["regions"], "us-west-1"]).endswith("; joining: us-west-1")
 
 
 def test_an_unfinished_deployment_is_named() -> None:
-    started = replace(RECORDED, settled=False)
+    started = replace(RECORDED, reconciled=False)
 
     assert words(started) == "deployment 4 is not finished, and is continued"
     assert words(started, window=1000).startswith("deployment 4 is not finished, and is replaced by this one; ")
@@ -363,12 +365,12 @@ def test_the_counter_of_the_check_is_no_news() -> None:
 NOW = 1_795_000_000
 WISHED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
 ANOTHER = {**WISHED, "counters": ["a", "b"]}
-DONE = Record(number=7, follows=5, asked=1_794_000_000, wish=WISHED, settled=True, report={})
+DONE = StoredRecord(number=7, follows=5, asked=1_794_000_000, desired=WISHED, reconciled=True, report={})
 
 
-def asked_after(record: Record | None, wish: dict[str, Any] = WISHED) -> tuple[int, int]:
-    sent = json.loads(event(wish, record, NOW))
-    assert sent["wish"] == wish
+def asked_after(record: StoredRecord | None, desired: dict[str, Any] = WISHED) -> tuple[int, int]:
+    sent = json.loads(event(desired, record, NOW))
+    assert sent["wish"] == desired
     assert set(sent) == {"wish", "follows", "asked"}
     return sent["follows"], sent["asked"]
 
@@ -382,11 +384,11 @@ def test_what_is_carried_out_is_asked_for_again_as_it_was() -> None:
 
 
 def test_what_was_interrupted_is_asked_for_again_as_it_was() -> None:
-    assert asked_after(replace(DONE, settled=False)) == (5, 1_794_000_000)
+    assert asked_after(replace(DONE, reconciled=False)) == (5, 1_794_000_000)
 
 
 def test_anything_else_is_asked_for_anew() -> None:
-    assert asked_after(replace(DONE, wish=ANOTHER)) == (7, NOW)
+    assert asked_after(replace(DONE, desired=ANOTHER)) == (7, NOW)
 
 
 def test_the_order_of_counters_is_a_part_of_the_wish() -> None:
@@ -412,8 +414,8 @@ def test_a_record_is_read_from_its_item() -> None:
         "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
     }
 
-    assert record_of(json.dumps(item)) == Record(
-        7, 5, 1_794_000_000, WISHED, settled=True, report={"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}
+    assert record_of(json.dumps(item)) == StoredRecord(
+        7, 5, 1_794_000_000, WISHED, reconciled=True, report={"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}
     )
     item["report"] = {"S": ""}  # accepted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)).report == {}

@@ -83,11 +83,11 @@ def test_two_in_one_program_share_nothing() -> None:
     for name, prefix in prefixes.items():
         own = [resource for resource in deployment.resources if resource.name.startswith(f"{name}-")]
         assert {r.inputs["name"].startswith(prefix) for r in own if r.type in (TABLE, FUNCTION)} == {True}
-        settle = next(resource for resource in own if resource.name.endswith("-settle"))
+        reconcile = next(resource for resource in own if resource.name.endswith("-settle"))
         tables = {resource.urn for resource in own if resource.type == TABLE and "receipts" not in resource.name}
         others = {resource.urn for resource in deployment.resources if resource not in own}
-        assert tables <= settle.dependencies
-        assert not settle.dependencies & others
+        assert tables <= reconcile.dependencies
+        assert not reconcile.dependencies & others
     assert len(deployment.resources) == sum(
         resource.name.startswith(("orders", "tickets")) for resource in deployment.resources
     )

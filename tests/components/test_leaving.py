@@ -18,12 +18,12 @@ def deployment(leaving: Deployment) -> Deployment:
     return leaving
 
 
-def wish(deployment: Deployment) -> dict[str, Any]:
-    return json.loads(deployment.settle().inputs["input"])["wish"]
+def desired(deployment: Deployment) -> dict[str, Any]:
+    return json.loads(deployment.reconcile().inputs["input"])["wish"]
 
 
 def test_the_coordinator_is_told_who_leaves(deployment: Deployment) -> None:
-    assert (wish(deployment)["regions"], wish(deployment)["leaving"]) == (list(THREE), [GONE])
+    assert (desired(deployment)["regions"], desired(deployment)["leaving"]) == (list(THREE), [GONE])
 
 
 def test_a_region_that_leaves_is_not_waited_for(deployment: Deployment) -> None:
@@ -31,8 +31,8 @@ def test_a_region_that_leaves_is_not_waited_for(deployment: Deployment) -> None:
     leaving = {r.urn for r in deployment.resources if GONE in r.name}
 
     assert len(leaving) > 7
-    assert not leaving & deployment.settle().dependencies
-    assert set(wish(deployment)["tables"]) == set(THREE)
+    assert not leaving & deployment.reconcile().dependencies
+    assert set(desired(deployment)["tables"]) == set(THREE)
 
 
 def test_its_function_knows_where_to_go_and_no_other_one_does(deployment: Deployment) -> None:

@@ -82,7 +82,7 @@ def exists(deployment: Deployment, region: str, namespace: str, name: str, dimen
             if rest.keys() == {"Region"}:
                 return (
                     name in OF_A_REGION
-                    and rest["Region"] in json.loads(deployment.settle().inputs["input"])["wish"]["regions"]
+                    and rest["Region"] in json.loads(deployment.reconcile().inputs["input"])["wish"]["regions"]
                 )
             return name in UNITS and (not rest or (name == "Failed" and rest == {"Run": "schedule"}))
         case _:
@@ -186,21 +186,21 @@ def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
 
 
 def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
-    ill = elsewhere.one(COMPOSITE)
-    well = {f"{PREFIX}-{key}": "OK" for key in OF_THE_WHOLE}
+    unhealthy = elsewhere.one(COMPOSITE)
+    healthy = {f"{PREFIX}-{key}": "OK" for key in OF_THE_WHOLE}
 
-    assert (ill.inputs["region"], ill.inputs["alarmName"]) == ("us-west-2", f"{PREFIX}-ill")
-    assert "alarmActions" not in ill.inputs, "nobody is notified twice"
-    assert composite(ill.inputs["alarmRule"], well) == "OK"
+    assert (unhealthy.inputs["region"], unhealthy.inputs["alarmName"]) == ("us-west-2", f"{PREFIX}-ill")
+    assert "alarmActions" not in unhealthy.inputs, "nobody is notified twice"
+    assert composite(unhealthy.inputs["alarmRule"], healthy) == "OK"
     for key in OF_THE_WHOLE:
-        assert composite(ill.inputs["alarmRule"], {**well, f"{PREFIX}-{key}": "ALARM"}) == "ALARM"
+        assert composite(unhealthy.inputs["alarmRule"], {**healthy, f"{PREFIX}-{key}": "ALARM"}) == "ALARM"
 
 
 def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> None:
-    settle = signed.settle().urn
+    reconcile = signed.reconcile().urn
 
-    assert settle in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
-    waiting = [r.name for r in (*signed.of(ALARM), signed.one(DASHBOARD)) if settle in r.dependencies]
+    assert reconcile in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
+    waiting = [r.name for r in (*signed.of(ALARM), signed.one(DASHBOARD)) if reconcile in r.dependencies]
     assert waiting == ["integers-alarms-noRun"], "all others are there even if the first deployment fails"
 
 

@@ -135,4 +135,4 @@ def test_a_preview_knows_whether_a_check_runs(one: Deployment) -> None:
 
 
 def test_the_counter_of_the_check_is_asked_for(signed: Deployment) -> None:
-    assert json.loads(signed.settle().inputs["input"])["wish"]["counters"] == ["integers", "-check"]
+    assert json.loads(signed.reconcile().inputs["input"])["wish"]["counters"] == ["integers", "-check"]

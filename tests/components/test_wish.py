@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from coordinate.dynamodb.encoding import record_copy_attributes, wish_of
-from coordinate.monitoring.report import Result, note, reply
-from coordinate.protocol.model import Record, RecordCopy, Register
+from coordinate.dynamodb.encoding import record_copy_attributes
+from coordinate.monitoring.report import RunResult, note, reply
+from coordinate.protocol.model import DeploymentRecord, RecordCopy, Register, desired_state_of
 from coordinate.protocol.reconcile import Outcome
 
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
@@ -22,7 +22,7 @@ from components.settings.settings import (
     fitting,
     settings_of,
 )
-from components.settings.settings import wish_of as wish_of_settings
+from components.settings.settings import desired_state_of as desired_state_of_settings
 from components.settings.values import canonical
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT
@@ -50,11 +50,16 @@ def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
     return line.strip()
 
 
-def at_worst(settings: Settings) -> tuple[Record, dict[str, Outcome]]:
+def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     """The record of these settings, and what became of each counter: every number is the largest there is."""
     regions = (*settings.regions, *settings.leaving)
     home = f"{settings.home} {LABEL}"
-    wish = {**wish_of_settings(settings), "tables": dict.fromkeys(regions, LABEL), "home": home, "first": home}
+    desired = {
+        **desired_state_of_settings(settings),
+        "tables": dict.fromkeys(regions, LABEL),
+        "home": home,
+        "first": home,
+    }
     ids = tuple(ID for _ in settings.regions)
     outcomes = {
         counter: Outcome(
@@ -64,13 +69,15 @@ def at_worst(settings: Settings) -> tuple[Record, dict[str, Outcome]]:
             regions,
             created=True,
         )
-        for counter in wish["counters"]
+        for counter in desired["counters"]
     }
-    record = Record(ID, MAX_INTEGER, MAX_INTEGER, 10**10, wish_of(canonical(wish)), settled=True, restored=True)
+    record = DeploymentRecord(
+        ID, MAX_INTEGER, MAX_INTEGER, 10**10, desired_state_of(canonical(desired)), reconciled=True, restored=True
+    )
     return replace(record, report=note(outcomes, record)), outcomes
 
 
-def stored(record: Record) -> int:
+def stored(record: DeploymentRecord) -> int:
     """The size of the record's copy, which is the larger one (DynamoDB guide, "DynamoDB item sizes and formats")."""
     attributes = record_copy_attributes(RecordCopy(record, ID))
     numbers = sum(21 for value in attributes.values() if "N" in value)
@@ -90,7 +97,7 @@ def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int
     )
     record, outcomes = at_worst(accepted(regions, named(most, length)))
 
-    size, answer = stored(record), len(json.dumps(reply(Result(outcomes=outcomes, asked=record.wish.counters))))
+    size, answer = stored(record), len(json.dumps(reply(RunResult(outcomes=outcomes, asked=record.desired.counters))))
     assert size <= MAX_RECORD
     assert answer <= MAX_REPLY
     assert size > 0.99 * MAX_RECORD or answer > 0.99 * MAX_REPLY, "no more are refused than must be"

@@ -8,7 +8,7 @@ from coordinate.protocol.refusals import lost_home, stray
 
 from components.coordinator.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
 from components.coordinator.preview import changes
-from components.coordinator.record import Record
+from components.coordinator.record import StoredRecord
 from components.settings.settings import SettingsError
 from local.paths import ROOT
 
@@ -16,14 +16,14 @@ PAGE = (ROOT / "docs" / "runbook.md").read_text()
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
-def wish(*regions: str) -> dict[str, Any]:
+def desired(*regions: str) -> dict[str, Any]:
     numbers = {"window": 100_000_000, "headroom": 10_000, "watchMinutes": 5}
     tables = dict.fromkeys(regions, "label")
     return {"regions": list(regions), "leaving": [], "counters": ["integers"], "floors": {}, "tables": tables} | numbers
 
 
-def record(asked_for: Mapping[str, Any]) -> Record:
-    return Record(1, 0, 0, asked_for, settled=True, report={"counters": {"integers": {"epoch": 1, "base": 1}}})
+def record(asked_for: Mapping[str, Any]) -> StoredRecord:
+    return StoredRecord(1, 0, 0, asked_for, reconciled=True, report={"counters": {"integers": {"epoch": 1, "base": 1}}})
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_the_coordinators_refusals_are_quoted(refusal: Exception) -> None:
 
 def test_the_refusal_to_drop_a_region_is_quoted() -> None:
     with pytest.raises(SettingsError) as refused:
-        _check_that_regions_leave(wish(*THREE), record(wish(*THREE, "us-west-2")))
+        _check_that_regions_leave(desired(*THREE), record(desired(*THREE, "us-west-2")))
 
     assert f"```text\n{refused.value}\n```" in PAGE
 
 
 def test_what_a_preview_says_is_quoted() -> None:
-    assert changes(wish(*THREE, "us-west-2"), record(wish(*THREE))) in PAGE.splitlines()
+    assert changes(desired(*THREE, "us-west-2"), record(desired(*THREE))) in PAGE.splitlines()

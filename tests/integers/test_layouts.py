@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import Layout, Owner, owner_of, places
+from integers.lattice import Layout, OwningRegion, owner_of, places
 
 
 @given(
@@ -32,7 +32,7 @@ def test_below_the_first_base_there_is_no_owner() -> None:
     layouts = [Layout(3, 100, ("a", "b")), Layout(4, 200, ("b",))]
 
     assert owner_of(99, layouts) is None
-    assert owner_of(100, layouts) == Owner("b", 2, 2, 3)
-    assert owner_of(199, layouts) == Owner("a", 1, 2, 3)
-    assert owner_of(200, layouts) == Owner("b", 1, 1, 4)
+    assert owner_of(100, layouts) == OwningRegion("b", 2, 2, 3)
+    assert owner_of(199, layouts) == OwningRegion("a", 1, 2, 3)
+    assert owner_of(200, layouts) == OwningRegion("b", 1, 1, 4)
     assert owner_of(7, []) is None

@@ -11,8 +11,8 @@ from integers.lattice import MAX_INTEGER, Layout
 from integers.names import COUNTER_NAME
 from integers.records import (
     ACCEPTED_KEY,
-    LEASE_KEY,
     RECORD_KEY,
+    RUN_LOCK_KEY,
     counter_of,
     history_of,
     history_text,
@@ -57,7 +57,7 @@ def test_regions_are_read_as_they_were_written(written: tuple[str, ...]) -> None
 def test_only_an_items_key_is_a_counters(name: str) -> None:
     assert counter_of(name) == name
     assert counter_of(layouts_key(name)) is None
-    assert counter_of(RECORD_KEY) is counter_of(LEASE_KEY) is counter_of(ACCEPTED_KEY) is None
+    assert counter_of(RECORD_KEY) is counter_of(RUN_LOCK_KEY) is counter_of(ACCEPTED_KEY) is None
 
 
 def test_the_attribute_of_a_past_epoch() -> None:

@@ -25,7 +25,7 @@ from coordinate.dynamodb.encoding import (
     register_attributes,
     register_of,
 )
-from coordinate.protocol.model import Copy, Item, Record, Register
+from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 
 from integers.records import RECORD_KEY
 from local.resources import Aws
@@ -134,7 +134,7 @@ def deployment(
     """
     names, leavers = list(regions) or REGIONS, leaving or []
     home = home or home_now()
-    wish = {
+    desired = {
         "regions": names,
         "leaving": leavers,
         "counters": counters or ["integers"],
@@ -149,11 +149,11 @@ def deployment(
     stands = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
     found = stands.get("Item")
     if found is None:
-        return {"wish": wish, "follows": 0, "asked": int(time.time())}
+        return {"wish": desired, "follows": 0, "asked": int(time.time())}
     record = record_of(found)
-    if record.settled and json.loads(record.wish.text) == wish:
-        return {"wish": wish, "follows": record.follows, "asked": record.asked}
-    return {"wish": wish, "follows": record.number, "asked": int(time.time())}
+    if record.reconciled and json.loads(record.desired.text) == desired:
+        return {"wish": desired, "follows": record.follows, "asked": record.asked}
+    return {"wish": desired, "follows": record.number, "asked": int(time.time())}
 
 
 def home_now() -> str:
@@ -258,13 +258,13 @@ def delete_item(stack: Tables, region: str, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", region).delete_item(TableName=stack.counters, Key={"counter": {"S": counter}})
 
 
-def record(stack: AllTables) -> Record:
+def record(stack: AllTables) -> DeploymentRecord:
     found = _found(stack, HOME, stack.layouts, RECORD_KEY)
     assert found is not None, "there is no record"
     return record_of(found)
 
 
-def put_record(stack: AllTables, new: Record) -> None:
+def put_record(stack: AllTables, new: DeploymentRecord) -> None:
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=record_attributes(new))
 
 

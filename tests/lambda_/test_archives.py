@@ -22,7 +22,7 @@ from local.engine.inputs import as_json
 from local.engine.program import Registration, run_program
 from local.engine.state import State
 from local.resources import Aws
-from local.server.runtime_api import Function, FunctionError, Runtime, unpack
+from local.server.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 
@@ -40,7 +40,7 @@ Ask = Callable[[Any], Any]
 class Deployed:
     """A function of the program, and its unpacked archive."""
 
-    function: Function
+    function: LoadedFunction
     folder: Path
     endpoint: str
 
@@ -72,7 +72,7 @@ class UnderRuntime(Engine):
             folder = self._folder / resource.name
             unpack(inputs["code"], folder)
             # A loaded machine may need longer than the function may take on AWS.
-            function = replace(Function.registered(inputs), timeout=250)
+            function = replace(LoadedFunction.registered(inputs), timeout=250)
             self.functions[function.region, function.handler] = Deployed(function, folder, self._aws.endpoint)
         return super().create(resource)
 
@@ -193,11 +193,11 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
 
 
 def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
-    settled, log = engine.runs["integers-coordinator-settle"]
+    reconciled, log = engine.runs["integers-coordinator-settle"]
 
     assert {reply["checked"] for reply, _ in engine.runs.values() if "checked" in reply} == {*REGIONS}
-    assert {*settled["counters"]} == {"integers", "orders"}
-    for counter in settled["counters"].values():
+    assert {*reconciled["counters"]} == {"integers", "orders"}
+    for counter in reconciled["counters"].values():
         assert counter["regions"] == {HOME: {"offset": 1, "stride": 2}, OTHER: {"offset": 2, "stride": 2}}
     created = {line["counter"] for line in lines(log) if line.get("phase") == "created"}
     assert created == {"integers", "orders", CHECK_COUNTER}

@@ -65,10 +65,12 @@ def test_regions_come_and_go_under_traffic(fresh: Machine) -> None:
     print(f"{len(integers)} integers, {clients.retried} responses with 503")
 
 
-def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: tuple[str, ...]) -> tuple[str, ...]:
-    """Start a change and end the coordinator's process once it has accepted it. Return the wish that was cut.
+def kill_the_coordinator(
+    machine: Machine, *desired_states: tuple[str, ...], settings: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Start a change and end the coordinator's process once it has accepted it. Return the desired state that was cut.
 
-    Should the change be done before the process is ended, the next wish is tried.
+    Should the change be done before the process is ended, the next desired state is tried.
     """
     dynamodb = Aws(machine.endpoint).client("dynamodb", "us-east-1")
 
@@ -77,10 +79,10 @@ def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: t
         answer = dynamodb.get_item(TableName="global-integers-dev-layouts", Key=key, ConsistentRead=True)
         return answer.get("Item", {})
 
-    for wish in wishes * 5:
+    for desired in desired_states * 5:
         before = record()["number"]
         running = coordinators(machine.folder)
-        with machine.start(*machine.command(*wish, settings=settings)) as process:
+        with machine.start(*machine.command(*desired, settings=settings)) as process:
             while record()["number"] == before:
                 assert process.poll() is None
             for pid in running:
@@ -88,5 +90,5 @@ def kill_the_coordinator(machine: Machine, *wishes: tuple[str, ...], settings: t
             process.communicate(timeout=HANGING)
         if not record()["settled"]["BOOL"]:
             assert process.returncode == 1, "the coordinator was ended, and its deployment succeeded"
-            return wish
+            return desired
     raise AssertionError("the coordinator was always too fast")

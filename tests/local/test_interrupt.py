@@ -133,7 +133,7 @@ def test_an_interrupted_up_goes_on_when_run_again(small: Machine) -> None:
 def test_ctrl_c_waits_for_what_must_not_be_cut() -> None:
     program = """
 import os, signal
-from local.interrupt import end_on_ctrl_c, uninterrupted
+from local.terminal import end_on_ctrl_c, uninterrupted
 end_on_ctrl_c()
 with uninterrupted("a step"):
     os.kill(os.getpid(), signal.SIGINT)
@@ -147,7 +147,7 @@ print("never")
 
 def test_a_command_that_ignores_ctrl_c_from_its_start_goes_on(folder: Path) -> None:
     """As a script's command in the background (`… &`), which the terminal's Ctrl-C is not meant for."""
-    program = "import os, signal, local.interrupt as i; i.end_on_ctrl_c(); os.kill(os.getpid(), 2); print('ended')"
+    program = "import os, signal, local.terminal as i; i.end_on_ctrl_c(); os.kill(os.getpid(), 2); print('ended')"
     command = f"trap '' INT; exec {sys.executable} -c \"{program}\""
     ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANGING)
 

@@ -10,7 +10,7 @@ from mint.api.pages import COLOURS, colour_of
 from mint.api.pages import page as minting_page
 from mint.api.reply import problem_response
 from mint.refusals import ceiling_reached
-from mint.table import Item
+from mint.table import CounterItem
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from components.function.python_function import archived, version
@@ -176,7 +176,7 @@ def test_opening_an_unknown_counter_says_so(page: Page, url: str) -> None:
 def test_a_region_that_has_left_says_where_to_go(page: Page, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "This region has left and no longer mints. Use another one: us-east-1, us-west-2."
     monkeypatch.setenv("LEAVING", "us-east-1,us-west-2")
-    closed = Item(2, 3, 2, 1, fenced=True, attributes={})
+    closed = CounterItem(2, 3, 2, 1, fenced=True, attributes={})
     opened = minting_page("integers", REGION, [], closed, open_counters=False)
     refused = problem_response(ceiling_reached("integers", 1, closed), REGION)
     page.route(url, lambda route: route.fulfill(headers=opened["headers"], body=opened["body"]))
@@ -332,7 +332,7 @@ def test_an_integer_with_an_unknown_owner_has_no_regions_colour(page: Page, url:
 LAYOUTS = [Layout(1, 1, ("us-east-1", REGION)), Layout(2, 21, ("us-east-1", "ap-southeast-2", REGION))]
 
 
-def opened_with(page: Page, url: str, layouts: Sequence[Layout], item: Item) -> None:
+def opened_with(page: Page, url: str, layouts: Sequence[Layout], item: CounterItem) -> None:
     """Open the page as a region shows it that knows these layouts and has this item."""
     shown = minting_page("integers", REGION, layouts, item, open_counters=False)
     page.route(url, lambda route: route.fulfill(headers=shown["headers"], body=shown["body"]))
@@ -340,7 +340,7 @@ def opened_with(page: Page, url: str, layouts: Sequence[Layout], item: Item) -> 
 
 
 def test_before_the_first_mint_it_says_what_the_number_line_is(page: Page, url: str) -> None:
-    opened_with(page, url, LAYOUTS[:1], Item(0, 2, 30, 1, fenced=False, attributes={}))
+    opened_with(page, url, LAYOUTS[:1], CounterItem(0, 2, 30, 1, fenced=False, attributes={}))
 
     expect(page.locator("#caption")).to_have_text(
         f"Each integer has the colour of the region that mints it. Those of {REGION} are in bold: 2, 4, 6, …"
@@ -350,7 +350,7 @@ def test_before_the_first_mint_it_says_what_the_number_line_is(page: Page, url: 
 
 
 def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, url: str) -> None:
-    opened_with(page, url, LAYOUTS, Item(24, 3, 81, 2, fenced=False, attributes={}))
+    opened_with(page, url, LAYOUTS, CounterItem(24, 3, 81, 2, fenced=False, attributes={}))
 
     expect(page.locator("#line li").first).to_have_attribute("title", f"21: {REGION}")
     expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 27, 30, 33, …")
@@ -358,7 +358,7 @@ def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, 
 
 
 def test_a_region_that_was_away_shows_what_it_still_mints(page: Page, url: str) -> None:
-    opened_with(page, url, LAYOUTS, Item(16, 2, 20, 1, fenced=False, attributes={}))
+    opened_with(page, url, LAYOUTS, CounterItem(16, 2, 20, 1, fenced=False, attributes={}))
 
     expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 18, 20, 21, …")
     present, following = page.locator("#regions ul").all_inner_texts()
@@ -371,7 +371,7 @@ def test_a_region_that_was_away_shows_what_it_still_mints(page: Page, url: str) 
 
 
 def test_a_change_of_layout_shows_with_the_next_mint(page: Page, url: str) -> None:
-    opened_with(page, url, [Layout(1, 1, (REGION,))], Item(1, 1, 30, 1, fenced=False, attributes={}))
+    opened_with(page, url, [Layout(1, 1, (REGION,))], CounterItem(1, 1, 30, 1, fenced=False, attributes={}))
     expect(page.locator("#regions li")).to_have_count(1)
 
     n = minted(page)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from local.server.ports import command_line
-from local.server.process import Service
+from local.server.process import BackgroundService
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
 FAMILY = """
@@ -20,10 +20,10 @@ time.sleep(600)
 
 
 def test_it_is_found_again_and_ended(folder: Path) -> None:
-    service = Service("sleeper", "the-mark")
+    service = BackgroundService("sleeper", "the-mark")
     process = service.start(SLEEP, {}, 4321)
 
-    assert Service("sleeper", "the-mark").recorded() == (process.pid, 4321)
+    assert BackgroundService("sleeper", "the-mark").recorded() == (process.pid, 4321)
     assert service.alive(process.pid)
     assert os.getsid(process.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
 
@@ -34,7 +34,7 @@ def test_it_is_found_again_and_ended(folder: Path) -> None:
 
 
 def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
-    service = Service("sleeper", "the-mark")
+    service = BackgroundService("sleeper", "the-mark")
     (folder / "sleeper.json").write_text(json.dumps({"pid": os.getpid(), "port": 1}))
 
     assert "the-mark" not in command_line(os.getpid())
@@ -44,7 +44,7 @@ def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
 
 
 def test_what_it_started_ends_with_it(folder: Path) -> None:
-    service = Service("family", "subprocess")
+    service = BackgroundService("family", "subprocess")
     service.start([sys.executable, "-c", FAMILY], {}, 1)
     while not (text := service.log.read_text()).endswith("\n"):
         assert service.recorded()
@@ -56,7 +56,7 @@ def test_what_it_started_ends_with_it(folder: Path) -> None:
 
 
 def test_the_end_of_its_log_is_shown(folder: Path) -> None:
-    service = Service("talker", "the-mark")
+    service = BackgroundService("talker", "the-mark")
     assert service.log_end() == "There is no log."
     service.log.touch()
     assert service.log_end() == f"{service.log} is empty."

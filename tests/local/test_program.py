@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from local.engine.program import FAILED, UNKNOWN, Outcome, Registration, run_program
+from local.engine.program import FAILED, UNKNOWN, ProgramOutcome, Registration, run_program
 
 Create = Callable[[Registration], tuple[str, Mapping[str, Any]]]
 
@@ -41,7 +41,7 @@ class Thing(pulumi.CustomResource):
         super().__init__("test:index:Thing", name, {"value": value, "computed": None}, opts)
 
 
-def run(program: Callable[[], None], provider: Echo | None = None, *, preview: bool = False) -> Outcome:
+def run(program: Callable[[], None], provider: Echo | None = None, *, preview: bool = False) -> ProgramOutcome:
     config = {"project:size": "3"}
     return run_program(
         provider or Echo(), project="project", stack="stack", config=config, preview=preview, program=program

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server.runtime_api import Function, FunctionError, Runtime
+from local.server.runtime_api import FunctionError, LoadedFunction, Runtime
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Run:
 
     def run(source: str = HANDLER, handler: str = "shop.handler", timeout: float = 900) -> Runtime:
         (tmp_path / "shop.py").write_text(source)
-        return Runtime(Function("shop", handler, "eu-west-1", {"OWN": "1"}, 256, timeout), tmp_path)
+        return Runtime(LoadedFunction("shop", handler, "eu-west-1", {"OWN": "1"}, 256, timeout), tmp_path)
 
     return run
 

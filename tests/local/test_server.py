@@ -117,8 +117,8 @@ def test_a_server_of_an_older_version_is_refused(folder: Path) -> None:
     record.write_text(json.dumps({"pid": started.pid, "port": started.port}))  # as version 1 wrote it
     machine = Machine(folder)
     program = [sys.executable, "-c", "input()", "local.door"]
-    door = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, cwd=folder)
-    (folder / "door.json").write_text(json.dumps({"pid": door.pid, "port": 1}))
+    entry = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True, cwd=folder)
+    (folder / "door.json").write_text(json.dumps({"pid": entry.pid, "port": 1}))
 
     refused = machine.run("up")
 
@@ -126,8 +126,8 @@ def test_a_server_of_an_older_version_is_refused(folder: Path) -> None:
     assert f"the local AWS server is of version 1 of the local deployment, this is version {VERSION}" in refused.stderr
     assert "-m local down, then " in refused.stderr
     assert machine.run("down").returncode == 0
-    door.communicate(timeout=HANGING)
-    assert door.returncode == -signal.SIGTERM
+    entry.communicate(timeout=HANGING)
+    assert entry.returncode == -signal.SIGTERM
     assert not started.alive()
     assert {path.name for path in folder.iterdir()} == {"lock", "port", "server.log"}
 

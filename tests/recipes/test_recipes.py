@@ -62,9 +62,9 @@ def test_after_the_set_up_the_recipes_in_python_run(machine: Machine, aws: Clien
     result = as_a_new_user(machine, "\n".join(script))
 
     assert result.returncode == 0, result.stderr
-    book, pen = map(int, result.stdout.splitlines()[-1].split())
-    assert pen == book + STRIDE
-    assert {int(order["id"]["N"]) for order in aws("dynamodb").scan(TableName="orders")["Items"]} == {book, pen}
+    history, pen = map(int, result.stdout.splitlines()[-1].split())
+    assert pen == history + STRIDE
+    assert {int(order["id"]["N"]) for order in aws("dynamodb").scan(TableName="orders")["Items"]} == {history, pen}
     (invoice,) = aws("dynamodb").scan(TableName="invoices")["Items"]
     assert invoice["order"] == {"S": "a book"}
 

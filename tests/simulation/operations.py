@@ -8,8 +8,7 @@ import json
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-from coordinate.dynamodb.encoding import wish_of
-from coordinate.protocol.model import Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.model import Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 from coordinate.protocol.operations import (
     Clock,
     CloseItem,
@@ -18,7 +17,7 @@ from coordinate.protocol.operations import (
     Operation,
     PlaceItem,
     RenewItem,
-    TakeLease,
+    TakeRunLock,
     WriteCopy,
     WriteRecord,
     WriteRecordCopy,
@@ -27,7 +26,7 @@ from coordinate.protocol.operations import (
 from hypothesis import strategies as st
 
 from integers.lattice import Layout
-from simulation.world import Counter, Layouts, Mirror, Table, World
+from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World
 from tests.lambda_.laying_out import HOME
 
 REGIONS = (HOME, "eu-west-1")
@@ -38,12 +37,12 @@ Step = tuple[str, tuple[Any, ...]]
 """The name of a method that the world and the tables both have, and its arguments."""
 
 
-def _wish(regions: tuple[str, ...]) -> Any:
+def _desired(regions: tuple[str, ...]) -> Any:
     text = '"leaving":[],"counters":["c"],"floors":{},"window":10,"headroom":2,"watchMinutes":5,"home":"h","first":"h"'
-    return wish_of(f'{{"regions":{json.dumps(regions)},{text}}}')
+    return desired_state_of(f'{{"regions":{json.dumps(regions)},{text}}}')
 
 
-_RECORD = Record("home 1", 2, 1, 1_000, _wish(ORDERS[0]))
+_RECORD = DeploymentRecord("home 1", 2, 1, 1_000, _desired(ORDERS[0]))
 
 RECORDS = [
     _RECORD,
@@ -51,8 +50,8 @@ RECORDS = [
     replace(_RECORD, number=3),
     replace(_RECORD, follows=2),
     replace(_RECORD, asked=1_001),
-    replace(_RECORD, wish=_wish(ORDERS[1])),
-    replace(_RECORD, settled=True),
+    replace(_RECORD, desired=_desired(ORDERS[1])),
+    replace(_RECORD, reconciled=True),
     replace(_RECORD, report='{"counters":{}}'),
     replace(_RECORD, restored=True),
 ]
@@ -148,7 +147,7 @@ def _possible(operation: Operation) -> bool:
 
 
 READING = ("Read", "Describe", "Scan")
-OWN = (Clock, TakeLease, MayBegin)
+OWN = (Clock, TakeRunLock, MayBegin)
 """What a run does at no table."""
 
 _READS = [
@@ -175,7 +174,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 )
 
 _COUNTERS = st.builds(
-    Counter,
+    CounterKey,
     item=_OPEN | _OPEN | _OPEN | _OPENING,
     issued_in=st.sampled_from([{}, {1: 7}]).map(dict),
     layouts=st.sampled_from([(), *LAYOUTS]),
@@ -202,7 +201,9 @@ WORLDS = st.builds(
     ),
     tables=st.fixed_dictionaries(
         {
-            region: st.builds(Table, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just(_NOTHING).map(dict))
+            region: st.builds(
+                SimulatedTable, id=st.just(f"{region} 1"), counters=_HELD | _HELD | st.just(_NOTHING).map(dict)
+            )
             for region in REGIONS
         }
     ),

@@ -6,7 +6,7 @@ from aws.dynamodb import DynamoDB
 from coordinate.dynamodb.store import Store
 from coordinate.dynamodb.tables import described_id
 from coordinate.protocol.operations import Operation
-from mint.table import CeilingReached, CounterTable, Unavailable, UnknownCounter
+from mint.table import CeilingReached, CounterTable, NoItem, TableUnavailable
 
 from simulation.world import World
 from tests.lambda_.fixtures import Stack
@@ -39,13 +39,13 @@ class Tables:
     def mint(self, region: str) -> int | None:
         try:
             return self._cold(region).mint(COUNTER).first
-        except (UnknownCounter, CeilingReached, Unavailable):
+        except (NoItem, CeilingReached, TableUnavailable):
             return None
 
     def mint_block(self, region: str, count: int) -> list[int]:
         try:
             return list(self._cold(region).mint_block(COUNTER, count).integers())
-        except (UnknownCounter, CeilingReached, Unavailable):
+        except (NoItem, CeilingReached, TableUnavailable):
             return []
 
     def make_table(self, region: str) -> None:

@@ -3,12 +3,12 @@
 from random import Random
 
 import pytest
-from coordinate.protocol.model import Item, Record, Register
+from coordinate.protocol.model import DeploymentRecord, Item, Register
 from coordinate.protocol.operations import FenceItem, WriteRegister
 
-from simulation.checks import CheckedWorld, Duplicate, Unasked
-from simulation.pulumi import decoded, wish
-from simulation.world import Counter
+from simulation.checks import CheckedWorld, MintedTwice, Unasked
+from simulation.pulumi import decoded, desired
+from simulation.world import CounterKey
 
 REGISTER = Register("c", "layouts 1", 1, ("a",), ("a 2",), base=1, limit=10, window=10, granted=1_000)
 NEXT = Register("c", "layouts 1", 2, ("a", "b"), ("a 2", None), base=11, limit=30, window=10, granted=1_000)
@@ -18,9 +18,9 @@ def world(*wanted: str) -> CheckedWorld:
     """Return a world in which a mints, and these regions are asked for."""
     checked = CheckedWorld()
     checked.make_table("a")
-    checked.tables["a"].counters["c"] = Counter(Item(0, 1, 10, 1))
+    checked.tables["a"].counters["c"] = CounterKey(Item(0, 1, 10, 1))
     checked.layouts.registers["c"] = REGISTER
-    checked.layouts.record = Record("layouts 1", 1, 0, 1_000, decoded(wish(wanted)))
+    checked.layouts.record = DeploymentRecord("layouts 1", 1, 0, 1_000, decoded(desired(wanted)))
     return checked
 
 
@@ -29,7 +29,7 @@ def test_an_integer_that_is_minted_twice_is_noticed() -> None:
     assert [tables.mint("a"), tables.mint("a")] == [1, 2]
     tables.tables["a"].counters["c"].item = Item(0, 1, 10, 1)
 
-    with pytest.raises(Duplicate, match="c 1 was minted in a and again in a"):
+    with pytest.raises(MintedTwice, match="c 1 was minted in a and again in a"):
         tables.mint("a")
 
 
@@ -38,7 +38,7 @@ def test_a_block_that_has_an_integer_a_second_time_is_noticed() -> None:
     assert tables.mint("a") == 1
     tables.tables["a"].counters["c"].item = Item(-1, 1, 10, 1)
 
-    with pytest.raises(Duplicate, match="c 1 was minted"):
+    with pytest.raises(MintedTwice, match="c 1 was minted"):
         tables.mint_block("a", 3)
 
 

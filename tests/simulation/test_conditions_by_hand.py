@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from coordinate.monitoring.report import Result
-from coordinate.protocol.admit import Deployment, accept
+from coordinate.monitoring.report import RunResult
+from coordinate.protocol.admit import Deploy, admit
 from coordinate.protocol.operations import (
     FenceItem,
     Operation,
@@ -17,40 +17,42 @@ from coordinate.protocol.operations import (
     WriteRecord,
     WriteRecordCopy,
 )
-from coordinate.protocol.reconcile import settle
+from coordinate.protocol.reconcile import reconcile
 from coordinate.request import Watch
 from coordinate.run import run
 
-from simulation.checks import CheckedWorld, Duplicate
-from simulation.coordinator import Coordinator
-from simulation.pulumi import WINDOW, decoded, wish
+from simulation.checks import CheckedWorld, MintedTwice
+from simulation.coordinator import SimulatedCoordinator
+from simulation.pulumi import WINDOW, decoded, desired
 
 
-def deployment(world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = "") -> Coordinator:
-    asked = decoded(wish(regions, leaving, home=world.layouts.id))
-    return Coordinator(run(Deployment(asked, follows, world.now), name, Result()), name)
+def deployment(
+    world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = ""
+) -> SimulatedCoordinator:
+    asked = decoded(desired(regions, leaving, home=world.layouts.id))
+    return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()), name)
 
 
-def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> Result:
+def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:
     for region in regions:
         world.make_table(region)
     follows = world.layouts.record.number if world.layouts.record else 0
     return deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
 
 
-def watched(world: CheckedWorld, name: str = "watch") -> Result:
-    return Coordinator(run(Watch(), name, Result())).finish(world.carry_out)
+def watched(world: CheckedWorld, name: str = "watch") -> RunResult:
+    return SimulatedCoordinator(run(Watch(), name, RunResult())).finish(world.carry_out)
 
 
-def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> Coordinator:
+def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> SimulatedCoordinator:
     late = settling(world, token)
     late.run_to(kind, world.carry_out)
     return late
 
 
-def settling(world: CheckedWorld, token: str) -> Coordinator:
+def settling(world: CheckedWorld, token: str) -> SimulatedCoordinator:
     assert world.layouts.record is not None
-    return Coordinator(settle("c", token, world.layouts.record))
+    return SimulatedCoordinator(reconcile("c", token, world.layouts.record))
 
 
 def first_deployed(world: CheckedWorld, kind: type[Operation]) -> list[Operation]:
@@ -85,7 +87,7 @@ def late_deployment(without: str | None) -> None:
     late.step_all(world.carry_out)
     record = world.layouts.record
     assert record is not None
-    assert record.wish.regions == ("a",), "the outdated deployment has won"
+    assert record.desired.regions == ("a",), "the outdated deployment has won"
 
 
 def late_copy(without: str | None) -> None:
@@ -114,7 +116,7 @@ def late_record_copy(without: str | None) -> None:
     watched(world)
     record = world.layouts.record
     assert record is not None
-    assert record.wish.regions == ("b",), "the last deployment is forgotten"
+    assert record.desired.regions == ("b",), "the last deployment is forgotten"
 
 
 def late_renewal(without: str | None) -> None:
@@ -183,7 +185,7 @@ def late_lower_raise(without: str | None) -> None:
 
 
 def lost_fence(without: str | None) -> None:
-    """A fence near the ceiling would raise it above the limit, with which a region counts that is away."""
+    """A fence near the ceiling would raise it above the limit, with which a region counts that is unreachable."""
     world = CheckedWorld(without)
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW // 2)
@@ -209,13 +211,13 @@ def late_layouts(without: str | None) -> None:
 
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {
     "record: unchanged": (late_deployment, AssertionError),
-    "copy: unchanged": (late_copy, Duplicate),
+    "copy: unchanged": (late_copy, MintedTwice),
     "record copy: unchanged": (late_record_copy, AssertionError),
-    "renew: not being opened": (late_renewal, Duplicate),
-    "fence: issued within": (lost_fence, Duplicate),
+    "renew: not being opened": (late_renewal, MintedTwice),
+    "fence: issued within": (lost_fence, MintedTwice),
     "layouts: newer": (late_layouts, AssertionError),
-    "raise: this epoch": (late_raise, Duplicate),
-    "raise: not fenced": (late_raise_of_a_fence, Duplicate),
+    "raise: this epoch": (late_raise, MintedTwice),
+    "raise: not fenced": (late_raise_of_a_fence, MintedTwice),
     "raise: upwards": (late_lower_raise, AssertionError),
 }
 
@@ -240,7 +242,7 @@ def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
     late.step(world.carry_out)  # reads the copy
     deployed(world, "b", "a")
     world.lose("layouts", "recreated", Random(0))
-    Coordinator(accept(None)).finish(world.carry_out)  # puts the record back
+    SimulatedCoordinator(admit(None)).finish(world.carry_out)  # puts the record back
 
     late.finish(world.carry_out)
 

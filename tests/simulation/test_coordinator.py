@@ -1,12 +1,12 @@
 """A coordinator that a test stops between two operations."""
 
 import pytest
-from coordinate.protocol.model import Record, Refused
+from coordinate.protocol.model import DeploymentRecord, Refused
 from coordinate.protocol.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
-from coordinate.protocol.reconcile import Outcome, settle
+from coordinate.protocol.reconcile import Outcome, reconcile
 
-from simulation.coordinator import Coordinator
-from simulation.pulumi import decoded, wish
+from simulation.coordinator import SimulatedCoordinator
+from simulation.pulumi import decoded, desired
 from simulation.world import World
 
 
@@ -14,14 +14,14 @@ def world(*regions: str) -> World:
     found = World()
     for region in ("a", "b"):
         found.make_table(region)
-    found.layouts.record = Record("layouts 1", 1, 0, 1_000, decoded(wish(regions)))
+    found.layouts.record = DeploymentRecord("layouts 1", 1, 0, 1_000, decoded(desired(regions)))
     return found
 
 
-def coordinator() -> Coordinator:
+def coordinator() -> SimulatedCoordinator:
     record = world("a", "b").layouts.record
     assert record is not None
-    return Coordinator(settle("c", "token", record), "one")
+    return SimulatedCoordinator(reconcile("c", "token", record), "one")
 
 
 def test_it_stops_before_an_operation() -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from coordinate.monitoring.report import Result
-from coordinate.protocol.reconcile import Outcome, settle
+from coordinate.monitoring.report import RunResult
+from coordinate.protocol.reconcile import Outcome, reconcile
 
-from simulation.checks import CheckedWorld, Duplicate, check_settled
-from simulation.coordinator import Coordinator
+from simulation.checks import CheckedWorld, MintedTwice, check_reconciled
+from simulation.coordinator import SimulatedCoordinator
 from simulation.interleavings import AFTER, Case, explore
 
 
@@ -22,13 +22,13 @@ def check_next_run(world: CheckedWorld) -> None:
     """Check what the next run of the schedule makes of it, when every region answers."""
     world.away.clear()
     assert world.layouts.record is not None
-    check_outcome(world, Coordinator(settle("c", "next", world.layouts.record)).finish(world.carry_out))
+    check_outcome(world, SimulatedCoordinator(reconcile("c", "next", world.layouts.record)).finish(world.carry_out))
 
 
 def check_outcome(world: CheckedWorld, outcome: Outcome) -> None:
     record = world.layouts.record
     assert record is not None
-    check_settled(world, Result(record, {"c": outcome}))
+    check_reconciled(world, RunResult(record, {"c": outcome}))
 
 
 ALONE = ("one",)
@@ -69,5 +69,5 @@ def test_no_interleaving_mints_twice(case: Case, check: Callable[[CheckedWorld],
     ],
 )
 def test_the_exploration_can_fail(condition: str, coordinators: tuple[str, ...]) -> None:
-    with pytest.raises(Duplicate):
+    with pytest.raises(MintedTwice):
         explore(Case(mints=3, coordinators=coordinators, without=condition), check_end)

@@ -1,13 +1,13 @@
-"""Random schedules: nothing is minted twice, and what is left alone settles."""
+"""Random schedules: nothing is minted twice, and what is left alone reconciles."""
 
 from random import SystemRandom
 
 import pytest
 
-from simulation.schedule import Schedule
+from simulation.schedule import RandomSchedule
 
 LOSSES = {1: 20_000, 2: 10_000}
-"""How many tables may be lost before one is mended → how many schedules. With one loss, all must settle without an
+"""How many tables may be lost before one is mended → how many schedules. With one loss, all must reconcile without an
 operator; with two, a floor may be needed."""
 
 SHORT = 200
@@ -44,6 +44,6 @@ def search(fixed: int, fresh: int, count: int, losses: int) -> None:
 
 def minted_by(seed: int, losses: int) -> int:
     try:
-        return len(Schedule(seed, losses=losses).run().minted)
+        return len(RandomSchedule(seed, losses=losses).run().minted)
     except AssertionError as error:
         raise AssertionError(f"Schedule({seed}, losses={losses}): {error}") from error

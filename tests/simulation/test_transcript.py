@@ -89,7 +89,7 @@ def test_a_lost_table_is_made_again_empty() -> None:
         "us: 1",
         "made again, empty: us#3",
         "us: none",
-        "record: 1: regions us, settled",
+        "record: 1: regions us, reconciled",
         "register: epoch 1, regions us, base 1, limit 100, tables us#2",
         "us (us#3): none",
     ]

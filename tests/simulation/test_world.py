@@ -15,7 +15,7 @@ from coordinate.dynamodb.encoding import (
 from hypothesis import HealthCheck, Phase, given, settings
 
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
-from simulation.world import CONDITIONS, Table, World
+from simulation.world import CONDITIONS, SimulatedTable, World
 from tests.lambda_.fixtures import Stack
 from tests.simulation.operations import REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.simulation.tables import Records, Tables
@@ -68,7 +68,7 @@ def records(world: World) -> Records:
     return {**counters, "layouts": layouts, "mirror": mirror}
 
 
-def table_records(table: Table | None) -> dict[str, Any] | None:
+def table_records(table: SimulatedTable | None) -> dict[str, Any] | None:
     if table is None:
         return None
     found: dict[str, Any] = {}

@@ -37,7 +37,7 @@ __all__ = [
     "UnknownOwner",
 ]
 
-MODULES = ("integers", "async_integers", "api", "errors", "events", "regions", "signing")
+MODULES = ("integers", "async_integers", "errors", "events", "protocol.api", "protocol.regions", "protocol.signing")
 """Where these names are looked for, in this order."""
 
 

@@ -12,7 +12,7 @@ from .drivers.threads import Threads
 from .integers import Counter
 from .protocol import api
 from .protocol.address import Address
-from .protocol.api import Block, Failure, Owner, Request
+from .protocol.api import ApiRequest, Failure, MintedBlock, Owner
 
 EACH = 3
 """How many integers are minted from every region, besides two requests with one key."""
@@ -110,7 +110,9 @@ def _check_region(
     report.regions[region] = f"{first.first} … {first.integers()[-1]}, stride {first.stride}, {latency}"
 
 
-def _check_owner(region: str, block: Block, owner: Owner, report: Report, strides: dict[tuple[str, int], int]) -> None:
+def _check_owner(
+    region: str, block: MintedBlock, owner: Owner, report: Report, strides: dict[tuple[str, int], int]
+) -> None:
     strides[region, owner.epoch] = owner.stride
     if owner.region != region:
         report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
@@ -120,7 +122,7 @@ def _check_owner(region: str, block: Block, owner: Owner, report: Report, stride
         )
 
 
-def _ask(client: Threads[Counter], region: str, request: Request[T], report: Report) -> T | None:
+def _ask(client: Threads[Counter], region: str, request: ApiRequest[T], report: Report) -> T | None:
     """Return a region's own answer, or None and report the failure."""
     answer = client.run(client.ask(region, request))
     if isinstance(answer, Failure):

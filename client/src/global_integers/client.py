@@ -15,7 +15,7 @@ from .events import Event, FailedOver
 from .options import Options
 from .protocol import api
 from .protocol.address import Address
-from .protocol.api import Failure, Owner, Request
+from .protocol.api import ApiRequest, Failure, Owner
 from .protocol.failover import attempts
 from .protocol.forks import Mark, forget_in_children, loading
 from .protocol.regions import Health, Regions
@@ -146,7 +146,7 @@ class Client(Generic[C]):
 
     def call(
         self,
-        request: Request[T],
+        request: ApiRequest[T],
         deadline: float,
         order: Sequence[str] | None = None,
         each: float | None = None,
@@ -186,7 +186,7 @@ class Client(Generic[C]):
         elif self._address.may_have_changed():
             yield Start(self._address.reading(self.regions, self.options, self.options.timeout))
 
-    def ask(self, region: str, request: Request[T]) -> Steps[T | Failure]:
+    def ask(self, region: str, request: ApiRequest[T]) -> Steps[T | Failure]:
         """Return one region's answer, after a single attempt."""
         return (yield Send(region, request, min(self.options.attempt_timeout, self.options.timeout)))
 

@@ -8,9 +8,9 @@ from .client import Client
 from .errors import DeadlineExceeded
 from .events import Leased
 from .protocol import api
-from .protocol.api import MAX_BLOCK, Block, checked_size
+from .protocol.api import MAX_BLOCK, MintedBlock, checked_size
 from .protocol.failover import order_of
-from .protocol.lease_buffer import Lease, LeaseBuffer, Turn
+from .protocol.lease_buffer import Fetch, Lease, LeaseBuffer
 from .protocol.steps import Await, Start, Steps
 
 
@@ -85,7 +85,7 @@ class AnyCounter:
 
     def _leased(self, deadline: float) -> Steps[int]:
         """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
-        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal(), self._share())
+        buffer, turn = self._buffer, Fetch(self.client.caller(), self.client.signal(), self._share())
         try:
             buffer.begin(turn)
             if turn.size:
@@ -105,7 +105,7 @@ class AnyCounter:
 
     def _fetch_ahead(self) -> Steps[None]:
         """Fetch the next block while the present one is in use."""
-        buffer, turn = self._buffer, Turn(self.client.caller(), self.client.signal())
+        buffer, turn = self._buffer, Fetch(self.client.caller(), self.client.signal())
         try:
             buffer.begin_ahead(turn)
             if turn.size:
@@ -113,15 +113,15 @@ class AnyCounter:
         finally:
             buffer.end(turn)
 
-    def _fetch(self, buffer: LeaseBuffer, turn: Turn, deadline: float) -> Steps[None]:
+    def _fetch(self, buffer: LeaseBuffer, turn: Fetch, deadline: float) -> Steps[None]:
         block = yield from self._mint(turn.size, deadline)
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))
 
-    def _mint(self, count: int, deadline: float) -> Steps[Block]:
+    def _mint(self, count: int, deadline: float) -> Steps[MintedBlock]:
         return (yield from self.client.call(api.mint(self.name, count), deadline))
 
-    def _keyed(self, count: int, key: str, deadline: float) -> Steps[Block]:
+    def _keyed(self, count: int, key: str, deadline: float) -> Steps[MintedBlock]:
         """Mint with a key, in its region: only that one can return the same integers again."""
         request = api.mint(self.name, count, key)
         yield from self.client.locate(deadline)

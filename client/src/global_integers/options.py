@@ -29,7 +29,7 @@ LINE = re.compile(r"(\S+): (https?://\S+)")
 DAY = 86_400
 
 
-class Settings(TypedDict, total=False):
+class ExecutorSettings(TypedDict, total=False):
     """The arguments of `Integers` and `AsyncIntegers`, which document them, besides `urls` and `http`."""
 
     counter: str
@@ -43,13 +43,13 @@ class Settings(TypedDict, total=False):
     observer: Observer | None
 
 
-class ThreadSettings(Settings, total=False):
+class ThreadSettings(ExecutorSettings, total=False):
     """The arguments of `Integers`."""
 
     http: "Callable[[], httpx.Client] | None"
 
 
-class TaskSettings(Settings, total=False):
+class TaskSettings(ExecutorSettings, total=False):
     """The arguments of `AsyncIntegers`."""
 
     http: "Callable[[], httpx.AsyncClient] | None"

@@ -1,15 +1,13 @@
 """The record, registers, copies and items as DynamoDB attributes, and back."""
 
-import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from sys import intern
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from integers.lattice import MAX_REGIONS
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
 
-from ..protocol.model import Absent, Accepted, Copy, Item, Record, RecordCopy, Register, Wish
+from ..protocol.model import Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 
 Attributes = dict[str, Any]
 
@@ -19,25 +17,7 @@ NOT_COMPARED = frozenset({"counter", "history"})
 T = TypeVar("T")
 
 
-@lru_cache(maxsize=4)
-def wish_of(text: str) -> Wish:
-    """Return the wish that this text encodes. Every round of every counter reads the same."""
-    wish: dict[str, Any] = json.loads(text)
-    return Wish(
-        regions=tuple(wish["regions"]),
-        leaving=tuple(wish["leaving"]),
-        counters=tuple(wish["counters"]),
-        floors=cast("dict[str, int]", wish["floors"]),
-        window=wish["window"],
-        headroom=wish["headroom"],
-        watch_minutes=wish["watchMinutes"],
-        home=wish["home"],
-        first=wish["first"],
-        text=text,
-    )
-
-
-def record_attributes(record: Record) -> Attributes:
+def record_attributes(record: DeploymentRecord) -> Attributes:
     """Return the record as it is stored in the layouts table."""
     return {
         "counter": {"S": RECORD_KEY},
@@ -45,22 +25,22 @@ def record_attributes(record: Record) -> Attributes:
         "number": {"N": str(record.number)},
         "follows": {"N": str(record.follows)},
         "asked": {"N": str(record.asked)},
-        "wish": {"S": record.wish.text},
-        "settled": {"BOOL": record.settled},
+        "wish": {"S": record.desired.text},
+        "settled": {"BOOL": record.reconciled},
         "report": {"S": record.report},
         "restored": {"BOOL": record.restored},
     }
 
 
-def record_of(attributes: Mapping[str, Any]) -> Record:
+def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     """Return the record that `record_attributes` encoded."""
-    return Record(
+    return DeploymentRecord(
         home=attributes["home"]["S"],
         number=int(attributes["number"]["N"]),
         follows=int(attributes["follows"]["N"]),
         asked=int(attributes["asked"]["N"]),
-        wish=wish_of(attributes["wish"]["S"]),
-        settled=attributes["settled"]["BOOL"],
+        desired=desired_state_of(attributes["wish"]["S"]),
+        reconciled=attributes["settled"]["BOOL"],
         report=attributes["report"]["S"],
         restored=attributes["restored"]["BOOL"],
     )

@@ -1,4 +1,4 @@
-"""Waits for calls that fail for a moment, and says which regions and items are away. `aws/meaning.py` has the table."""
+"""Retries calls that fail for a moment, and says which regions and items are unreachable (see `aws/meaning.py`)."""
 
 import random
 import time
@@ -104,10 +104,10 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
                 ) from error
 
 
-class Regions:
+class Reachability:
     """The regions of one run, and what can't be reached there. Nothing that one answers stops another.
 
-    What is away isn't asked again in this run: every call would take long to fail. That is a region if it is
+    What is unreachable isn't asked again in this run: every call would take long to fail. That is a region if it is
     unreachable, but only one counter's item if that is throttled.
     """
 
@@ -129,7 +129,7 @@ class Regions:
         """
         later = (region, counter) in self._throttled
         if later and counter is not None:
-            return Absent.AWAY
+            return Absent.UNREACHABLE
         patience = _Patience(0 if later else REGION_SECONDS)
         made = 0
         while region not in self.away:
@@ -144,11 +144,11 @@ class Regions:
                     return Absent.GONE
                 if (why == "unreachable" and made >= ATTEMPTS) or not patience.wait():
                     self._give_up(region, counter, why, error)
-                    return Absent.AWAY
+                    return Absent.UNREACHABLE
             else:
                 self._in_a_row[region] = 0
                 return answer
-        return Absent.AWAY
+        return Absent.UNREACHABLE
 
     def _give_up(self, region: str, counter: str | None, why: Meaning, error: Exception) -> None:
         if why in ("throttled", "conflict"):

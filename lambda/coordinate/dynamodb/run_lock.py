@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from integers.records import LEASE_KEY
+from integers.records import RUN_LOCK_KEY
 
 from .retries import held, retried
 
@@ -22,7 +22,7 @@ CHECK_SECONDS = 10
 """How often a run looks whether it still has the lease."""
 
 
-class Lease:
+class RunLock:
     """The lease in the layouts table, for one run. A wrong clock of the function costs work, but no integer."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Lease:
             return
         request: dict[str, Any] = {
             "TableName": self._table,
-            "Key": {"counter": {"S": LEASE_KEY}},
+            "Key": {"counter": {"S": RUN_LOCK_KEY}},
             "ConditionExpression": "holder = :holder",
             "ExpressionAttributeValues": {":holder": {"S": self._holder}},
         }
@@ -89,7 +89,7 @@ class Lease:
     def _write(self, condition: str | None, values: dict[str, Any]) -> bool:
         self._checked = self._clock()
         item = {
-            "counter": {"S": LEASE_KEY},
+            "counter": {"S": RUN_LOCK_KEY},
             "holder": {"S": self._holder},
             "expires": {"N": str(int(self._checked) + SECONDS)},
         }

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
-from ..protocol.model import MAX_PAST, Absent, Record, Register
+from ..protocol.model import MAX_PAST, Absent, DeploymentRecord, Register
 from ..protocol.operations import (
     CloseItem,
     DescribeLayouts,
@@ -52,8 +52,8 @@ from .encoding import (
     register_attributes,
     register_of,
 )
-from .retries import Regions, held, retried
-from .run_lock import Lease
+from .retries import Reachability, held, retried
+from .run_lock import RunLock
 from .tables import Clients, Shared, described_id, get, put, replacement, scan, update
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Store:
         self._mirror = mirror
         self._counters = counters
         self._clients = Clients()
-        self._regions = Regions()
+        self._regions = Reachability()
         self._described: dict[tuple[str, str], Shared] = {}
 
     def carry_out(self, operation: Operation) -> Any:
@@ -90,9 +90,9 @@ class Store:
         counter: str | None = getattr(operation, "counter", None)
         return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
 
-    def lease(self, holder: str) -> Lease:
+    def lease(self, holder: str) -> RunLock:
         """Return the lease that keeps two runs of the schedule apart."""
-        return Lease(self._clients.of(self.home), self._layouts, holder)
+        return RunLock(self._clients.of(self.home), self._layouts, holder)
 
     def _at_home(self, operation: Operation, client: "DynamoDBClient") -> Any:
         match operation:
@@ -138,7 +138,9 @@ class Store:
             raise unreadable(self.home, table)
         return found
 
-    def _write_register(self, client: "DynamoDBClient", old: Register | None, new: Register, record: Record) -> bool:
+    def _write_register(
+        self, client: "DynamoDBClient", old: Register | None, new: Register, record: DeploymentRecord
+    ) -> bool:
         before = register_attributes(old) if old else None
         stands = {
             "TableName": self._layouts,

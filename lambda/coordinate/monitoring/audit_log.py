@@ -8,10 +8,10 @@ from typing import Any
 
 from ..protocol.model import Register
 from ..protocol.operations import Operation, WriteRegister
-from .report import Result
+from .report import RunResult
 
 
-def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
+def audited(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
     """Return a function that does what `carry_out` does, and logs every change of a register."""
 
     def carry_out_and_log(operation: Operation) -> Any:
@@ -31,7 +31,7 @@ def journal(carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]
     return carry_out_and_log
 
 
-def warn_of(result: Result) -> None:
+def warn_of(result: RunResult) -> None:
     """Log the counters that regions have and that have no register, and what can't be read.
 
     Unknown counters go on minting, and are created again only if a floor is set for them.

@@ -14,7 +14,7 @@ from typing import Any
 from integers.names import CHECK_COUNTER
 
 from .report import pending_regions
-from .statistics import LEAST_SECONDS, Observed, Pace, Positions, paces, positions
+from .statistics import LEAST_SECONDS, Pace, Positions, RunStatistics, paces, positions
 
 NAMESPACE = "GlobalIntegers"
 
@@ -53,7 +53,7 @@ def kind_of(event: Mapping[str, Any]) -> str:
     return "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
 
 
-def documents(run: RunOf, observed: Observed, before: Positions | None) -> list[dict[str, Any]]:
+def documents(run: RunOf, statistics: RunStatistics, before: Positions | None) -> list[dict[str, Any]]:
     """Return the lines of a run: that of the stack, then one for each region whose pace is known.
 
     What the run didn't look at is left out, and costs no call: a creation of counters and a run that gave way to
@@ -61,23 +61,23 @@ def documents(run: RunOf, observed: Observed, before: Positions | None) -> list[
 
     Args:
         run: the run.
-        observed: what it read and wrote.
+        statistics: what it read and wrote.
         before: what an earlier run of the same process saw, if there was one.
     """
-    values: dict[str, float] = {"Repairs": len(observed.repaired)}
+    values: dict[str, float] = {"Repairs": len(statistics.repaired)}
     if run.kind != "creation":  # callers may create counters all the time: that doesn't prove that the schedule runs
         values["Failed"] = int(run.failed)
-    named: dict[str, Any] = {"run": run.kind, "repaired": sorted(observed.repaired)[:10]}
-    record = observed.record
+    named: dict[str, Any] = {"run": run.kind, "repaired": sorted(statistics.repaired)[:10]}
+    record = statistics.record
     if record is not None:
-        values["UnfinishedSeconds"] = 0 if record.settled else max(int(run.ended) - record.asked, 0)
+        values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(run.ended) - record.asked, 0)
     regions: dict[str, Pace] = {}
-    if observed.registers is not None and observed.items:
-        pending, lost = pending_regions(observed.outcomes.values()), observed.lost_tables()
+    if statistics.registers is not None and statistics.items:
+        pending, lost = pending_regions(statistics.outcomes.values()), statistics.lost_tables()
         named |= {"pending": pending, "lost": lost}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
-        values["Counters"] = len({*observed.registers, *observed.outcomes} - {CHECK_COUNTER})
-        regions = paces(observed.registers, observed.items, observed.outcomes, before, observed.scanned)
+        values["Counters"] = len({*statistics.registers, *statistics.outcomes} - {CHECK_COUNTER})
+        regions = paces(statistics.registers, statistics.items, statistics.outcomes, before, statistics.scanned)
     if regions:
         values["IntegersPerSecond"] = sum(pace.per_second for pace in regions.values())
         values["HoursToCeiling"] = min(pace.hours for pace in regions.values())
@@ -108,13 +108,13 @@ class Metrics:
     def __init__(self) -> None:
         self._before: Positions | None = None
 
-    def write(self, run: RunOf, observed: Observed) -> None:
+    def write(self, run: RunOf, statistics: RunStatistics) -> None:
         """Write a run's lines to the log."""
-        for document in documents(run, observed, self._before):
+        for document in documents(run, statistics, self._before):
             sys.stderr.write(json.dumps(document) + "\n")
-        long_ago = self._before is None or observed.scanned - self._before.at >= LEAST_SECONDS
-        if observed.items and long_ago:
-            self._before = positions(observed.items, observed.scanned)
+        long_ago = self._before is None or statistics.scanned - self._before.at >= LEAST_SECONDS
+        if statistics.items and long_ago:
+            self._before = positions(statistics.items, statistics.scanned)
 
 
 def _document(run: RunOf, dimensions: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from typing import Any
 from integers.lattice import places
 from integers.names import CHECK_COUNTER
 
-from ..protocol.model import Record, Register
+from ..protocol.model import DeploymentRecord, Register
 from ..protocol.reconcile import Outcome
 
 
 @dataclass
-class Result:
+class RunResult:
     """How a run stands: it fills this while it goes on, and returns it in the end."""
 
-    record: Record | None = None
+    record: DeploymentRecord | None = None
     """What it carries out; None if nothing is deployed."""
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """The counters that have what was asked for, as far as their regions answer."""
@@ -35,7 +35,7 @@ def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
     return sorted({region for outcome in outcomes for region in outcome.pending})
 
 
-def reply(result: Result) -> dict[str, Any]:
+def reply(result: RunResult) -> dict[str, Any]:
     """Return how the counters that were asked for stand, and how many there are in all, without `CHECK_COUNTER`."""
     if result.skipped is not None:
         return {"skipped": result.skipped}
@@ -54,9 +54,9 @@ def reply(result: Result) -> dict[str, Any]:
     }
 
 
-def note(outcomes: Mapping[str, Outcome], record: Record) -> str:
+def note(outcomes: Mapping[str, Outcome], record: DeploymentRecord) -> str:
     """Return what the record keeps for the next preview, as JSON."""
-    shown = [counter for counter in record.wish.counters if counter in outcomes and counter != CHECK_COUNTER]
+    shown = [counter for counter in record.desired.counters if counter in outcomes and counter != CHECK_COUNTER]
     named = {counter: outcomes[counter].register for counter in shown}
     counters = {counter: {"epoch": register.epoch, "base": register.base} for counter, register in named.items()}
     return json.dumps({"counters": counters, "pending": pending_regions(outcomes.values())}, sort_keys=True)
@@ -65,7 +65,7 @@ def note(outcomes: Mapping[str, Outcome], record: Record) -> str:
 def nowhere(outcomes: Iterable[Outcome]) -> Register | None:
     """Return a register whose counter can't be minted in any region that answers, if there is one.
 
-    As long as there is, a deployment isn't settled, and nothing that has left may be deleted.
+    As long as there is, a deployment isn't reconciled, and nothing that has left may be deleted.
     """
     registers = (outcome.register for outcome in outcomes if {*outcome.register.regions} <= {*outcome.pending})
     return next(registers, None)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..protocol.model import Absent, Copy, Item, Record, Register
+from ..protocol.model import Absent, Copy, DeploymentRecord, Item, Register
 from ..protocol.operations import (
     CloseItem,
     DescribeLayouts,
@@ -34,11 +34,11 @@ WRITES = (WriteRegister, WriteCopy, PlaceItem, OpenItem, RenewItem, FenceItem, C
 """What repairs something. Raising a ceiling and recording layouts are everyday work."""
 
 
-class Observed:
+class RunStatistics:
     """Looks on while a run's operations are carried out, in several threads."""
 
     def __init__(self) -> None:
-        self.record: Record | None = None
+        self.record: DeploymentRecord | None = None
         """As it was last read or written."""
         self.registers: Mapping[str, Register] | None = None
         """As the last scan found them, before anything was done; None without a scan."""
@@ -90,7 +90,7 @@ class Observed:
 
     def _is_lost(self, region: str, known: str, name: str) -> bool:
         items, id_ = self.items[region], self.ids.get(region)
-        if items is Absent.AWAY or id_ is Absent.AWAY:
+        if items is Absent.UNREACHABLE or id_ is Absent.UNREACHABLE:
             return False
         return isinstance(items, Absent) or id_ != known or name not in items
 
@@ -118,7 +118,7 @@ class Observed:
                 pass
 
     def _count(self, write: Operation) -> None:
-        if self.record is None or not self.record.settled:
+        if self.record is None or not self.record.reconciled:
             return  # it was asked for
         counter: str = write.new.register.counter if isinstance(write, WriteCopy) else _counter(write)
         if isinstance(write, WriteRegister) and counter not in self._everyday:

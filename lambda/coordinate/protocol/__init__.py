@@ -1,1 +1,67 @@
-"""Decides what is read and written, and does neither."""
+"""Changes the layout of one counter while every reachable region goes on minting. It decides and does no I/O.
+
+The rule: the next base lies above the ceiling of every region that was fenced, and above the limit if one wasn't.
+
+What is written
+---------------
+The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/accepted`
+the record's number and the id of its table. The record and `/accepted` are written in one transaction, and every
+write of a register compares `/accepted`, which is small. The mirror has a copy of every register and of the record.
+
+Every step is one conditional write:
+
+1. Admit. The record is replaced if it still has the number that the preview read. An outdated deployment, a floor for
+   an unknown counter and two losses at once are refused before anything is written. A deployment that was requested
+   more than three hours ago is outdated, unless the record already asks for the same. The very first record is copied
+   to the mirror before anything else.
+2. Fence. In every reachable region of the present epoch, the ceiling is lowered. Then the region's table is
+   described: the fence counts only in the table that the register names.
+3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
+   admitted. Then the mirror is written. Nothing is done by a register before its copy is written.
+4. Apply. In every reachable region, the past layouts are recorded, and then the item is replaced: next base, new
+   stride, new ceiling. In a new table, a closed item, which can't mint, is placed; then the register gets the table's
+   id; then the item is opened.
+5. Close. In a leaving region, the ceiling is set to what was issued, permanently.
+6. Reconcile. When nothing is left to do, the record is marked as reconciled and copied to the mirror.
+
+A run may stop anywhere; the next one continues. Several runs may race: the register decides.
+
+The identity of tables
+----------------------
+A recreated or restored table has another `TableId`. A register has the id of each region's table, and that of the
+layouts table in which it was written. A copy has the id of the mirror. An id that was read before an item could be
+that of a table which has been deleted since. So an item is read or fenced first, and then the table is described. A
+server without `TableId`, such as DynamoDB Local, has the time of creation instead.
+
+Why no integer is minted twice
+------------------------------
+1. Within one epoch, regions have different offsets modulo the same stride. One region mints with an atomic write.
+2. An epoch's integers lie at or above its base: its items begin there, and `issued` only grows.
+3. They lie at or below its limit. A ceiling is written only after the register has the limit, and the limit is only
+   raised. A raise that arrives late finds another epoch, or a fence, and fails.
+4. In a fenced region, they lie at or below the fence. The condition of the fence is: this epoch, not fenced yet, and
+   the new ceiling not above the known one. Nothing raises a fenced ceiling within its epoch.
+5. The next base lies above all fences, and above the limit for all other regions. The register is replaced only if it
+   hasn't changed since it was read, so the limit is still the one that the base was computed from.
+6. An old epoch can't come back. An item is replaced only by one of a later epoch. Where a table has no item, a closed
+   one is placed under a token that no other run has, and opened with this token only, after the register has named
+   the table. A run that was paused during two changes finds the register changed, or its token gone.
+7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
+8. No lost table is trusted. Its id isn't the one in the register, so it counts with the limit, whatever is in it.
+   Only a table that never got integers of this epoch doesn't count, and the register says which.
+9. The mirror has everything that regions were given, since the copy is written first. It is read after the register
+   was found missing, so it is the last copy. A restored register may lack the last change, but nothing was done by
+   that change yet.
+
+What needs a bound in time
+--------------------------
+- A write may be under way for minutes, as long as its signature is valid. If a table is deleted and recreated within
+  that time, two late writes, a place and its open, could reach the new table.
+- DescribeTable is eventually consistent: it may show a deleted table for a moment, which must be shorter than it
+  takes to recreate a table.
+- If the record was restored from an older copy, its number alone doesn't show that a deployment is outdated. So a
+  deployment that would change the record is refused three hours after it was requested, by the clocks of the computer
+  that deploys and of the function.
+
+tests/simulation/ searches for a counterexample, and has transcripts.
+"""

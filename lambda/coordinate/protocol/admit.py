@@ -6,7 +6,7 @@ Like `reconcile.py`, it decides and does no I/O.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from .model import Absent, Copy, Item, Record, RecordCopy, Register, Wish
+from .model import Absent, Copy, DeploymentRecord, DesiredState, Item, RecordCopy, Register
 from .operations import (
     Clock,
     DescribeLayouts,
@@ -32,15 +32,15 @@ LATEST = 3 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class Deploy:
     """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
 
-    wish: Wish
+    desired: DesiredState
     follows: int
     asked: int
 
 
-def accept(deployment: Deployment | None) -> Steps[Record | None]:
+def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
 
     A deployment that asks for what the record asks for already is accepted at any age: it overrules nothing.
@@ -68,7 +68,7 @@ def accept(deployment: Deployment | None) -> Steps[Record | None]:
             new = yield from _first(deployment, record, copy, home)
             if new is None:
                 return None
-            # The mirror comes first: if the layouts table is lost before all is settled, the copy shows that no more
+            # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers stood than the mirror has.
             if not (yield from one(WriteRecordCopy(copy, RecordCopy(new, mirror)))):
                 continue
@@ -77,18 +77,18 @@ def accept(deployment: Deployment | None) -> Steps[Record | None]:
         elif deployment is None or _is_of(record, deployment):
             return record
         elif record.number != deployment.follows and not _sees_more(deployment, record):
-            raise superseded(record.wish.regions)
+            raise superseded(record.desired.regions)
         else:
             yield from _check(deployment)
             new = replace(_record(deployment, home, record.number + 1), restored=record.restored, report=record.report)
         yield [WriteRecord(record, new)]
 
 
-def _check(deployment: Deployment) -> Steps[None]:
+def _check(deployment: Deploy) -> Steps[None]:
     now = yield from one(Clock())
     if abs(now - deployment.asked) > LATEST:
         raise outdated(deployment.asked, now)
-    unknown = set(deployment.wish.floors) - {"*", *deployment.wish.counters}
+    unknown = set(deployment.desired.floors) - {"*", *deployment.desired.counters}
     if unknown:
         registers, copies = yield [ScanRegisters(), ScanCopies()]
         unknown -= {*registers, *copies}
@@ -97,15 +97,15 @@ def _check(deployment: Deployment) -> Steps[None]:
 
 
 def _first(
-    deployment: Deployment | None, record: Record | None, copy: RecordCopy | None, home: str
-) -> Steps[Record | None]:
+    deployment: Deploy | None, record: DeploymentRecord | None, copy: RecordCopy | None, home: str
+) -> Steps[DeploymentRecord | None]:
     """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
     if deployment is not None:
         yield from _check(deployment)
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     evidence = _evidence(registers, copies, home)
     if deployment is not None:
-        regions = (*deployment.wish.regions, *deployment.wish.leaving)
+        regions = (*deployment.desired.regions, *deployment.desired.leaving)
         scans = yield [ScanItems(region) for region in regions]
         evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
     # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
@@ -114,17 +114,19 @@ def _first(
         if stood:
             raise lost_home(home, evidence)
         return None
-    wish = deployment.wish
+    desired = deployment.desired
     label = yield from one(DescribeStream())
-    another = wish.first not in ("", wish.home) or not wish.home.endswith(label)  # it was made for another table
-    if (stood or another) and "*" not in wish.floors:
+    another = desired.first not in ("", desired.home) or not desired.home.endswith(
+        label
+    )  # it was made for another table
+    if (stood or another) and "*" not in desired.floors:
         raise lost_home(home, evidence)
     numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
     return _record(deployment, home, max(numbers) + 1)
 
 
-def _record(deployment: Deployment, home: str, number: int) -> Record:
-    return Record(home, number, deployment.follows, deployment.asked, deployment.wish)
+def _record(deployment: Deploy, home: str, number: int) -> DeploymentRecord:
+    return DeploymentRecord(home, number, deployment.follows, deployment.asked, deployment.desired)
 
 
 def _items(
@@ -154,24 +156,24 @@ def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, C
     }
 
 
-def _is_of(record: Record, deployment: Deployment) -> bool:
+def _is_of(record: DeploymentRecord, deployment: Deploy) -> bool:
     """Return whether the record asks for the same: an earlier attempt was accepted, or there is nothing to overrule."""
-    return record.wish.text == deployment.wish.text
+    return record.desired.text == deployment.desired.text
 
 
-def _sees_more(deployment: Deployment, record: Record) -> bool:
+def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
     """Return whether a deployment knows of a new layouts table, into which the record was just put back.
 
     Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
     the table before, as the record does.
     """
-    return record.restored and deployment.wish.home != record.wish.home
+    return record.restored and deployment.desired.home != record.desired.home
 
 
-def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
-    """Record that every counter is settled, first in the layouts table, then in the mirror.
+def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[DeploymentRecord]:
+    """Record that every counter is reconciled, first in the layouts table, then in the mirror.
 
-    With None as the report, some counter isn't settled; the mirror gets its copy of the record all the same.
+    With None as the report, some counter isn't reconciled; the mirror gets its copy of the record all the same.
 
     The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
 
@@ -193,10 +195,10 @@ def finish(record: Record, report: str | None, mirror: str) -> Steps[Record]:
         if present_mirror != mirror:
             raise mirror_lost()
         if present is None or present.accepted != record.accepted or home != record.home:
-            raise superseded(present.wish.regions if present else ())
+            raise superseded(present.desired.regions if present else ())
         done = replace(present, restored=False)  # every register was seen where it should be
         if report is not None:
-            done = replace(done, settled=True, report=report)
+            done = replace(done, reconciled=True, report=report)
         if present != done:
             yield [WriteRecord(present, done)]
         elif copy != RecordCopy(done, mirror):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from integers.lattice import MAX_INTEGER
 
-from .model import MAX_PAST, Absent, Copy, Item, Record, Register, Wish
+from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Item, Register
 from .operations import (
     CloseItem,
     DescribeMirror,
@@ -24,7 +24,7 @@ from .operations import (
     RecordLayouts,
     RenewItem,
 )
-from .plan import Give, Ids, Items, beginning, closed, join, wanted_items
+from .plan import Apply, Ids, Items, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
 from .steps import Known, Next, Steps, look, one
 
@@ -45,7 +45,7 @@ def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, to
     return Next(following, known)
 
 
-def give(register: Register, give: Give, items: Items) -> Steps[bool]:
+def apply_register(register: Register, give: Apply, items: Items) -> Steps[bool]:
     """Give regions what the register says, and close those that leave. Return whether everything was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
@@ -81,25 +81,25 @@ AHEAD = 100
 
 
 def first_register(
-    counter: str, register: Register | None, copy: Copy | None, record: Record, home: str, now: int
+    counter: str, register: Register | None, copy: Copy | None, record: DeploymentRecord, home: str, now: int
 ) -> Steps[Register]:
     """Return the first register of a counter.
 
     If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
     """
-    wish = record.wish
-    items, _ = yield from look((*wish.regions, *wish.leaving), counter)
+    desired = record.desired
+    items, _ = yield from look((*desired.regions, *desired.leaving), counter)
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
     whole = yield from _whole(record)
     if record.restored and whole:
         register = None  # the mirror has no copy of it, so nothing was ever done by it
     past = [known for known in (register, copy.register if copy else None) if known is not None]
-    floor = wish.floor(counter)
+    floor = desired.floor(counter)
     if found or past or not whole:
         if not floor:
             raise lost_register(counter, list(found))
-        check_bounded(counter, wish, items)
-    fences = yield from fence(counter, found, 0, wish.headroom, later=True)
+        check_bounded(counter, desired, items)
+    fences = yield from fence(counter, found, 0, desired.headroom, later=True)
     ceilings = [fences[region].bound if region in fences else MAX_INTEGER for region in found]
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1
@@ -110,18 +110,18 @@ def first_register(
     return beginning(counter, home, epoch, record, base, now)
 
 
-def check_bounded(counter: str, wish: Wish, items: Items) -> None:
+def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
     """Check that a floor says enough: no register says how far a region may mint that can't be fenced now.
 
     Raises:
-        Refused: a region of the wish doesn't answer, or its item can't be read.
+        Refused: a region of the desired state doesn't answer, or its item can't be read.
     """
-    away = [name for name in (*wish.regions, *wish.leaving) if items[name] in (Absent.AWAY, Absent.STRAY)]
+    away = [name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)]
     if away:
         raise unfenced(counter, away)
 
 
-def _whole(record: Record) -> Steps[bool]:
+def _whole(record: DeploymentRecord) -> Steps[bool]:
     """Return whether a counter without a register is a new one, since every register is where it should be."""
     if not record.restored:
         return True
@@ -140,8 +140,8 @@ class Fenced(NamedTuple):
     item: Item
 
 
-def advance(
-    register: Register, record: Record, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
+def begin_next_epoch(
+    register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
 ) -> Steps[Next]:
     """Fence every region of this epoch. Return the next register, which begins above all that any may have minted.
 
@@ -154,7 +154,7 @@ def advance(
         if isinstance(item, Item) and region not in taking_part and beyond_floor and item.epoch >= register.epoch
     }
     present = {region: items[region] for region in {**taking_part, **unknown}}
-    fences = yield from fence(register.counter, present, register.epoch, record.wish.headroom, later=beyond_floor)
+    fences = yield from fence(register.counter, present, register.epoch, record.desired.headroom, later=beyond_floor)
     bounds = {region: fenced.bound for region, fenced in fences.items()}
     after = {region: fenced.item for region, fenced in fences.items()}
     names = tuple(taking_part)
@@ -165,7 +165,7 @@ def advance(
     if unknown.keys() - bounds.keys():  # no limit is known of what no register knows
         raise unfenced(register.counter, sorted(unknown.keys() - bounds.keys()))
     tops += [bounds[region] for region in unknown]
-    base = max(register.base, record.wish.floor(register.counter), *(top + 1 for top in tops))
+    base = max(register.base, record.desired.floor(register.counter), *(top + 1 for top in tops))
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
     following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
     following = replace(following, past=register.layouts[-MAX_PAST:])

@@ -1,9 +1,11 @@
 """The data of layouts: the record, registers and their copies in the home region, items in every region."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 from integers.lattice import Layout
 
@@ -14,7 +16,7 @@ MAX_PAST = 40
 class Absent(Enum):
     """Why there is no item, register or id to return."""
 
-    AWAY = "away"
+    UNREACHABLE = "away"
     """No answer. A write may have been carried out all the same."""
     GONE = "gone"
     """There is no such table."""
@@ -23,7 +25,7 @@ class Absent(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredState:
     """What a deployment asks for."""
 
     regions: tuple[str, ...]
@@ -44,7 +46,7 @@ class Wish:
     first: str
     """What `home` was at the first deployment, or empty if that is not known."""
     text: str
-    """All of it as JSON. Two wishes are the same if their texts are."""
+    """All of it as JSON. Two desired states are the same if their texts are."""
 
     def floor(self, counter: str) -> int:
         """Return the counter's floor, below which it never mints again; 0 if it has none."""
@@ -58,8 +60,26 @@ class Accepted(NamedTuple):
     number: int
 
 
+@lru_cache(maxsize=4)
+def desired_state_of(text: str) -> DesiredState:
+    """Return the desired state that this text encodes. Every round of every counter reads the same."""
+    desired: dict[str, Any] = json.loads(text)
+    return DesiredState(
+        regions=tuple(desired["regions"]),
+        leaving=tuple(desired["leaving"]),
+        counters=tuple(desired["counters"]),
+        floors=cast("dict[str, int]", desired["floors"]),
+        window=desired["window"],
+        headroom=desired["headroom"],
+        watch_minutes=desired["watchMinutes"],
+        home=desired["home"],
+        first=desired["first"],
+        text=text,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Record:
+class DeploymentRecord:
     """What the last accepted deployment asked for. `home` and `number` identify it."""
 
     home: str
@@ -70,8 +90,8 @@ class Record:
     """The number that the deployment's preview read, 0 if there was none."""
     asked: int
     """When it was asked for, in seconds since 1970."""
-    wish: Wish
-    settled: bool = False
+    desired: DesiredState
+    reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
     report: str = "{}"
     """What is deployed, as JSON, for the next preview."""
@@ -133,7 +153,7 @@ class RecordCopy:
     It is written after the copies of all registers, so it proves that the mirror is whole.
     """
 
-    record: Record
+    record: DeploymentRecord
     mirror: str
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from integers.lattice import Layout
 
-from .model import Copy, Item, Record, RecordCopy, Register
+from .model import Copy, DeploymentRecord, Item, RecordCopy, Register
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeLease:
+class TakeRunLock:
     """Take the lease that keeps two runs from doing the same work. Answer: whether this run has it.
 
     With `over`, whoever has it loses it. No integer depends on the lease: runs may race.
@@ -68,8 +68,8 @@ class ReadAccepted:
 class WriteRecord:
     """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
 
-    old: Record | None
-    new: Record
+    old: DeploymentRecord | None
+    new: DeploymentRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class WriteRegister:
 
     old: Register | None
     new: Register
-    record: Record
+    record: DeploymentRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class ScanItems:
 
 Operation = (
     Clock
-    | TakeLease
+    | TakeRunLock
     | MayBegin
     | ScanRegisters
     | ScanCopies

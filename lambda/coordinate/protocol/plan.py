@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 
 from integers.lattice import MAX_INTEGER, places
 
-from .model import Absent, Item, Record, Register
+from .model import Absent, DeploymentRecord, Item, Register
 
 
 def beginning(
-    counter: str, home: str, epoch: int, record: Record, base: int, now: int, ids: Mapping[str, str] | None = None
+    counter: str,
+    home: str,
+    epoch: int,
+    record: DeploymentRecord,
+    base: int,
+    now: int,
+    ids: Mapping[str, str] | None = None,
 ) -> Register:
     """Return the register of an epoch that begins."""
-    regions, window = record.wish.regions, record.wish.window
+    regions, window = record.desired.regions, record.desired.window
     empty = Register(counter, home, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0)
     return granted(empty, base - 1, window, now)
 
@@ -27,19 +33,19 @@ def granted(register: Register, top: int, window: int, now: int) -> Register:
     return replace(register, limit=max(limit, register.limit), window=window, granted=now)
 
 
-def raised(register: Register, record: Record, top: int, now: int) -> Register | None:
+def raised(register: Register, record: DeploymentRecord, top: int, now: int) -> Register | None:
     """Return the register with a higher limit, if less than half of the last grant is left.
 
     The window grows to what lasts three runs of the schedule at the highest rate seen since a limit was set.
     """
-    stride, wish = len(register.regions), record.wish
+    stride, desired = len(register.regions), record.desired
     left = register.limit - top
     if left >= register.window * stride // 2 or register.limit == MAX_INTEGER:
         return None
     used = register.window * stride - left
     seconds = max(now - register.granted, 1)
-    lasting = -(-used * 3 * 60 * wish.watch_minutes // (seconds * stride))
-    return granted(register, top, max(wish.window, register.window, lasting), now)
+    lasting = -(-used * 3 * 60 * desired.watch_minutes // (seconds * stride))
+    return granted(register, top, max(desired.window, register.window, lasting), now)
 
 
 Items = Mapping[str, Item | Absent | None]
@@ -65,7 +71,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceItems:
     """Regions need a closed item, before the register may say that they take part."""
 
     regions: tuple[str, ...]
@@ -79,7 +85,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
+class Apply:
     """Regions must be given what the register already says."""
 
     renew: tuple[str, ...] = ()
@@ -91,7 +97,7 @@ class Give:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Reconciled:
     """Nothing is left to do in the regions that answer.
 
     `pending` are the regions of the layout that have no item of this epoch yet, and the leaving ones that aren't
@@ -101,10 +107,10 @@ class Settled:
     pending: tuple[str, ...]
 
 
-Step = Conflict | Stay | End | Place | Change | Give | Settled
+Step = Conflict | Stay | End | PlaceItems | Change | Apply | Reconciled
 
 
-def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -> Step:
+def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int) -> Step:
     """Return the next step.
 
     Args:
@@ -114,7 +120,7 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
         ids: the id of each one's table, described after its item was read.
         now: seconds since 1970.
     """
-    wish = record.wish
+    desired = record.desired
     lost = False
     pending: list[str] = []
     missing: list[str] = []
@@ -150,17 +156,17 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
             issued.append(item.issued)
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
-    if lost or register.regions != wish.regions or wish.floor(register.counter) > register.base:
-        absent = all(isinstance(items[region], Absent) for region in wish.regions)
+    if lost or register.regions != desired.regions or desired.floor(register.counter) > register.base:
+        absent = all(isinstance(items[region], Absent) for region in desired.regions)
         return Stay() if absent else End()
     if missing:
-        return Place(tuple(missing))
+        return PlaceItems(tuple(missing))
     if joining:
         return Change(join(register, joining))
     higher = raised(register, record, max(issued, default=register.base), now)
     if higher is not None:
         return Change(higher)
-    for region in wish.leaving:
+    for region in desired.leaving:
         item = items[region]
         if isinstance(item, Absent):
             pending.append(region)
@@ -169,8 +175,8 @@ def plan(register: Register, record: Record, items: Items, ids: Ids, now: int) -
         elif item is not None and not _is_closed(item, register.epoch):
             steps["close"].append(region)
     if any(steps.values()):
-        return Give(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
-    return Settled(tuple(pending))
+        return Apply(**{name: tuple(regions) for name, regions in steps.items()}, pending=tuple(pending))
+    return Reconciled(tuple(pending))
 
 
 def wanted_items(register: Register) -> dict[str, Item]:

@@ -1,21 +1,17 @@
 """Changes the layout of one counter while every region that answers goes on minting.
 
-A round is `look_at`, then `step`; `settle` takes rounds until nothing is left to do. All of it decides and does no I/O:
-it yields batches of operations and is sent their answers. Every write is conditional, so `settle` may stop anywhere and
-be run again, and several runs may race: the register decides, and all of them carry out the same change.
+A round is `look_at`, then `step`; `reconcile` takes rounds until nothing is left to do. All of it decides and does no
+I/O: it yields batches of operations and is sent their answers. Every write is conditional, so `reconcile` may stop
+anywhere and be run again, and several runs may race: the register decides, and all of them carry out the same change.
 
-The rule is that an epoch's base lies above all that was minted before: above the ceiling of every region that was
-fenced, and above the limit for every one that wasn't.
-
-docs/layouts.md says why no integer is minted twice. tests/simulation/ searches for a counterexample, and has
-transcripts of whole runs.
+The package's docstring says why no integer is minted twice.
 """
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .epochs import advance, check_bounded, first_register, give, place
-from .model import Absent, Copy, Record, Refused, Register
+from .epochs import apply_register, begin_next_epoch, check_bounded, first_register, place
+from .model import Absent, Copy, DeploymentRecord, Refused, Register
 from .operations import (
     Clock,
     DescribeLayouts,
@@ -28,7 +24,7 @@ from .operations import (
     WriteRecord,
     WriteRegister,
 )
-from .plan import Change, Conflict, End, Give, Place, Settled, Stay, plan
+from .plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Stay, plan
 from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 from .steps import Known, Next, Steps, look, one
 
@@ -48,7 +44,7 @@ class Outcome:
 class Again(NamedTuple):
     """What a round hands to the next one. Nothing else of it is remembered."""
 
-    record: Record
+    record: DeploymentRecord
     """What the run carries out, as far as it knows."""
     known: Known | None = None
     """What needs no second look, unless the register has changed since."""
@@ -59,7 +55,7 @@ class Again(NamedTuple):
 class Looked(NamedTuple):
     """A register that is where it should be, with its copy, and what was found of the counter."""
 
-    record: Record
+    record: DeploymentRecord
     mirror: str
     """The id of the mirror, which has the register's copy."""
     now: int
@@ -68,7 +64,7 @@ class Looked(NamedTuple):
     created: bool
 
 
-def settle(counter: str, run: str, record: Record, known: Known | None = None) -> Steps[Outcome]:
+def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | None = None) -> Steps[Outcome]:
     """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
 
     Args:
@@ -140,10 +136,10 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
         return again._replace(known=known)  # nothing is done by a register before its copy is written
     if known is None or known.register != register:
         known = Known(register, {}, {})
-    # A region may have been away for another call than this one: a scan that was throttled, say.
-    sure = {region for region, item in known.items.items() if item is not Absent.AWAY}
-    sure -= {region for region, id_ in known.ids.items() if id_ is Absent.AWAY}
-    regions = (*register.regions, *record.wish.regions, *record.wish.leaving)
+    # A region may have been unreachable for another call than this one: a scan that was throttled, say.
+    sure = {region for region, item in known.items.items() if item is not Absent.UNREACHABLE}
+    sure -= {region for region, id_ in known.ids.items() if id_ is Absent.UNREACHABLE}
+    regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
     items, ids = yield from look([region for region in regions if region not in sure], counter)
     return Looked(record, mirror, now, Known(register, {**known.items, **items}, {**known.ids, **ids}), created)
 
@@ -158,32 +154,32 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
     counter = register.counter
     again = Again(record, None, created)
     match plan(register, record, items, ids, now):
-        case Settled(pending):
+        case Reconciled(pending):
             return Outcome(register, pending, created)
         case Conflict(region, item):
             if (yield from one(ReadRegister(counter))) != register:
                 return again  # another run was faster, and what it has given is no conflict
-            if record.wish.floor(counter) <= register.base:
+            if record.desired.floor(counter) <= register.base:
                 raise ahead(register, region, item)
-            check_bounded(counter, record.wish, items)  # this register's limit says nothing about later grants
-            following = yield from advance(register, record, items, ids, now, beyond_floor=True)
+            check_bounded(counter, record.desired, items)  # this register's limit says nothing about later grants
+            following = yield from begin_next_epoch(register, record, items, ids, now, beyond_floor=True)
         case Stay():
-            raise no_region(counter, record.wish.regions)
+            raise no_region(counter, record.desired.regions)
         case End():
-            following = yield from advance(register, record, items, ids, now)
-        case Place(regions):
+            following = yield from begin_next_epoch(register, record, items, ids, now)
+        case PlaceItems(regions):
             following = yield from place(register, regions, items, ids, token)
         case Change(changed):
             following = Next(changed, Known(changed, items, ids))
-        case Give() as given:
-            done = yield from give(register, given, items)
+        case Apply() as given:
+            done = yield from apply_register(register, given, items)
             return Outcome(register, given.pending, created) if done else again
     if (yield from _write(register, following.register, record, Copy(register, mirror), mirror)):
         return again._replace(known=following.known)
     return again
 
 
-def _accepted(counter: str) -> Steps[Record]:
+def _accepted(counter: str) -> Steps[DeploymentRecord]:
     """Return the record that is accepted now, which isn't the one that this run carries out."""
     record = yield from one(ReadRecord())
     accepted = yield from one(ReadAccepted())
@@ -194,7 +190,9 @@ def _accepted(counter: str) -> Steps[Record]:
     return record
 
 
-def _write(old: Register | None, new: Register, record: Record, copy: Copy | None, mirror: str) -> Steps[bool]:
+def _write(
+    old: Register | None, new: Register, record: DeploymentRecord, copy: Copy | None, mirror: str
+) -> Steps[bool]:
     """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
     written = yield from one(WriteRegister(old, new, record))
     if written:

@@ -116,7 +116,7 @@ def no_region(counter: str, regions: Sequence[str]) -> Refused:
     )
 
 
-def unwell(region: str, problem: str) -> Refused:
+def unhealthy(region: str, problem: str) -> Refused:
     """Return the refusal to go on with a deployment, since a region doesn't work after its update."""
     return Refused(
         f"{region}: the minting function doesn't work after its update. {problem}. The function's log says more. "

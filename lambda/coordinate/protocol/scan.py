@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .model import Absent, Copy, Item, Record, Register
+from .model import Absent, Copy, DeploymentRecord, Item, Register
 from .operations import Clock, DescribeLayouts, DescribeMirror, DescribeTable, ScanCopies, ScanItems, ScanRegisters
-from .plan import Items, Settled, plan
+from .plan import Items, Reconciled, plan
 from .reconcile import Outcome
 from .steps import Known, Steps, one
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class TablesScan:
     """What one look at all tables has shown."""
 
-    settled: Mapping[str, Outcome]
+    reconciled: Mapping[str, Outcome]
     """The counters for which nothing is left to do."""
     unsettled: Mapping[str, Known | None]
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
@@ -32,7 +32,7 @@ class Survey:
     """The id of the mirror in which the copies were found."""
 
 
-def survey(record: Record) -> Steps[Survey]:
+def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     """Return how all counters stand, from one scan of each table.
 
     Args:
@@ -41,17 +41,17 @@ def survey(record: Record) -> Steps[Survey]:
     registers, copies = yield [ScanRegisters(), ScanCopies()]
     home, mirror = yield [DescribeLayouts(), DescribeMirror()]
     here = [register for register in registers.values() if isinstance(register, Register)]
-    regions = list(dict.fromkeys([*record.wish.regions, *record.wish.leaving, *_regions(here)]))
+    regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *_regions(here)]))
     scans = dict(zip(regions, (yield [ScanItems(region) for region in regions]), strict=True))
     ids = dict(zip(regions, (yield [DescribeTable(region) for region in regions]), strict=True))
     now = yield from one(Clock())
-    settled: dict[str, Outcome] = {}
+    reconciled: dict[str, Outcome] = {}
     urgent: dict[str, Known | None] = {}
     rest: dict[str, Known | None] = {}
-    names = dict.fromkeys([*record.wish.counters, *copies, *registers])
+    names = dict.fromkeys([*record.desired.counters, *copies, *registers])
     stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
-    for name in stray.keys() - {*record.wish.counters}:
+    for name in stray.keys() - {*record.desired.counters}:
         found = [copies.get(name), registers.get(name), *(_item(scan, name) for scan in scans.values())]
         if all(what is None or isinstance(what, Absent) for what in found):
             names.pop(name, None)
@@ -60,20 +60,20 @@ def survey(record: Record) -> Steps[Survey]:
         if not isinstance(register, Register) or register.home != home or copies.get(name) != Copy(register, mirror):
             urgent[name] = None
             continue
-        wanted = dict.fromkeys([*register.regions, *record.wish.regions, *record.wish.leaving])
+        wanted = dict.fromkeys([*register.regions, *record.desired.regions, *record.desired.leaving])
         items: Items = {region: _item(scans[region], name) for region in wanted}
         known = Known(register, items, {region: ids[region] for region in wanted})
         step = plan(register, record, items, ids, now)
-        if isinstance(step, Settled):
-            settled[name] = Outcome(register, step.pending)
+        if isinstance(step, Reconciled):
+            reconciled[name] = Outcome(register, step.pending)
         else:
             mints = all(_mints(items[region], register) for region in register.regions)
             (rest if mints else urgent)[name] = known
     rest = dict(sorted(rest.items(), key=lambda entry: registers[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
-    again = {name: None for name in unknown if record.wish.floor(name)}  # a floor says what was minted
+    again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
-    return Survey(settled, {**urgent, **rest, **again}, unknown, stray, mirror)
+    return TablesScan(reconciled, {**urgent, **rest, **again}, unknown, stray, mirror)
 
 
 def _regions(registers: Iterable[Register]) -> list[str]:

@@ -21,7 +21,7 @@ from integers.names import CHECK_COUNTER, no_counter
 
 from ..protocol.model import Absent, Item, Register
 from ..protocol.operations import DescribeLayouts, ReadItem, ReadRegister
-from ..protocol.refusals import unwell
+from ..protocol.refusals import unhealthy
 from ..request import Check
 from ..threads import CarryOut
 
@@ -33,7 +33,7 @@ MOST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MintResponse:
     """What came back."""
 
     text: str
@@ -46,27 +46,27 @@ class Answer:
     """Whether it is an error that ends by itself, so that asking again may help."""
 
 
-def ask(function: str, method: str, path: str) -> Answer:
+def ask(function: str, method: str, path: str) -> MintResponse:
     """Return the answer of the minting function with this ARN. The function may run more than once."""
     try:
         return answer_of(invoke(function, _event(method, path), TIMEOUT, idempotent=True))
     except InvocationFailed as failed:
-        return Answer(": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))[:MOST])
+        return MintResponse(": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))[:MOST])
     except NotAllowed as refused:  # AWS may not know the coordinator's new policy yet
-        return Answer(str(refused)[:MOST], passing=refused.unaccepted)
+        return MintResponse(str(refused)[:MOST], passing=refused.unaccepted)
     except NotReached as lost:
-        return Answer(str(lost)[:MOST], passing=True)
+        return MintResponse(str(lost)[:MOST], passing=True)
 
 
-def answer_of(response: Mapping[str, Any]) -> Answer:
+def answer_of(response: Mapping[str, Any]) -> MintResponse:
     """Read a response (payload format 2.0). It may be anything, since a bad build wrote it."""
     status, body = response.get("statusCode"), response.get("body")
     if not isinstance(status, int):
-        return Answer(f"no HTTP response: {json.dumps(response)}"[:MOST])
+        return MintResponse(f"no HTTP response: {json.dumps(response)}"[:MOST])
     headers: Any = response.get("headers")
     names = [str(name).lower() for name in cast("Mapping[Any, Any]", headers)] if isinstance(headers, dict) else []
     passing = status == 429 or (status == 503 and "retry-after" in names)
-    return Answer(f"{status} {body}"[:MOST], status, _object(body), passing)
+    return MintResponse(f"{status} {body}"[:MOST], status, _object(body), passing)
 
 
 def _object(body: object) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ PAUSE = 2.0
 PATIENCE = 60.0
 """Seconds for which errors that end by themselves are retried. AWS needs some seconds to accept a new role."""
 
-Ask = Callable[[str, str], Answer]
+Ask = Callable[[str, str], MintResponse]
 """Asks the region's minting function: method, path."""
 
 
@@ -135,7 +135,7 @@ class Standing:
         given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
         return given.get(self.region) is None
 
-    def refuses(self, answer: Answer) -> bool:
+    def refuses(self, answer: MintResponse) -> bool:
         """Return whether the region answers that it has nothing to mint, and is right."""
         if isinstance(self.item, Item):
             return answer.status == 503 and self.item.issued >= self.item.ceiling
@@ -176,12 +176,12 @@ def check(
             return {"checked": asked.region}
         request, answer = wrong
         if attempt >= ATTEMPTS and not (answer.passing and clock() - began < PATIENCE):
-            raise unwell(asked.region, f"{request}, but got {answer.text}")
+            raise unhealthy(asked.region, f"{request}, but got {answer.text}")
         sleep(PAUSE)
         attempt += 1
 
 
-def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, Answer] | None:
+def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, MintResponse] | None:
     """Return the request and the expected answer, with the wrong answer; None if all answers are right."""
     region = asked.region
     standing = _standing(asked.counter, region, carry_out)

@@ -17,7 +17,7 @@ from typing import Any
 from integers.lattice import Layout
 
 from ..refusals import regions_instead
-from ..table import Item
+from ..table import CounterItem
 from .reply import Problem, Response
 
 COLOURS = {
@@ -270,7 +270,7 @@ def page(
     counter: str,
     region: str,
     layouts: Sequence[Layout],
-    item: Item | None,
+    item: CounterItem | None,
     *,
     open_counters: bool,
     https: bool = False,

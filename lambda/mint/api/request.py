@@ -37,7 +37,7 @@ PREFETCH = "prefetch"
 """The value of `Sec-Purpose` if a browser, or a server for it, loads what may be needed later (MDN, "Sec-Purpose")."""
 
 
-class Mint(NamedTuple):
+class MintRequest(NamedTuple):
     """Mint a block of `count` integers, 1 to 100,000, or a single integer if `count` is None."""
 
     counter: str
@@ -55,7 +55,7 @@ class Page(NamedTuple):
     """Whether the request came over https."""
 
 
-class Health:
+class HealthRequest:
     """Check that the table responds."""
 
 
@@ -91,7 +91,7 @@ class ListCounters(NamedTuple):
     after: str | None
 
 
-Request = Mint | Page | Health | Status | OwnerOf | CreateCounter | ListCounters
+Request = MintRequest | Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters
 
 
 def method_of(event: Mapping[str, Any]) -> str:
@@ -121,7 +121,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     match path.lstrip("/").split("/"):
         case ["-", "health"]:
             _check_method(method, READ)
-            return Health()
+            return HealthRequest()
         case ["-", "status"]:
             _check_method(method, READ)
             return Status(counter_parameter(query) or default, wants_html(event), is_https(event))
@@ -153,7 +153,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         return Page(counter, is_https(event))
     if PREFETCH in headers.get("sec-purpose", ""):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
-    return Mint(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+    return MintRequest(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
 
 
 def is_https(event: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from aws import deadline
 from aws.connection import Connection
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, Unsent
-from mint.table import Unavailable, call_table
+from mint.table import TableUnavailable, call_table
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
 
@@ -57,7 +57,7 @@ def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytes
     with FaultyServer(answers(GOOD)) as server:
         dynamodb: DynamoDB = dynamodb_at(server, monkeypatch)
         begin(1_000)
-        with pytest.raises(Unavailable, match="timed out"):
+        with pytest.raises(TableUnavailable, match="timed out"):
             call_table(lambda: dynamodb.call("UpdateItem", {}))
         assert timeouts == [pytest.approx(0.8)], "the time that is left, and no second attempt"
 

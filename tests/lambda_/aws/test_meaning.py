@@ -3,7 +3,7 @@
 import pytest
 from aws.failure import ServiceError
 from aws.meaning import MEANINGS, Meaning, meaning
-from mint.table import Unavailable, call_table
+from mint.table import TableUnavailable, call_table
 
 from tests.lambda_.aws.faulty_server import FaultyServer, answers_and_closes, dynamodb_at
 from tests.lambda_.coordinate.shapes import SIGNERS, TRANSIENT
@@ -63,7 +63,7 @@ def test_the_table_is_unavailable_or_does_not_accept_the_role(shape: str, monkey
     monkeypatch.setattr("aws.service.FIRST_PAUSE", 0)
     with FaultyServer(answers_and_closes(TRANSIENT[shape])) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises(ServiceError if shape in SIGNERS else Unavailable) as failed:
+        with pytest.raises(ServiceError if shape in SIGNERS else TableUnavailable) as failed:
             call_table(lambda: dynamodb.call("GetItem", {}))
 
-    assert isinstance(failed.value, Unavailable) or failed.value.unaccepted
+    assert isinstance(failed.value, TableUnavailable) or failed.value.unaccepted

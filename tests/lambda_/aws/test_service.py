@@ -13,7 +13,7 @@ from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError, Unsent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.table import ConditionFailed, Unavailable, call_table
+from mint.table import ConditionFailed, TableUnavailable, call_table
 
 from tests.lambda_.aws.faulty_server import (
     ANSWER,
@@ -106,7 +106,7 @@ def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytes
 
     with FaultyServer(counted) as server:
         dynamodb = dynamodb_at(server, monkeypatch)
-        with pytest.raises(Unavailable):
+        with pytest.raises(TableUnavailable):
             call_table(lambda: dynamodb.call("UpdateItem", {}))
         dynamodb.close()
     assert turns == 3

@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from coordinate.dynamodb.encoding import wish_of
-from coordinate.protocol.model import Item, Record, Register, Wish
+from coordinate.protocol.model import DeploymentRecord, DesiredState, Item, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
 from simulation.world import NOW
@@ -13,12 +12,14 @@ from simulation.world import NOW
 WINDOW = 1000
 
 
-def wish(*regions: str, **settings: Any) -> Wish:
-    """Return a wish for these regions, with small windows."""
-    return wish_of(json.dumps(wish_document(*regions, **settings), sort_keys=True, separators=(",", ":")))
+def desired(*regions: str, **settings: Any) -> DesiredState:
+    """Return a desired state for these regions, with small windows."""
+    return desired_state_of(
+        json.dumps(desired_state_document(*regions, **settings), sort_keys=True, separators=(",", ":"))
+    )
 
 
-def wish_document(*regions: str, **settings: Any) -> dict[str, Any]:
+def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
     return {
         "regions": list(regions),
         "leaving": [],
@@ -34,8 +35,10 @@ def wish_document(*regions: str, **settings: Any) -> dict[str, Any]:
     }
 
 
-def record(*regions: str, number: int = 1, follows: int = 0, home: str = "layouts 1", **settings: Any) -> Record:
-    return Record(home, number, follows, NOW, wish(*regions, **settings))
+def record(
+    *regions: str, number: int = 1, follows: int = 0, home: str = "layouts 1", **settings: Any
+) -> DeploymentRecord:
+    return DeploymentRecord(home, number, follows, NOW, desired(*regions, **settings))
 
 
 def register(*regions: str, epoch: int = 3, base: int = 501, **changes: Any) -> Register:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.run_lock import Lease
+from coordinate.dynamodb.run_lock import RunLock
 from coordinate.dynamodb.store import Store
 from coordinate.protocol.operations import Operation
 
@@ -45,10 +45,10 @@ def recorded(patch: pytest.MonkeyPatch) -> list[Operation]:
 def keep_the_lease(patch: pytest.MonkeyPatch) -> None:
     """Let no run give its lease back, as if it were killed before."""
 
-    def give_back(_: Lease) -> None:
+    def give_back(_: RunLock) -> None:
         pass
 
-    patch.setattr(Lease, "give_back", give_back)
+    patch.setattr(RunLock, "give_back", give_back)
 
 
 def short_of_time(counters: int) -> Callable[[], int]:

@@ -3,29 +3,29 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.protocol.admit import LATEST, Deployment, accept, finish
-from coordinate.protocol.model import Copy, Record, RecordCopy, Refused
+from coordinate.protocol.admit import LATEST, Deploy, admit, finish
+from coordinate.protocol.model import Copy, DeploymentRecord, RecordCopy, Refused
 from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
 
-from simulation.coordinator import Coordinator
+from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror, World
-from tests.lambda_.coordinate.made_up import NOW, record, register, wish
+from tests.lambda_.coordinate.made_up import NOW, desired, record, register
 
 
-def deployment(*regions: str, follows: int = 0, **settings: object) -> Deployment:
-    return Deployment(wish(*regions, **settings), follows, NOW)
+def deployment(*regions: str, follows: int = 0, **settings: object) -> Deploy:
+    return Deploy(desired(*regions, **settings), follows, NOW)
 
 
-def accepted(world: World, deployment: Deployment | None, now: int = NOW) -> Record | None:
+def accepted(world: World, deployment: Deploy | None, now: int = NOW) -> DeploymentRecord | None:
     world.now = now
-    return Coordinator(accept(deployment)).finish(world.carry_out)
+    return SimulatedCoordinator(admit(deployment)).finish(world.carry_out)
 
 
-def finished(world: World, record: Record, report: str | None = "a report") -> Record:
-    return Coordinator(finish(record, report, world.mirror.id)).finish(world.carry_out)
+def finished(world: World, record: DeploymentRecord, report: str | None = "a report") -> DeploymentRecord:
+    return SimulatedCoordinator(finish(record, report, world.mirror.id)).finish(world.carry_out)
 
 
-def refusal(world: World, deployment: Deployment | None, now: int = NOW) -> str:
+def refusal(world: World, deployment: Deploy | None, now: int = NOW) -> str:
     before = repr((world.layouts, world.mirror))
     with pytest.raises(Refused) as refused:
         accepted(world, deployment, now)
@@ -35,9 +35,9 @@ def refusal(world: World, deployment: Deployment | None, now: int = NOW) -> str:
 
 @pytest.fixture
 def stands() -> World:
-    """A world in which the third deployment is settled."""
+    """A world in which the third deployment is reconciled."""
     world = World()
-    world.layouts.record = replace(record("a", "b", number=3, follows=2), settled=True)
+    world.layouts.record = replace(record("a", "b", number=3, follows=2), reconciled=True)
     world.layouts.registers["c"] = register("a", "b")
     world.mirror.copies["c"] = Copy(register("a", "b"), "mirror 1")
     world.mirror.record = RecordCopy(world.layouts.record, "mirror 1")
@@ -72,10 +72,10 @@ def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
 
 
 def test_of_two_at_the_same_time_one_is_accepted(stands: World) -> None:
-    runs = [Coordinator(accept(deployment(region, follows=3))) for region in ("a", "b")]
+    runs = [SimulatedCoordinator(admit(deployment(region, follows=3))) for region in ("a", "b")]
     for run in runs:
         run.run_to(WriteRecord, stands.carry_out)
-    assert runs[0].finish(stands.carry_out).wish.regions == ("a",)
+    assert runs[0].finish(stands.carry_out).desired.regions == ("a",)
     with pytest.raises(Refused, match="another deployment has since asked for a"):
         runs[1].finish(stands.carry_out)
 
@@ -94,7 +94,7 @@ def test_one_that_asks_for_the_same_is_accepted_at_any_age(stands: World) -> Non
 
 def test_the_first_record_is_in_the_mirror_before_it_is_accepted() -> None:
     world = World()
-    run = Coordinator(accept(deployment("a")))
+    run = SimulatedCoordinator(admit(deployment("a")))
     run.run_to(WriteRecord, world.carry_out)
 
     assert (world.layouts.record, world.mirror.record) == (None, RecordCopy(record("a"), "mirror 1"))
@@ -114,7 +114,7 @@ def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> 
 
 def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
     world = World()
-    interrupted = Coordinator(accept(deployment("a")))
+    interrupted = SimulatedCoordinator(admit(deployment("a")))
     interrupted.run_to(WriteRecord, world.carry_out)
     world.mirror = replace(world.mirror, id="mirror 2")  # restored
 
@@ -124,7 +124,7 @@ def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> Non
 
 def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
     world = World()
-    interrupted = Coordinator(accept(deployment("a")))
+    interrupted = SimulatedCoordinator(admit(deployment("a")))
     interrupted.run_to(WriteRecord, world.carry_out)
 
     assert accepted(world, None) == record("a"), "it isn't restored: no register can be missing"
@@ -167,7 +167,7 @@ def test_a_restored_record_is_not_the_one_that_stood_last(stands: World) -> None
 
     found = accepted(stands, None)
     assert found is not None
-    assert (found.number, found.wish.regions) == (3, ("a", "b"))
+    assert (found.number, found.desired.regions) == (3, ("a", "b"))
 
 
 def test_one_that_recreated_the_layouts_is_not_outdated(stands: World) -> None:
@@ -176,7 +176,7 @@ def test_one_that_recreated_the_layouts_is_not_outdated(stands: World) -> None:
 
     found = accepted(stands, asked)
     assert found is not None
-    assert (found.number, found.wish, found.restored) == (4, asked.wish, True)
+    assert (found.number, found.desired, found.restored) == (4, asked.desired, True)
     outdated = deployment("b", follows=0, home="the new label")
     assert "another deployment has since asked for a" in refusal(stands, outdated)
 
@@ -190,7 +190,7 @@ def test_a_deployment_of_the_table_before_is_outdated_still(stands: World) -> No
 
 @pytest.mark.parametrize("asked", [None, deployment("a"), deployment("a", floors={"c": 5})])
 @pytest.mark.parametrize("left", ["a record", "a register", "a copy", "the record's copy"])
-def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deployment | None) -> None:
+def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deploy | None) -> None:
     """The tables are others than those in which it was written."""
     world = World()
     match left:
@@ -226,7 +226,7 @@ def test_a_settled_record_is_reported_and_mirrored(stands: World) -> None:
     assert asked is not None
 
     done = finished(stands, asked)
-    assert done == replace(asked, settled=True, report="a report") == stands.layouts.record
+    assert done == replace(asked, reconciled=True, report="a report") == stands.layouts.record
     assert stands.mirror.record == RecordCopy(done, "mirror 1")
     assert finished(stands, asked) == done
 
@@ -250,14 +250,14 @@ def test_a_restoration_is_over_when_every_register_was_seen(stands: World) -> No
 def test_a_run_that_was_overtaken_settles_nothing(stands: World) -> None:
     asked = accepted(stands, deployment("a", follows=3))
     assert asked is not None
-    late = Coordinator(finish(asked, "a report", stands.mirror.id))
+    late = SimulatedCoordinator(finish(asked, "a report", stands.mirror.id))
     late.run_to(WriteRecord, stands.carry_out)
     accepted(stands, deployment("b", follows=4))
 
     with pytest.raises(Refused, match="another deployment has since asked for b"):
         late.finish(stands.carry_out)
     assert stands.layouts.record is not None
-    assert not stands.layouts.record.settled
+    assert not stands.layouts.record.reconciled
 
 
 def test_a_layouts_table_that_is_lost_in_between_settles_nothing(stands: World) -> None:
@@ -274,7 +274,7 @@ def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:
     stands.mirror = Mirror("mirror 2", record=stands.mirror.record)
     stood = stands.layouts.record
     assert stood is not None
-    run = Coordinator(finish(stood, stood.report, "mirror 2"))
+    run = SimulatedCoordinator(finish(stood, stood.report, "mirror 2"))
     run.run_to(WriteRecordCopy, stands.carry_out)
     run.finish(stands.carry_out)
 
@@ -287,7 +287,7 @@ def test_a_mirror_that_is_lost_in_between_settles_nothing(stands: World) -> None
     stands.mirror = Mirror("mirror 2")
 
     with pytest.raises(Refused, match="The mirror was lost while the coordinator ran"):
-        Coordinator(finish(stood, stood.report, "mirror 1")).finish(stands.carry_out)
+        SimulatedCoordinator(finish(stood, stood.report, "mirror 1")).finish(stands.carry_out)
     assert stands.mirror.record is None
 
 

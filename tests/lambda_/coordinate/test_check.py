@@ -11,30 +11,30 @@ from aws.invocation import InvocationFailed, NotAllowed, NotReached
 from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
 from coordinate.request import Check
-from coordinate.rollout.check import ATTEMPTS, PATIENCE, PAUSE, Answer, answer_of, ask, check
+from coordinate.rollout.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
 from mint.api.reply import Problem, problem_response
 from mint.refusals import ceiling_reached, missing
-from mint.table import Item as MintItem
+from mint.table import CounterItem as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
 
 ASKED = Check("a", "integers", "1+f")
 OPEN = register("a", "b")
 ITEMS = items_of(OPEN)
-HEALTHY = Answer("200", 200, {"status": "ok"})
-STATUS = Answer("200", 200, {"version": "1+f"})
+HEALTHY = MintResponse("200", 200, {"status": "ok"})
+STATUS = MintResponse("200", 200, {"version": "1+f"})
 
 
-def responded(problem: Problem) -> Answer:
+def responded(problem: Problem) -> MintResponse:
     """Return what the coordinator reads of the minting function's own response."""
     return answer_of(json.loads(json.dumps(problem_response(problem, "a"))))
 
 
-def minted(integer: object) -> Answer:
-    return Answer(f"200 {integer}", 200, {"integer": integer})
+def minted(integer: object) -> MintResponse:
+    return MintResponse(f"200 {integer}", 200, {"integer": integer})
 
 
-def empty(counter: str) -> Answer:
+def empty(counter: str) -> MintResponse:
     """Return the health of a region without the counter."""
     return responded(missing(counter, HTTPStatus.SERVICE_UNAVAILABLE))
 
@@ -63,17 +63,20 @@ class Function:
     """Answers of the minting function; the last one of a list stays."""
 
     def __init__(
-        self, mint: Answer | list[Answer], health: Answer | list[Answer] = HEALTHY, status: Answer = STATUS
+        self,
+        mint: MintResponse | list[MintResponse],
+        health: MintResponse | list[MintResponse] = HEALTHY,
+        status: MintResponse = STATUS,
     ) -> None:
         self.asked: list[tuple[str, str]] = []
         self._answers = {"/-check": _each(mint), "/-/health": _each(health), "/-/status": _each(status)}
 
-    def ask(self, method: str, path: str) -> Answer:
+    def ask(self, method: str, path: str) -> MintResponse:
         self.asked.append((method, path))
         return next(self._answers[path])
 
 
-def _each(answers: Answer | list[Answer]) -> Iterator[Answer]:
+def _each(answers: MintResponse | list[MintResponse]) -> Iterator[MintResponse]:
     listed = answers if isinstance(answers, list) else [answers]
     yield from listed
     while True:
@@ -101,9 +104,11 @@ def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
 
 
 @pytest.mark.parametrize(
-    "status", [Answer("200 1+e", 200, {"version": "1+e"}), Answer("200", 200), Answer("500", 500)], ids=lambda a: a.text
+    "status",
+    [MintResponse("200 1+e", 200, {"version": "1+e"}), MintResponse("200", 200), MintResponse("500", 500)],
+    ids=lambda a: a.text,
 )
-def test_the_new_code_must_be_what_runs(status: Answer) -> None:
+def test_the_new_code_must_be_what_runs(status: MintResponse) -> None:
     """`pulumi up --target` may leave the function out."""
     told = refusal(Function(minted(501), status=status))
 
@@ -119,15 +124,15 @@ def test_the_new_code_must_be_what_runs(status: Answer) -> None:
         minted("501"),
         minted(True),
         minted(None),
-        Answer("an error of the function: Runtime.ImportModuleError: no module"),
-        Answer("500", 500),
-        Answer("503 unavailable", 503, {"detail": "the table is unavailable; try again"}),
+        MintResponse("an error of the function: Runtime.ImportModuleError: no module"),
+        MintResponse("500", 500),
+        MintResponse("503 unavailable", 503, {"detail": "the table is unavailable; try again"}),
         responded(missing("-check")),
-        Answer("410", 410),
+        MintResponse("410", 410),
     ],
     ids=lambda answer: answer.text[:40],
 )
-def test_a_region_must_mint_one_of_its_own_integers(wrong: Answer) -> None:
+def test_a_region_must_mint_one_of_its_own_integers(wrong: MintResponse) -> None:
     told = refusal(Function(wrong))
 
     assert told.startswith("a: the minting function doesn't work after its update. ")
@@ -143,9 +148,11 @@ def test_an_integer_that_was_issued_before_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [Answer("500", 500), empty("integers"), Answer("an error of the function")], ids=lambda a: a.text[:20]
+    "wrong",
+    [MintResponse("500", 500), empty("integers"), MintResponse("an error of the function")],
+    ids=lambda a: a.text[:20],
 )
-def test_where_the_default_counter_is_open_health_must_be_good(wrong: Answer) -> None:
+def test_where_the_default_counter_is_open_health_must_be_good(wrong: MintResponse) -> None:
     assert " GET /-/health: expected 200, but got" in refusal(Function(minted(501), wrong))
 
 
@@ -156,25 +163,29 @@ def test_a_region_without_the_counters_only_has_to_say_so(registered: Register |
     passes(Function(responded(missing("-check"))), tables)
 
     assert "to hear that there is no counter '-check'" in refusal(Function(minted(501)), tables)
-    assert "to hear that there is no counter 'integers'" in refusal(Function(minted(501), Answer("503", 503)), tables)
-    assert "GET /-/health" in refusal(Function(minted(501), Answer("500", 500)), tables)
+    assert "to hear that there is no counter 'integers'" in refusal(
+        Function(minted(501), MintResponse("503", 503)), tables
+    )
+    assert "GET /-/health" in refusal(Function(minted(501), MintResponse("500", 500)), tables)
 
 
 def test_an_unread_region_mints_if_it_was_given_something() -> None:
-    tables = Tables(OPEN, a=Absent.AWAY)
+    tables = Tables(OPEN, a=Absent.UNREACHABLE)
     passes(Function(minted(503)), tables)
 
     assert "expected 200" in refusal(Function(minted(502)), tables)
     assert "expected 200" in refusal(Function(responded(missing("-check"))), tables)
     joining = replace(OPEN, ids=(None, "b 1"))
-    passes(Function(responded(missing("-check")), empty("integers")), Tables(joining, a=Absent.AWAY))
+    passes(Function(responded(missing("-check")), empty("integers")), Tables(joining, a=Absent.UNREACHABLE))
 
 
 def test_a_counter_that_has_no_integer_left_is_refused_rightly() -> None:
     used_up = replace(ITEMS["a"], issued=ITEMS["a"].ceiling)
-    passes(Function(Answer("503", 503), Answer("503", 503)), Tables(a=used_up))
+    passes(Function(MintResponse("503", 503), MintResponse("503", 503)), Tables(a=used_up))
 
-    assert "503, since no integer is left" in refusal(Function(minted(501), Answer("500", 500)), Tables(a=used_up))
+    assert "503, since no integer is left" in refusal(
+        Function(minted(501), MintResponse("500", 500)), Tables(a=used_up)
+    )
 
 
 def test_a_region_yet_to_follow_mints_in_its_past_layout() -> None:
@@ -185,12 +196,12 @@ def test_a_region_yet_to_follow_mints_in_its_past_layout() -> None:
 
 
 def test_a_region_comes_back_that_left_long_ago() -> None:
-    """Only settling gives it a newer item, and settling comes after the check."""
+    """Only reconciling gives it a newer item, and reconciling comes after the check."""
     forgetful = register("b", "c", epoch=44, base=900_001)
     passes(Function(minted(501)), Tables(forgetful))
 
     assert "POST /-check" in refusal(Function(minted(502)), Tables(forgetful))
-    assert "POST /-check" in refusal(Function(minted(501)), Tables(forgetful, a=Absent.AWAY))
+    assert "POST /-check" in refusal(Function(minted(501)), Tables(forgetful, a=Absent.UNREACHABLE))
 
 
 def test_a_register_of_another_layouts_table_proves_nothing() -> None:
@@ -212,7 +223,7 @@ def test_a_wrong_answer_must_be_given_several_times() -> None:
 
 
 def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
-    transient = Answer("429 Too Many Requests", passing=True)
+    transient = MintResponse("429 Too Many Requests", passing=True)
     passes(Function([transient] * 10 + [minted(501)], [transient] * 10 + [HEALTHY]))
     slept: list[float] = []
 

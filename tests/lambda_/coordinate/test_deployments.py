@@ -32,8 +32,8 @@ def test_deployments_are_numbered_and_say_what_they_follow(stack: Stack) -> None
     deploy(*TWO)
 
     found = record(stack)
-    assert (found.number, found.follows, found.settled) == (2, 1, True)
-    assert found.wish.regions == TWO
+    assert (found.number, found.follows, found.reconciled) == (2, 1, True)
+    assert found.desired.regions == TWO
 
 
 def test_an_outdated_deployment_is_refused(stack: Stack) -> None:
@@ -56,7 +56,7 @@ def test_one_that_stood_before_is_outdated_too(stack: Stack) -> None:
 
     with pytest.raises(CoordinatorError, match="another deployment has since asked"):
         send(event)
-    assert record(stack).wish.regions == TWO
+    assert record(stack).desired.regions == TWO
 
 
 def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
@@ -66,7 +66,7 @@ def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
     send(one)
     with pytest.raises(CoordinatorError, match="another deployment has since asked for us-east-1"):
         send(other)
-    assert record(stack).wish.regions == ("us-east-1",)
+    assert record(stack).desired.regions == ("us-east-1",)
 
 
 def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask) -> None:
@@ -75,7 +75,7 @@ def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask)
         crash_before(RecordLayouts, patch)
         with pytest.raises(Crash):
             deploy("us-east-1")
-    assert not record(stack).settled
+    assert not record(stack).reconciled
 
     reply = deploy()["counters"]["integers"]
     assert (reply["epoch"], reply["pending"]) == (3, [])

@@ -19,14 +19,13 @@ from coordinate.dynamodb.encoding import (
     record_of,
     register_attributes,
     register_of,
-    wish_of,
 )
-from coordinate.protocol.model import Absent, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from integers.lattice import MAX_INTEGER, Layout
-from tests.lambda_.coordinate.made_up import record, register, wish
+from tests.lambda_.coordinate.made_up import desired, record, register
 
 INTEGERS = st.integers(-64, MAX_INTEGER)
 EPOCHS = st.integers(1, MAX_INTEGER)
@@ -45,13 +44,13 @@ def registers(draw: st.DrawFn) -> Register:
 
 
 RECORDS = st.builds(
-    Record,
+    DeploymentRecord,
     home=IDS,
     number=INTEGERS,
     follows=INTEGERS,
     asked=INTEGERS,
-    wish=st.just(wish("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
-    settled=st.booleans(),
+    desired=st.just(desired("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
+    reconciled=st.booleans(),
     report=st.text(),
     restored=st.booleans(),
 )
@@ -71,10 +70,10 @@ def test_a_copy_is_read_as_it_was_written(register: Register, mirror: str) -> No
 
 
 @given(RECORDS, IDS)
-def test_a_record_and_its_copy_are_read_as_they_were_written(record: Record, mirror: str) -> None:
+def test_a_record_and_its_copy_are_read_as_they_were_written(record: DeploymentRecord, mirror: str) -> None:
     found = record_of(record_attributes(record))
 
-    assert (found, found.wish.floors) == (record, record.wish.floors)
+    assert (found, found.desired.floors) == (record, record.desired.floors)
     assert record_copy_of(record_copy_attributes(RecordCopy(record, mirror))) == RecordCopy(record, mirror)
 
 
@@ -89,13 +88,13 @@ def test_what_an_item_is_not_is_not_stored(item: Item) -> None:
 
 
 def test_a_wish_is_known_by_its_text() -> None:
-    asked = wish("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, watchMinutes=2)
+    asked = desired("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, watchMinutes=2)
 
-    assert wish_of(asked.text) == asked
+    assert desired_state_of(asked.text) == asked
     assert (asked.regions, asked.leaving, asked.watch_minutes) == (("a", "b"), ("d",), 2)
     assert [asked.floor(counter) for counter in ("orders", "c")] == [5, 7]
-    assert wish("a").floor("c") == 0
-    assert wish("a", floors={"c": 9}) != wish("a")
+    assert desired("a").floor("c") == 0
+    assert desired("a", floors={"c": 9}) != desired("a")
 
 
 FINE = {"issued": {"N": "7"}, "stride": {"N": "3"}, "ceiling": {"N": "9"}, "epoch": {"N": "1"}}
@@ -147,4 +146,4 @@ def test_a_register_with_a_list_of_past_layouts_is_read() -> None:
 def test_the_past_is_no_part_of_what_a_register_is() -> None:
     assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
     assert "history" not in register_attributes(register("a"))
-    assert record("a").wish == wish("a")
+    assert record("a").desired == desired("a")

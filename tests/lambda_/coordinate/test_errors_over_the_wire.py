@@ -101,7 +101,7 @@ def test_a_region_is_asked_three_times(shape: str, stack: Stack, front: Front) -
     before = len(front.requests)
     store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
-    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.AWAY] * 3
+    assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.UNREACHABLE] * 3
     assert len(front.requests) - before == ATTEMPTS
 
 
@@ -244,4 +244,7 @@ def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, front:
     leads_to(stack.monkeypatch, front.url, EU)
     front.answer = always(OUTAGES["200 without a body"])
 
-    assert Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers")) is Absent.AWAY
+    assert (
+        Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
+        is Absent.UNREACHABLE
+    )

@@ -52,7 +52,7 @@ def test_the_record_says_what_stands(stack: Stack) -> None:
     laid_out()
 
     found = record(stack)
-    assert (found.number, found.follows, found.settled) == (1, 0, True)
+    assert (found.number, found.follows, found.reconciled) == (1, 0, True)
     assert found.report == '{"counters": {"integers": {"base": 1, "epoch": 1}}, "pending": []}'
 
 
@@ -158,10 +158,10 @@ def test_several_refusals_are_told_at_once(stack: Stack) -> None:
     with pytest.raises(CoordinatorError) as said:
         deploy("us-west-2", HOME, counters=["a", "b", "c"])
     assert [line.partition(":")[0] for line in str(said.value).splitlines()] == ["a", "b"]
-    assert not record(stack).settled
-    settled = register(stack, "c")
-    assert settled is not None
-    assert settled.regions == ("us-west-2", HOME)
+    assert not record(stack).reconciled
+    reconciled = register(stack, "c")
+    assert reconciled is not None
+    assert reconciled.regions == ("us-west-2", HOME)
 
 
 def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> None:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from coordinate.monitoring.audit_log import journal, warn_of
-from coordinate.monitoring.report import Result
+from coordinate.monitoring.audit_log import audited, warn_of
+from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import DescribeLayouts, WriteRegister
 
 from simulation.world import World
@@ -24,7 +24,7 @@ def test_each_phase_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     elsewhere = register("a", epoch=2, base=5001, home="layouts 2")
     world = World()
     world.layouts.record = record("a", "b")
-    carry_out = journal(world.carry_out)
+    carry_out = audited(world.carry_out)
 
     for old, new in [(None, begun), (begun, joined), (joined, granted), (granted, following), (following, elsewhere)]:
         assert carry_out(WriteRegister(old, new, record("a", "b")))
@@ -48,7 +48,7 @@ def test_a_register_that_is_put_back_is_not_created(
     world = World()
     world.layouts.record = record("a")
 
-    journal(world.carry_out)(WriteRegister(None, register("a", epoch=3), record("a")))
+    audited(world.carry_out)(WriteRegister(None, register("a", epoch=3), record("a")))
 
     assert [line["phase"] for line in lines(capsys)] == ["put back"]
 
@@ -57,14 +57,14 @@ def test_a_write_whose_condition_failed_is_not_logged(capsys: pytest.CaptureFixt
     world = World()
     world.layouts.record = record("a")
 
-    assert not journal(world.carry_out)(WriteRegister(register("a"), register("a", granted=NOW + 1), record("a")))
-    assert not journal(world.carry_out)(WriteRegister(None, register("a"), record("a", number=2)))
+    assert not audited(world.carry_out)(WriteRegister(register("a"), register("a", granted=NOW + 1), record("a")))
+    assert not audited(world.carry_out)(WriteRegister(None, register("a"), record("a", number=2)))
     assert lines(capsys) == []
 
 
 def test_what_is_odd_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     unknown = {"orders": ("eu-west-1", "us-west-2"), "invoices": ("eu-west-1",)}
-    warn_of(Result(unknown=unknown, stray={"ordrs": ("mirror",)}))
+    warn_of(RunResult(unknown=unknown, stray={"ordrs": ("mirror",)}))
 
     found = lines(capsys)
     assert [(line["level"], line["phase"], line["counter"]) for line in found] == [

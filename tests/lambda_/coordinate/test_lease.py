@@ -1,9 +1,9 @@
 """The lease: one run of the schedule at a time, until it is over, taken over or given back."""
 
 import pytest
-from coordinate.dynamodb.run_lock import CHECK_SECONDS, SECONDS, Lease
+from coordinate.dynamodb.run_lock import CHECK_SECONDS, SECONDS, RunLock
 
-from integers.records import LEASE_KEY
+from integers.records import RUN_LOCK_KEY
 from tests.lambda_.fixtures import Stack
 from tests.lambda_.laying_out import HOME
 from tests.lambda_.losing import everything
@@ -25,16 +25,16 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def leases(stack: Stack, clock: Clock) -> tuple[Lease, Lease]:
+def leases(stack: Stack, clock: Clock) -> tuple[RunLock, RunLock]:
     client = stack.aws.client("dynamodb", HOME)
-    return Lease(client, stack.layouts, "one", clock), Lease(client, stack.layouts, "other", clock)
+    return RunLock(client, stack.layouts, "one", clock), RunLock(client, stack.layouts, "other", clock)
 
 
-def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[Lease, Lease]) -> None:
+def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[RunLock, RunLock]) -> None:
     one, other = leases
 
     assert (one.take(), other.take()) == (True, False)
-    assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == [LEASE_KEY]
+    assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == [RUN_LOCK_KEY]
     other.give_back()
     assert not other.take(), "only the holder can give it back"
     one.give_back()
@@ -43,7 +43,7 @@ def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[Lease
     assert everything(stack)["layouts"] == []
 
 
-def test_it_expires(leases: tuple[Lease, Lease], clock: Clock) -> None:
+def test_it_expires(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
     one, other = leases
     one.take()
     clock.now += SECONDS
@@ -53,7 +53,7 @@ def test_it_expires(leases: tuple[Lease, Lease], clock: Clock) -> None:
     assert not one.kept()
 
 
-def test_a_long_run_renews_it(leases: tuple[Lease, Lease], clock: Clock) -> None:
+def test_a_long_run_renews_it(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
     one, other = leases
     one.take()
     for _ in range(20):
@@ -62,7 +62,7 @@ def test_a_long_run_renews_it(leases: tuple[Lease, Lease], clock: Clock) -> None
         assert not other.take()
 
 
-def test_a_deployment_takes_it_over(leases: tuple[Lease, Lease], clock: Clock) -> None:
+def test_a_deployment_takes_it_over(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
     one, other = leases
     one.take()
     other.take_over()
@@ -76,8 +76,10 @@ def test_a_deployment_takes_it_over(leases: tuple[Lease, Lease], clock: Clock) -
 
 
 @pytest.mark.parametrize("expires", [{"S": "soon"}, {"N": "99999999999"}])
-def test_a_mistaken_lease_holds_up_nobody(stack: Stack, leases: tuple[Lease, Lease], expires: dict[str, str]) -> None:
-    mistaken = {"counter": {"S": LEASE_KEY}, "holder": {"S": "nobody"}, "expires": expires}
+def test_a_mistaken_lease_holds_up_nobody(
+    stack: Stack, leases: tuple[RunLock, RunLock], expires: dict[str, str]
+) -> None:
+    mistaken = {"counter": {"S": RUN_LOCK_KEY}, "holder": {"S": "nobody"}, "expires": expires}
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=mistaken)
 
     assert leases[0].take()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.monitoring.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunOf
-from coordinate.monitoring.statistics import Observed
+from coordinate.monitoring.statistics import RunStatistics
 from coordinate.protocol.model import Item
 
 from tests.lambda_.coordinate.stopped import recorded
@@ -35,7 +35,7 @@ from tests.lambda_.laying_out import (
 
 
 class Unwritten(Metrics):
-    def write(self, run: RunOf, observed: Observed) -> None:
+    def write(self, run: RunOf, statistics: RunStatistics) -> None:
         pass
 
 
@@ -215,7 +215,7 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
 def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_item(stack, "us-west-2", Item(50, 1, 90, 7))
-    put_record(stack, replace(record(stack), settled=False, asked=NOW - 1000))
+    put_record(stack, replace(record(stack), reconciled=False, asked=NOW - 1000))
     put_register(stack, replace(seen(stack), granted=0))  # so that something is left to do
     stack.monkeypatch.setattr("coordinate.handler.RESERVE", 10**9)
     watch()

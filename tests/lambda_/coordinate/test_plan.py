@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Absent, Item, Record, Register
-from coordinate.protocol.plan import Change, Conflict, End, Give, Place, Settled, Stay, Step, closed, plan
+from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
+from coordinate.protocol.plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Stay, Step, closed, plan
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, ids_of, items_of, record, register
@@ -17,13 +17,13 @@ BY = "a run's"
 
 def step(
     register: Register = STANDS,
-    record: Record = ASKED,
+    record: DeploymentRecord = ASKED,
     items: dict[str, Any] | None = None,
     ids: dict[str, Any] | None = None,
     now: int = NOW,
 ) -> Step:
     """Return the step where every region follows the register, except for these items and ids."""
-    regions = (*register.regions, *record.wish.regions, *record.wish.leaving)
+    regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
     nothing: dict[str, Any] = dict.fromkeys(regions)
     present = {**nothing, **items_of(register), **(items or {})}
     return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now)
@@ -35,7 +35,7 @@ def changed(item: str, register: Register = STANDS, **changes: Any) -> dict[str,
 
 
 def test_where_all_follow_nothing_is_left_to_do() -> None:
-    assert step() == Settled(())
+    assert step() == Reconciled(())
 
 
 def test_other_regions_or_another_order_end_the_epoch() -> None:
@@ -46,8 +46,8 @@ def test_other_regions_or_another_order_end_the_epoch() -> None:
 def test_a_floor_above_the_base_ends_the_epoch_once() -> None:
     assert step(record=record("a", "b", floors={"c": 502})) == End()
     assert step(record=record("a", "b", floors={"*": 502})) == End()
-    assert step(record=record("a", "b", floors={"c": 501})) == Settled(())
-    assert step(record=record("a", "b", floors={"*": 502, "c": 1})) == Settled(()), "its own floor counts"
+    assert step(record=record("a", "b", floors={"c": 501})) == Reconciled(())
+    assert step(record=record("a", "b", floors={"*": 502, "c": 1})) == Reconciled(()), "its own floor counts"
 
 
 @pytest.mark.parametrize("wrong", [{"ids": {"b": "b 2"}}, {"items": {"b": None}}, {"items": changed("b", fenced=True)}])
@@ -57,22 +57,22 @@ def test_a_lost_table_or_a_stray_fence_ends_the_epoch(wrong: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("absent", Absent)
 def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) -> None:
-    assert step(items={"b": absent}) == Settled(("b",))
-    assert step(ids={"b": absent}) == Settled(("b",)), "it went away in between"
+    assert step(items={"b": absent}) == Reconciled(("b",))
+    assert step(ids={"b": absent}) == Reconciled(("b",)), "it went away in between"
 
 
 def test_an_epoch_goes_on_if_no_region_of_the_next_one_answers() -> None:
-    assert step(record=record("d", "e"), items={"d": Absent.AWAY, "e": Absent.GONE}) == Stay()
-    assert step(record=record("d", "e"), items={"d": Absent.AWAY}) == End()
+    assert step(record=record("d", "e"), items={"d": Absent.UNREACHABLE, "e": Absent.GONE}) == Stay()
+    assert step(record=record("d", "e"), items={"d": Absent.UNREACHABLE}) == End()
 
 
 def test_a_joining_region_gets_a_closed_item_first() -> None:
     joining = replace(STANDS, ids=("a 1", None))
     placed = closed(items_of(STANDS)["b"], BY)
 
-    assert step(joining, items={"b": None}) == Place(("b",))
+    assert step(joining, items={"b": None}) == PlaceItems(("b",))
     assert step(joining, items={"b": placed}) == Change(STANDS)
-    assert step(items={"b": placed}) == Give(open=("b",))
+    assert step(items={"b": placed}) == Apply(open=("b",))
 
 
 def test_a_region_that_comes_back_keeps_its_item() -> None:
@@ -80,18 +80,18 @@ def test_a_region_that_comes_back_keeps_its_item() -> None:
     old = changed("b", epoch=2, fenced=True)
 
     assert step(joining, items=old) == Change(STANDS)
-    assert step(items=old) == Give(renew=("b",))
+    assert step(items=old) == Apply(renew=("b",))
 
 
 def test_what_another_run_has_placed_otherwise_is_placed_again() -> None:
     other = closed(replace(items_of(STANDS)["b"], epoch=2), "another's")
 
-    assert step(replace(STANDS, ids=("a 1", None)), items={"b": other}) == Place(("b",))
-    assert step(items={"b": other}) == Place(("b",))
+    assert step(replace(STANDS, ids=("a 1", None)), items={"b": other}) == PlaceItems(("b",))
+    assert step(items={"b": other}) == PlaceItems(("b",))
 
 
 def test_a_joining_region_that_is_away_is_pending() -> None:
-    assert step(replace(STANDS, ids=("a 1", None)), items={"b": Absent.AWAY}) == Settled(("b",))
+    assert step(replace(STANDS, ids=("a 1", None)), items={"b": Absent.UNREACHABLE}) == Reconciled(("b",))
 
 
 def test_what_a_late_run_has_closed_is_renewed_by_the_next_epoch() -> None:
@@ -115,7 +115,7 @@ def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
 
 
 def test_an_item_below_the_limit_is_raised() -> None:
-    assert step(items=changed("b", ceiling=700)) == Give(raise_=("b",))
+    assert step(items=changed("b", ceiling=700)) == Apply(raise_=("b",))
 
 
 def issued(used: int, register: Register = STANDS) -> dict[str, Item]:
@@ -125,7 +125,7 @@ def issued(used: int, register: Register = STANDS) -> dict[str, Item]:
 
 
 def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
-    assert step(items=issued(WINDOW // 2 - 5)) == Settled(())
+    assert step(items=issued(WINDOW // 2 - 5)) == Reconciled(())
     raised = step(items=issued(WINDOW // 2 + 5), now=NOW + 86_400)
 
     assert isinstance(raised, Change)
@@ -152,7 +152,7 @@ def test_the_window_never_shrinks() -> None:
 def test_a_wider_window_is_granted_with_the_next_limit() -> None:
     wider = record("a", "b", window=50 * WINDOW)
 
-    assert step(record=wider) == Settled(())
+    assert step(record=wider) == Reconciled(())
     raised = step(record=wider, items=issued(900), now=NOW + 86_400)
     assert isinstance(raised, Change)
     assert raised.register.window == 50 * WINDOW
@@ -164,7 +164,7 @@ def test_the_limit_ends_at_the_largest_integer() -> None:
     assert isinstance(raised, Change)
     assert raised.register.limit == MAX_INTEGER
 
-    assert step(raised.register, items=issued(999, raised.register)) == Settled(())
+    assert step(raised.register, items=issued(999, raised.register)) == Reconciled(())
 
 
 LEAVING = record("a", "b", leaving=["d"])
@@ -173,18 +173,18 @@ LEAVING = record("a", "b", leaving=["d"])
 def test_a_leaving_region_is_closed_at_this_epoch() -> None:
     old = Item(40, 3, 400, 2)
 
-    assert step(record=LEAVING, items={"d": old}) == Give(close=("d",))
-    assert step(record=LEAVING, items={"d": replace(old, fenced=True)}) == Give(close=("d",)), "it could still mint"
-    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True)}) == Give(close=("d",))
-    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True, epoch=3)}) == Settled(())
+    assert step(record=LEAVING, items={"d": old}) == Apply(close=("d",))
+    assert step(record=LEAVING, items={"d": replace(old, fenced=True)}) == Apply(close=("d",)), "it could still mint"
+    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True)}) == Apply(close=("d",))
+    assert step(record=LEAVING, items={"d": replace(old, ceiling=40, fenced=True, epoch=3)}) == Reconciled(())
 
 
 def test_a_leaving_region_without_an_item_has_left() -> None:
-    assert step(record=LEAVING, items={"d": None}) == Settled(())
+    assert step(record=LEAVING, items={"d": None}) == Reconciled(())
 
 
 def test_a_leaving_region_that_is_away_is_pending() -> None:
-    assert step(record=LEAVING, items={"d": Absent.AWAY}) == Settled(("d",))
+    assert step(record=LEAVING, items={"d": Absent.UNREACHABLE}) == Reconciled(("d",))
 
 
 def test_a_leaving_region_that_is_ahead_is_a_conflict() -> None:
@@ -196,6 +196,6 @@ def test_a_leaving_region_that_is_ahead_is_a_conflict() -> None:
 def test_several_regions_are_given_at_once() -> None:
     items = {"a": replace(items_of(STANDS)["a"], epoch=2), "b": replace(items_of(STANDS)["b"], ceiling=700)}
 
-    assert step(record=LEAVING, items={**items, "d": Item(40, 3, 400, 2)}) == Give(
+    assert step(record=LEAVING, items={**items, "d": Item(40, 3, 400, 2)}) == Apply(
         renew=("a",), raise_=("b",), close=("d",)
     )

@@ -1,10 +1,10 @@
-"""One counter is settled step by step, on tables in memory: what is done before what, and what is refused."""
+"""One counter is reconciled step by step, on tables in memory: what is done before what, and what is refused."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Absent, Copy, Item, Record, RecordCopy, Refused, Register
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Refused, Register
 from coordinate.protocol.operations import (
     FenceItem,
     OpenItem,
@@ -19,11 +19,11 @@ from coordinate.protocol.operations import (
     WriteCopy,
     WriteRegister,
 )
-from coordinate.protocol.reconcile import Outcome, settle
+from coordinate.protocol.reconcile import Outcome, reconcile
 from coordinate.protocol.steps import Known
 
-from simulation.coordinator import Coordinator
-from simulation.world import Counter, Mirror, World
+from simulation.coordinator import SimulatedCoordinator
+from simulation.world import CounterKey, Mirror, World
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, record
 
 HEADROOM = 10
@@ -40,20 +40,20 @@ class Scene:
             self.world.make_table(region)
         self.ask_for(*regions, **settings)
 
-    def ask_for(self, *regions: str, **settings: Any) -> Record:
+    def ask_for(self, *regions: str, **settings: Any) -> DeploymentRecord:
         stands = self.world.layouts.record
         number = stands.number + 1 if stands else 1
         self.world.layouts.record = record(*regions, number=number, **settings)
         return self.world.layouts.record
 
-    def begin(self, now: int = NOW) -> Coordinator:
+    def begin(self, now: int = NOW) -> SimulatedCoordinator:
         self.runs += 1
         self.world.now = now
         stands = self.world.layouts.record
         assert stands is not None
-        return Coordinator(settle("c", f"run {self.runs}", stands))
+        return SimulatedCoordinator(reconcile("c", f"run {self.runs}", stands))
 
-    def settle(self, now: int = NOW) -> Outcome:
+    def reconcile(self, now: int = NOW) -> Outcome:
         return self.begin(now).finish(self.carry_out)
 
     def carry_out(self, operation: Operation) -> Any:
@@ -79,7 +79,7 @@ class Scene:
 def test_a_counter_is_created_step_by_step() -> None:
     scene = Scene("a", "b")
 
-    outcome = scene.settle()
+    outcome = scene.reconcile()
 
     assert outcome == Outcome(scene.register(), (), created=True)
     assert scene.written() == [
@@ -101,21 +101,21 @@ def test_a_counter_is_created_step_by_step() -> None:
 
 def test_a_settled_counter_is_left_alone() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.written()
 
-    assert scene.settle() == Outcome(scene.register(), ())
+    assert scene.reconcile() == Outcome(scene.register(), ())
     assert scene.written() == []
 
 
 def test_a_change_fences_then_mirrors_then_gives() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.world.mint("a")
     scene.written()
     scene.ask_for("b", "d")
 
-    outcome = scene.settle()
+    outcome = scene.reconcile()
 
     assert outcome.pending == ()
     assert scene.written() == [
@@ -134,19 +134,19 @@ def test_a_change_fences_then_mirrors_then_gives() -> None:
 
 def test_the_next_base_lies_above_the_limit_if_a_region_is_away() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     limit = scene.register().limit
     scene.world.away = {"b"}
     scene.ask_for("a", "d")
 
-    assert scene.settle().pending == ()
+    assert scene.reconcile().pending == ()
     assert scene.register().base == limit + 1
 
 
 @pytest.mark.parametrize("when", [FenceItem, WriteRegister])
 def test_the_base_lies_above_the_limit_of_a_recreated_table(when: type[Operation]) -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     limit = scene.register().limit
     scene.ask_for("a", "d")
     run = scene.begin()
@@ -161,7 +161,7 @@ def test_the_base_lies_above_the_limit_of_a_recreated_table(when: type[Operation
 
 def test_a_fence_in_a_restored_table_is_none() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     limit = scene.register().limit
     scene.ask_for("a", "d")
     run = scene.begin()
@@ -174,10 +174,10 @@ def test_a_fence_in_a_restored_table_is_none() -> None:
 
 def test_fenced_regions_need_one_change_of_the_register() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.written()
     scene.ask_for("b", "a")
-    scene.settle()
+    scene.reconcile()
 
     assert scene.written() == [
         *["FenceItem a", "FenceItem b"],
@@ -195,7 +195,7 @@ def test_nothing_is_given_where_the_layouts_were_not_recorded() -> None:
     def once_away(operation: Operation) -> Any:
         if isinstance(operation, RecordLayouts) and operation.region == "b" and silent:
             silent.clear()
-            return Absent.AWAY
+            return Absent.UNREACHABLE
         return scene.carry_out(operation)
 
     scene.begin().finish(once_away)
@@ -205,22 +205,22 @@ def test_nothing_is_given_where_the_layouts_were_not_recorded() -> None:
 
 def test_a_region_that_was_given_nothing_skips_nothing() -> None:
     scene = Scene("a")
-    scene.settle()
+    scene.reconcile()
     scene.world.away = {"b"}
     scene.ask_for("a", "b")
-    assert scene.settle().pending == ("b",)
+    assert scene.reconcile().pending == ("b",)
     scene.ask_for("a", "b", "d")
-    assert scene.settle().pending == ("b",)
+    assert scene.reconcile().pending == ("b",)
 
     assert scene.register().base < WINDOW
     scene.world.away = set()
-    assert scene.settle().pending == ()
+    assert scene.reconcile().pending == ()
 
 
 @pytest.mark.parametrize("at_once", [1, 5, 50])
 def test_a_fence_lands_at_once_however_fast_the_region_mints(at_once: int) -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("b", headroom=2)
 
     def minting(operation: Operation) -> Any:
@@ -235,7 +235,7 @@ def test_a_fence_lands_at_once_however_fast_the_region_mints(at_once: int) -> No
 
 def test_a_fence_near_the_ceiling_leaves_it() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     limit, ceiling = scene.register().limit, scene.item("a").ceiling
     scene.world.mint_block("a", WINDOW - 1)
     scene.ask_for("b", headroom=2)
@@ -249,7 +249,7 @@ def test_a_fence_near_the_ceiling_leaves_it() -> None:
 
 def test_a_region_that_mints_past_what_was_read_is_fenced_the_second_time() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("b", headroom=2)
     run = scene.begin()
     run.run_to(FenceItem, scene.carry_out)
@@ -262,11 +262,11 @@ def test_a_region_that_mints_past_what_was_read_is_fenced_the_second_time() -> N
 
 def test_the_limit_is_raised_in_register_and_copy_first() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.written()
     scene.world.mint_block("a", 900)
 
-    scene.settle(NOW + 86_400)
+    scene.reconcile(NOW + 86_400)
 
     assert scene.written() == ["WriteRegister", "WriteCopy", "RaiseItem a", "RaiseItem b"]
     assert scene.item("a").ceiling == scene.register().limit == 1799 + 2 * WINDOW
@@ -275,11 +275,11 @@ def test_the_limit_is_raised_in_register_and_copy_first() -> None:
 def test_the_clock_is_looked_at_when_the_register_was_read() -> None:
     """Another run may have raised the limit since this one began. A rate since then is no rate of one second."""
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     late = scene.begin()
     scene.world.now = NOW + 86_400
     scene.world.mint_block("a", 900)
-    scene.settle(NOW + 86_400)
+    scene.reconcile(NOW + 86_400)
     scene.world.now = NOW + 2 * 86_400
     scene.world.mint_block("a", 900)
     late.finish(scene.carry_out)
@@ -289,7 +289,7 @@ def test_the_clock_is_looked_at_when_the_register_was_read() -> None:
 
 def test_what_a_scan_has_found_needs_no_second_look() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     asked = scene.ask_for("b", "a")
     items = {region: scene.item(region) for region in "ab"}
     known = Known(scene.register(), items, {region: scene.world.tables[region].id for region in "ab"})
@@ -300,24 +300,26 @@ def test_what_a_scan_has_found_needs_no_second_look() -> None:
             reads.append(operation)
         return scene.carry_out(operation)
 
-    outcome = Coordinator(settle("c", "run", asked, known)).finish(listen)
+    outcome = SimulatedCoordinator(reconcile("c", "run", asked, known)).finish(listen)
     assert (outcome.register.regions, outcome.pending, reads) == (("b", "a"), (), [])
 
 
 def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     stale = Known(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
     stands = scene.world.layouts.record
     assert stands is not None
 
-    assert Coordinator(settle("c", "run", stands, stale)).finish(scene.carry_out) == Outcome(scene.register(), ())
+    assert SimulatedCoordinator(reconcile("c", "run", stands, stale)).finish(scene.carry_out) == Outcome(
+        scene.register(), ()
+    )
 
 
 @pytest.mark.parametrize("table", ["the layouts table", "its mirror"])
 def test_a_register_that_cannot_be_read_is_refused(table: str) -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
 
     def unreadable(operation: Operation) -> Any:
         kind = ReadRegister if table == "the layouts table" else ReadCopy
@@ -329,7 +331,7 @@ def test_a_register_that_cannot_be_read_is_refused(table: str) -> None:
 
 def test_an_item_that_cannot_be_read_is_pending() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
 
     def unreadable(operation: Operation) -> Any:
         return Absent.STRAY if operation == ReadItem("b", "c") else scene.carry_out(operation)
@@ -339,7 +341,7 @@ def test_an_item_that_cannot_be_read_is_pending() -> None:
 
 def test_a_run_of_a_past_record_writes_no_register() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("a")
     run = scene.begin()
     run.run_to(WriteRegister, scene.carry_out)
@@ -351,7 +353,7 @@ def test_a_run_of_a_past_record_writes_no_register() -> None:
 
 def test_two_runs_carry_out_the_same_change() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("b", "d")
     runs = [scene.begin(), scene.begin()]
     while not all(run.ended for run in runs):
@@ -370,7 +372,7 @@ def test_two_runs_create_the_same_counter() -> None:
         for _ in range(steps):
             if not slow.ended:
                 slow.step(scene.carry_out)
-        scene.settle()
+        scene.reconcile()
 
         assert slow.finish(scene.carry_out).register == scene.register()
         assert scene.register().epoch == 1
@@ -383,23 +385,23 @@ def test_two_runs_create_the_same_counter() -> None:
 )
 def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("b", "d")
     run = scene.begin()
     run.run_to(kind, scene.carry_out)
 
-    assert scene.settle().pending == ()
+    assert scene.reconcile().pending == ()
     assert scene.register().regions == ("b", "d")
     for _ in range(3):
         run.step_all(scene.carry_out)  # what was under way arrives late
-    assert scene.settle().pending == ()
+    assert scene.reconcile().pending == ()
 
 
 def test_a_leaving_region_is_closed_at_what_it_has_issued() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.ask_for("a", leaving=["b"])
-    outcome = scene.settle()
+    outcome = scene.reconcile()
     item = scene.item("b")
 
     assert outcome.pending == ()
@@ -409,12 +411,12 @@ def test_a_leaving_region_is_closed_at_what_it_has_issued() -> None:
 
 def test_a_register_is_put_back_from_the_mirror() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     lost = scene.register()
     scene.world.layouts = replace(scene.world.layouts, id="layouts 2", registers={})
     scene.world.layouts.record = replace(record("a", "b"), home="layouts 2")
 
-    assert scene.settle().register == replace(lost, home="layouts 2")
+    assert scene.reconcile().register == replace(lost, home="layouts 2")
 
 
 def test_nothing_is_begun_without_a_record() -> None:
@@ -425,7 +427,7 @@ def test_nothing_is_begun_without_a_record() -> None:
         run.finish(scene.carry_out)
     scene.world.layouts.record = record("a", home="layouts 0")
     with pytest.raises(Refused, match="is not the one in which the layouts were written"):
-        scene.settle()
+        scene.reconcile()
     assert scene.written() == []
 
 
@@ -436,25 +438,25 @@ def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
     scene.world.layouts.record = stands
     if whole:
         scene.world.mirror.record = RecordCopy(stands, scene.world.mirror.id)
-        assert scene.settle().created
+        assert scene.reconcile().created
     else:
         with pytest.raises(Refused, match="c: there was a register of this counter"):
-            scene.settle()
+            scene.reconcile()
 
 
 def test_what_no_register_knows_needs_a_floor() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     scene.world.mint_block("b", 30)
     scene.world.layouts.registers.clear()
     scene.world.mirror = Mirror("mirror 2")
     before = scene.item("b")
 
     with pytest.raises(Refused, match="c: a, b already have an item of this counter"):
-        scene.settle()
+        scene.reconcile()
     assert scene.item("b") == before
     scene.ask_for("a", "b", floors={"c": 5})
-    outcome = scene.settle()
+    outcome = scene.reconcile()
     assert outcome.created
     assert outcome.register.base > 60 + 2 * HEADROOM
     assert outcome.register.epoch == 101, "past all epochs that the lost register may have begun"
@@ -462,29 +464,29 @@ def test_what_no_register_knows_needs_a_floor() -> None:
 
 def test_a_region_that_is_ahead_needs_a_floor() -> None:
     scene = Scene("a", "b")
-    scene.settle()
+    scene.reconcile()
     ahead = Item(700, 2, 900, 5)
     scene.world.tables["b"].counters["c"].item = ahead
 
     with pytest.raises(Refused, match=r"c: b has an item of epoch 5, but the register is in epoch 1.* at least 701"):
-        scene.settle()
+        scene.reconcile()
     assert scene.item("b") == ahead
     scene.ask_for("a", "b", floors={"c": 800})
-    outcome = scene.settle()
+    outcome = scene.reconcile()
     assert (outcome.register.epoch, outcome.pending) == (6, ())
     assert outcome.register.base > 700 + 2 * HEADROOM
 
 
 def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
     scene = Scene("a")
-    scene.settle()
-    scene.world.tables["d"].counters["c"] = Counter(Item(700, 2, 900, 5))
+    scene.reconcile()
+    scene.world.tables["d"].counters["c"] = CounterKey(Item(700, 2, 900, 5))
     scene.ask_for("a", "d")
     with pytest.raises(Refused, match="c: d has an item of epoch 5"):
-        scene.settle()
+        scene.reconcile()
 
     scene.ask_for("a", "d", floors={"c": 100})
-    scene.settle()
+    scene.reconcile()
     scene.world.mint("d")
     assert scene.register().base > 700 + 2 * HEADROOM
     assert scene.item("d").issued >= scene.register().base
@@ -492,13 +494,13 @@ def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
 
 def test_a_change_waits_if_no_region_of_the_next_layout_answers() -> None:
     scene = Scene("a")
-    scene.settle()
+    scene.reconcile()
     scene.world.away = {"b"}
     scene.ask_for("b")
     scene.written()
 
     with pytest.raises(Refused, match="c: none of b answers"):
-        scene.settle()
+        scene.reconcile()
     assert scene.written() == []
     assert scene.world.mint("a") == 1
 
@@ -515,11 +517,11 @@ def test_no_run_goes_on_for_ever() -> None:
 
 def test_a_copy_is_compared_with_the_mirrors_table() -> None:
     scene = Scene("a")
-    scene.settle()
+    scene.reconcile()
     scene.world.mirror = Mirror("mirror 2", copies={"c": Copy(scene.register(), "mirror 1")})
     scene.written()
 
-    scene.settle()
+    scene.reconcile()
     assert scene.written() == ["WriteCopy"]
     assert scene.world.mirror.copies["c"] == Copy(scene.register(), "mirror 2")
     assert scene.world.carry_out(ReadRegister("c")) == scene.register()
@@ -534,5 +536,5 @@ def test_a_region_that_goes_away_in_the_middle_is_pending() -> None:
 
     assert outcome.pending == ("b",)
     assert scene.item("a").opening is None
-    assert scene.world.carry_out(ReadItem("b", "c")) is Absent.AWAY
+    assert scene.world.carry_out(ReadItem("b", "c")) is Absent.UNREACHABLE
     assert RaiseItem not in {type(write) for write in scene.writes}

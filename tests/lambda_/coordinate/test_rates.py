@@ -107,6 +107,6 @@ def test_a_counter_that_the_run_did_not_reach_keeps_its_ceiling() -> None:
 
 def test_a_region_that_is_away_or_not_opened_has_no_pace() -> None:
     placed = replace(minted(b=0)["b"]["c"], opening="a run's")
-    items = {"a": Absent.AWAY, "b": {"c": placed}}
+    items = {"a": Absent.UNREACHABLE, "b": {"c": placed}}
 
     assert paces({"c": REGISTER}, items, SETTLED, Positions(NOW, {}), NOW + 60) == {}

@@ -2,7 +2,7 @@
 
 import json
 
-from coordinate.monitoring.report import Result, note, nowhere, pending_regions, reply
+from coordinate.monitoring.report import RunResult, note, nowhere, pending_regions, reply
 from coordinate.protocol.reconcile import Outcome
 
 from tests.lambda_.coordinate.made_up import record, register
@@ -14,7 +14,7 @@ STUCK = Outcome(register("a", "b"), ("b", "a"))
 
 def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
     outcomes = {"c": SETTLED, "orders": WAITING}
-    assert reply(Result(outcomes=outcomes, asked=("c",))) == {
+    assert reply(RunResult(outcomes=outcomes, asked=("c",))) == {
         "counters": {
             "c": {
                 "epoch": 3,
@@ -28,7 +28,7 @@ def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
         "pending": ["b", "d"],
         "registered": 2,
     }
-    assert reply(Result(outcomes=outcomes, asked=("orders",)))["counters"]["orders"]["pending"] == ["b", "d"]
+    assert reply(RunResult(outcomes=outcomes, asked=("orders",)))["counters"]["orders"]["pending"] == ["b", "d"]
 
 
 def test_a_note_has_what_the_next_preview_says() -> None:
@@ -39,7 +39,7 @@ def test_a_note_has_what_the_next_preview_says() -> None:
 
 def test_the_counter_of_the_check_is_not_reported() -> None:
     outcomes = {"c": SETTLED, "-check": SETTLED}
-    replied = reply(Result(outcomes=outcomes, asked=("c", "-check")))
+    replied = reply(RunResult(outcomes=outcomes, asked=("c", "-check")))
 
     assert (list(replied["counters"]), replied["created"], replied["registered"]) == (["c"], ["c"], 1)
     assert list(json.loads(note(outcomes, record("a", "b", counters=["c", "-check"])))["counters"]) == ["c"]
@@ -56,7 +56,7 @@ def test_a_counter_is_nowhere_if_its_whole_layout_is_pending() -> None:
 
 
 def test_a_reply_says_what_is_odd() -> None:
-    odd = Result(unfinished=3, unknown={"ghost": ("a",)}, stray={"ordrs": ("b", "mirror")})
+    odd = RunResult(unfinished=3, unknown={"ghost": ("a",)}, stray={"ordrs": ("b", "mirror")})
 
     assert reply(odd) == {
         "counters": {},
@@ -67,4 +67,4 @@ def test_a_reply_says_what_is_odd() -> None:
         "unknown": {"ghost": ["a"]},
         "stray": {"ordrs": ["b", "mirror"]},
     }
-    assert reply(Result(skipped="another run is at work")) == {"skipped": "another run is at work"}
+    assert reply(RunResult(skipped="another run is at work")) == {"skipped": "another run is at work"}

@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from coordinate.protocol.admit import Deployment
+from coordinate.protocol.admit import Deploy
 from coordinate.protocol.model import Refused
 from coordinate.request import Check, Create, Watch, request_of
 
 from integers.lattice import MAX_REGIONS
 from integers.names import RESERVED
-from tests.lambda_.coordinate.made_up import NOW, wish, wish_document
+from tests.lambda_.coordinate.made_up import NOW, desired, desired_state_document
 
-WISH = wish_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+WISH = desired_state_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
 DEPLOYMENT = {"wish": WISH, "follows": 3, "asked": NOW}
 
 
@@ -24,23 +24,23 @@ def refusal(event: dict[str, Any]) -> str:
 def test_a_deployment_is_read() -> None:
     found = request_of(DEPLOYMENT)
 
-    expected = wish("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
-    assert isinstance(found, Deployment)
-    assert (found.wish, found.follows, found.asked) == (expected, 3, NOW)
+    expected = desired("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+    assert isinstance(found, Deploy)
+    assert (found.desired, found.follows, found.asked) == (expected, 3, NOW)
 
 
 def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
     found = request_of({**DEPLOYMENT, "wish": {**WISH, "counters": ["integers", "-check"]}})
 
-    assert isinstance(found, Deployment)
-    assert found.wish.counters == ("integers", "-check")
+    assert isinstance(found, Deploy)
+    assert found.desired.counters == ("integers", "-check")
 
 
 @pytest.mark.parametrize("counter", sorted(RESERVED))
 def test_a_deployment_may_still_name_a_counter_that_nobody_can_create_now(counter: str) -> None:
     found = request_of({**DEPLOYMENT, "wish": {**WISH, "counters": [counter]}})
 
-    assert isinstance(found, Deployment)
+    assert isinstance(found, Deploy)
 
 
 def test_a_check_names_a_region_and_the_default_counter() -> None:

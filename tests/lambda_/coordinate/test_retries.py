@@ -1,4 +1,4 @@
-"""Which errors mean that a condition failed, which are retried, and which that a region or an item is away."""
+"""Which errors mean that a condition failed, which are retried, and which that a region or an item is unreachable."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from coordinate.dynamodb.retries import (
     REGION_SECONDS,
     RETRY_SECONDS,
     TOGETHER,
-    Regions,
+    Reachability,
     count,
     held,
     retried,
@@ -131,7 +131,7 @@ def test_the_home_region_is_waited_for(failure: Exception, clock: Clock) -> None
 def test_what_no_retry_can_help_is_refused_with_the_region(failure: Exception, clock: Clock) -> None:
     with pytest.raises(Refused, match=r"^us-east-1: the home region's tables can't be used: "):
         retried(HOME, Call(failure))
-    regions = Regions()
+    regions = Reachability()
     with pytest.raises(Refused, match=r"^eu-west-1: DynamoDB refused a call: "):
         regions.retried(EU, Call(failure), "a")
     assert regions.retried(EU, answers, "b") == "answer", "other counters go on"
@@ -144,16 +144,16 @@ def test_a_missing_table_at_home_needs_a_refresh() -> None:
 
 
 def test_a_table_that_is_gone_may_be_there_again_the_next_time() -> None:
-    regions, call = Regions(), Call(error("ResourceNotFoundException"), times=1)
+    regions, call = Reachability(), Call(error("ResourceNotFoundException"), times=1)
 
     assert [regions.retried(EU, call, "a") for _ in range(2)] == [Absent.GONE, "answer"]
 
 
 @pytest.mark.parametrize("failure", UNREACHABLE, ids=str)
 def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
-    regions, call = Regions(), Call(failure)
+    regions, call = Reachability(), Call(failure)
 
-    assert [regions.retried(EU, call, counter) for counter in ("a", "b", None)] == [Absent.AWAY] * 3
+    assert [regions.retried(EU, call, counter) for counter in ("a", "b", None)] == [Absent.UNREACHABLE] * 3
     assert call.made == ATTEMPTS
     assert regions.retried(US, answers, "a") == "answer"
 
@@ -164,61 +164,61 @@ def test_attempts_of_botocore_count() -> None:
     for failure in (error("503", 503, retries=ATTEMPTS - 1), lost):
         call = Call(failure)
 
-        assert Regions().retried(EU, call, "a") is Absent.AWAY
+        assert Reachability().retried(EU, call, "a") is Absent.UNREACHABLE
         assert call.made == 1
 
 
 @pytest.mark.parametrize("failure", [*THROTTLED, *UNACCEPTED], ids=str)
 def test_a_region_is_waited_for_some_seconds(failure: Exception, clock: Clock) -> None:
-    regions = Regions()
+    regions = Reachability()
     assert regions.retried(EU, Call(failure, times=6), "a") == "answer"
 
     before = clock.now
-    assert regions.retried(EU, Call(failure), "a") is Absent.AWAY
+    assert regions.retried(EU, Call(failure), "a") is Absent.UNREACHABLE
     assert REGION_SECONDS - LONGEST_PAUSE <= clock.now - before <= REGION_SECONDS
 
 
 @pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
 def test_a_region_that_never_accepts_the_role_is_away(failure: Exception) -> None:
-    regions = Regions()
+    regions = Reachability()
 
-    assert regions.retried(EU, Call(failure), "a") is Absent.AWAY
-    assert regions.retried(EU, answers, "b") is Absent.AWAY
+    assert regions.retried(EU, Call(failure), "a") is Absent.UNREACHABLE
+    assert regions.retried(EU, answers, "b") is Absent.UNREACHABLE
 
 
 @pytest.mark.parametrize("failure", THROTTLED, ids=str)
 def test_throttling_belongs_to_an_item(failure: Exception, clock: Clock) -> None:
-    regions, call = Regions(), Call(failure)
+    regions, call = Reachability(), Call(failure)
     for _ in range(3 * TOGETHER):
-        assert regions.retried(EU, call, "busy") is Absent.AWAY
+        assert regions.retried(EU, call, "busy") is Absent.UNREACHABLE
         assert regions.retried(EU, answers, "quiet") == "answer"
 
     made, before = call.made, clock.now
-    assert regions.retried(EU, call, "busy") is Absent.AWAY
+    assert regions.retried(EU, call, "busy") is Absent.UNREACHABLE
     assert (call.made, clock.now) == (made, before), "it isn't waited for again in this run"
     assert regions.retried(US, answers, "busy") == "answer"
 
 
 def test_a_throttled_scan_leaves_the_items(clock: Clock) -> None:
-    regions = Regions()
-    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.AWAY
+    regions = Reachability()
+    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.UNREACHABLE
 
     before = clock.now
     assert regions.retried(EU, answers, "a") == "answer"
     assert regions.retried(EU, answers, None) == "answer", "the table may be asked again"
-    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.AWAY
+    assert regions.retried(EU, Call(THROTTLED[0]), None) is Absent.UNREACHABLE
     assert clock.now == before, "but it isn't waited for"
 
 
 def test_a_region_that_throttles_everything_is_away() -> None:
-    regions = Regions()
+    regions = Reachability()
     for counter in "abc"[:TOGETHER]:
-        assert regions.retried(EU, Call(THROTTLED[0]), counter) is Absent.AWAY
-    assert regions.retried(EU, answers, "d") is Absent.AWAY
+        assert regions.retried(EU, Call(THROTTLED[0]), counter) is Absent.UNREACHABLE
+    assert regions.retried(EU, answers, "d") is Absent.UNREACHABLE
 
 
 def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
-    regions = Regions()
+    regions = Reachability()
     made: list[None] = []
 
     def throttled() -> str:
@@ -227,7 +227,7 @@ def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
             regions.retried(EU, Call(error("503", 503)), "b")  # another thread
         raise THROTTLED[0]
 
-    assert regions.retried(EU, throttled, "a") is Absent.AWAY
+    assert regions.retried(EU, throttled, "a") is Absent.UNREACHABLE
     assert len(made) == 2
 
 
@@ -243,7 +243,7 @@ def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
 def test_the_log_says_once_what_is_away_and_why(
     failure: Exception, counter: str | None, line: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    regions = Regions()
+    regions = Reachability()
     call: Callable[[], str] = Call(failure)
     for _ in range(1 if line["phase"] == "throttled" and counter is None else 3):
         regions.retried(EU, call, counter)

@@ -218,10 +218,10 @@ def test_a_throttled_item_is_away_for_the_run(stack: Stack, store: Store) -> Non
         put_item(stack, EU, Item(1, 2, 9, 1), counter)
     answered = answered_by(store, EU, "UpdateItem", error("ThrottlingException"), times=1000)
 
-    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.AWAY
+    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
     before = len(answered)
-    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.AWAY
-    assert store.carry_out(ReadItem(EU, "busy")) is Absent.AWAY
+    assert store.carry_out(FenceItem(EU, "busy", 1, 4, 5)) is Absent.UNREACHABLE
+    assert store.carry_out(ReadItem(EU, "busy")) is Absent.UNREACHABLE
     assert len(answered) == before, "it isn't asked for again"
     assert store.carry_out(ReadItem(EU, "quiet")) == Item(1, 2, 9, 1)
     assert store.carry_out(ScanItems(EU)) == dict.fromkeys(("busy", "quiet"), Item(1, 2, 9, 1))

@@ -1,4 +1,4 @@
-"""One look at all tables: what is settled, what is urgent, and what no register knows. On tables in memory."""
+"""One look at all tables: what is reconciled, what is urgent, and what no register knows. On tables in memory."""
 
 from collections import Counter as Count
 from dataclasses import replace
@@ -6,16 +6,16 @@ from typing import Any
 
 from coordinate.protocol.model import Copy, Item, Register
 from coordinate.protocol.operations import Operation
-from coordinate.protocol.scan import Survey, survey
+from coordinate.protocol.scan import TablesScan, scan_tables
 
-from simulation.coordinator import Coordinator
-from simulation.world import Counter, Table, World
+from simulation.coordinator import SimulatedCoordinator
+from simulation.world import CounterKey, SimulatedTable, World
 from tests.lambda_.coordinate.made_up import NOW, items_of, record, register
 
 
 def world(*counters: str, **changes: Any) -> World:
     """Return a world in which the regions a and b have these counters."""
-    world = World(tables={region: Table(f"{region} 1") for region in "ab"})
+    world = World(tables={region: SimulatedTable(f"{region} 1") for region in "ab"})
     for counter in counters:
         add(world, replace(register("a", "b", **changes), counter=counter))
     return world
@@ -25,7 +25,7 @@ def add(world: World, register: Register) -> None:
     world.layouts.registers[register.counter] = register
     world.mirror.copies[register.counter] = Copy(register, "mirror 1")
     for region, item in items_of(register).items():
-        world.tables[region].counters[register.counter] = Counter(item)
+        world.tables[region].counters[register.counter] = CounterKey(item)
 
 
 def change(world: World, region: str, counter: str, **changes: Any) -> None:
@@ -34,9 +34,9 @@ def change(world: World, region: str, counter: str, **changes: Any) -> None:
     kept.item = replace(kept.item, **changes)
 
 
-def look(world: World, counters: list[str] | None = None) -> Survey:
+def look(world: World, counters: list[str] | None = None) -> TablesScan:
     asked = record("a", "b", counters=counters or [*world.layouts.registers])
-    return Coordinator(survey(asked)).finish(world.carry_out)
+    return SimulatedCoordinator(scan_tables(asked)).finish(world.carry_out)
 
 
 def test_what_is_settled_needs_no_call_of_its_own() -> None:
@@ -47,9 +47,9 @@ def test_what_is_settled_needs_no_call_of_its_own() -> None:
         operations.append(operation)
         return seen.carry_out(operation)
 
-    found = Coordinator(survey(record("a", "b", counters=["c1"]))).finish(carry_out)
+    found = SimulatedCoordinator(scan_tables(record("a", "b", counters=["c1"]))).finish(carry_out)
 
-    assert (len(found.settled), found.unsettled, found.unknown) == (50, {}, {})
+    assert (len(found.reconciled), found.unsettled, found.unknown) == (50, {}, {})
     assert Count(type(operation).__name__ for operation in operations) == {
         "ScanRegisters": 1,
         "ScanCopies": 1,
@@ -62,7 +62,7 @@ def test_what_is_settled_needs_no_call_of_its_own() -> None:
 
 
 def test_every_table_is_described_after_it_was_scanned() -> None:
-    run = Coordinator(survey(record("a", "b")))
+    run = SimulatedCoordinator(scan_tables(record("a", "b")))
     batches: list[set[str]] = []
     seen = world("c")
     while not run.ended:
@@ -86,7 +86,7 @@ def test_a_counter_without_a_register_or_a_copy_is_unsettled() -> None:
     del seen.layouts.registers["lost"]
 
     found = look(seen, counters=["new", "here"])
-    assert {*found.settled} == {"here"}
+    assert {*found.reconciled} == {"here"}
     assert {*found.unsettled} == {"elsewhere", "uncopied", "lost", "new"}
     assert found.unknown == {}
 
@@ -108,7 +108,7 @@ def test_a_region_away_is_pending_and_not_urgent() -> None:
     seen.away = {"b"}
 
     found = look(seen)
-    assert found.settled["c"].pending == ("b",)
+    assert found.reconciled["c"].pending == ("b",)
     assert tuple(found.unsettled) == ("raised",)
 
 
@@ -116,7 +116,7 @@ def test_regions_of_registers_are_looked_at_too() -> None:
     seen = world("c")
     asked = record("a", counters=["c"])
 
-    found = Coordinator(survey(asked)).finish(seen.carry_out)
+    found = SimulatedCoordinator(scan_tables(asked)).finish(seen.carry_out)
     assert tuple(found.unsettled) == ("c",)
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
 
     found = look(seen)
     assert found.stray == {"ordrs": ("layouts", "mirror", "b")}
-    assert ({*found.settled}, found.unsettled, found.unknown) == ({"c"}, {}, {})
+    assert ({*found.reconciled}, found.unsettled, found.unknown) == ({"c"}, {}, {})
 
 
 def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
@@ -136,13 +136,13 @@ def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
     seen.mirror.copies["ordrs"] = Copy(copied, "mirror 1")
 
     found = look(seen, counters=["c"])
-    assert ({*found.settled}, found.unsettled) == ({"c"}, {"ordrs": None})
+    assert ({*found.reconciled}, found.unsettled) == ({"c"}, {"ordrs": None})
 
 
 def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None:
     seen = world("c")
     seen.stray = {"layouts"}
-    seen.tables["a"].counters["ordrs"] = Counter(Item(1, 2, 3, 1))
+    seen.tables["a"].counters["ordrs"] = CounterKey(Item(1, 2, 3, 1))
 
     found = look(seen, counters=["c"])
     assert (found.unsettled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
@@ -162,9 +162,9 @@ def test_what_was_scanned_is_known() -> None:
 def test_unknown_counters_are_told_with_their_regions() -> None:
     seen = world("c")
     for region in "ab":
-        seen.tables[region].counters["ghost"] = Counter(Item(1, 2, 3, 1))
-    seen.tables["b"].counters["other"] = Counter(Item(1, 2, 3, 1))
+        seen.tables[region].counters["ghost"] = CounterKey(Item(1, 2, 3, 1))
+    seen.tables["b"].counters["other"] = CounterKey(Item(1, 2, 3, 1))
 
     found = look(seen)
     assert found.unknown == {"ghost": ("a", "b"), "other": ("b",)}
-    assert {*found.settled} == {"c"}
+    assert {*found.reconciled} == {"c"}

@@ -45,19 +45,19 @@ def test_the_response_says_whether_a_retry_can_help(
 
 @pytest.mark.parametrize(("created", "status"), [(["invoices"], 201), ([], 200)])
 def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, created: list[str], status: int) -> None:
-    settled = {"epoch": 1, "base": 1, "regions": {HOME: {"offset": 1, "stride": 1}}}
+    reconciled = {"epoch": 1, "base": 1, "regions": {HOME: {"offset": 1, "stride": 1}}}
     events: list[object] = []
 
     def invoke(function: str, event: object, timeout: float, *, idempotent: bool) -> dict[str, Any]:
         events.append((function, event, idempotent))
-        return {"counters": {"invoices": settled}, "created": created}
+        return {"counters": {"invoices": reconciled}, "created": created}
 
     stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
     stack.monkeypatch.setattr(mint.counters, "invoke", invoke)
 
     response = ask("PUT", "/invoices")
 
-    assert (response["statusCode"], response["document"]) == (status, {"counter": "invoices", **settled})
+    assert (response["statusCode"], response["document"]) == (status, {"counter": "invoices", **reconciled})
     assert events == [(COORDINATOR, {"create": ["invoices"]}, True)]
 
 

@@ -16,7 +16,7 @@ from mint.table import CeilingReached
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import put_item
 
-FENCED = CeilingReached(mint_table.Item(10, 3, 10, 1, fenced=True, attributes={}))
+FENCED = CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=True, attributes={}))
 
 
 def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.Monkey
 
     def mint() -> int:
         calls.append(None)
-        raise CeilingReached(mint_table.Item(10, 3, 10, 1, fenced=False, attributes={}))
+        raise CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=False, attributes={}))
 
     with pytest.raises(CeilingReached):
         wait_out_fence(mint, FENCED)

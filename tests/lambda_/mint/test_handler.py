@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import method_of
-from mint.table import Block, CounterTable, Item, UnknownCounter
+from mint.table import Block, CounterItem, CounterTable, NoItem
 
 from integers.lattice import MAX_INTEGER, Layout
 from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
@@ -64,13 +64,13 @@ class Table:
     def layouts(self, _: str) -> tuple[Layout, ...]:
         return (Layout(1, 1000, ("us-east-1", "eu-west-1")),)
 
-    def find(self, counter: str) -> Item | None:
-        return Item(2000, 3, MAX_INTEGER, 1, fenced=False, attributes={}) if counter == "integers" else None
+    def find(self, counter: str) -> CounterItem | None:
+        return CounterItem(2000, 3, MAX_INTEGER, 1, fenced=False, attributes={}) if counter == "integers" else None
 
-    def item(self, counter: str) -> Item:
+    def item(self, counter: str) -> CounterItem:
         item = self.find(counter)
         if item is None:
-            raise UnknownCounter
+            raise NoItem
         return item
 
 

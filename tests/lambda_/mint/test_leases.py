@@ -12,8 +12,8 @@ import mint.runtime
 import pytest
 from coordinate.protocol.model import Item
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.rollback_guard import Seen
-from mint.table import Block, CeilingReached, CounterTable, UnknownCounter
+from mint.rollback_guard import RollbackGuard
+from mint.table import Block, CeilingReached, CounterTable, NoItem
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack
@@ -120,7 +120,7 @@ def test_an_unknown_counter_is_unknown_and_holds_no_lease(stack: Stack, function
     laid_out("us-east-1")
     leases = function()
     for _ in range(3):
-        with pytest.raises(UnknownCounter):
+        with pytest.raises(NoItem):
             leases.mint("nothing")
 
     assert item(stack, HOME, "nothing") is None
@@ -135,7 +135,7 @@ def test_counters_do_not_share_leases(stack: Stack, function: Function) -> None:
 
 def test_a_function_keeps_no_more_than_so_many() -> None:
     class Table:
-        seen = Seen()
+        seen = RollbackGuard()
 
         def mint(self, _: str) -> Block:
             return Block(1, 1, 1)

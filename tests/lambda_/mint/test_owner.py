@@ -9,9 +9,9 @@ from coordinate.protocol.operations import RecordLayouts
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.owner import minted
-from mint.table import Item as StoredItem
+from mint.table import CounterItem as StoredItem
 
-from integers.lattice import Layout, Owner
+from integers.lattice import Layout, OwningRegion
 from integers.records import history_text
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
 from tests.lambda_.laying_out import delete_item, deploy, item, laid_out, put_item
@@ -160,7 +160,7 @@ def test_a_fenced_region_speaks_only_of_what_it_has_issued(stack: Stack, ask: As
 
 
 def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: Ask) -> None:
-    """A region that was away is bounded by its ceiling. Above it, later epochs may begin of which it hears nothing."""
+    """A region that was unreachable is bounded by its ceiling. Above it, unknown later epochs may begin."""
     laid_out(*TWO)
     put_item(stack, HOME, Item(issued=5, stride=2, ceiling=2001, epoch=1))
 
@@ -173,7 +173,7 @@ def test_an_integer_above_the_ceiling_has_no_known_owner_yet(stack: Stack, ask: 
 
 
 def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> None:
-    """It was away, so the next base lies above its ceiling. It may have been told of the layout before its item is."""
+    """It was unreachable: the next base lies above its ceiling. Its layouts may be written before its item is."""
     laid_out(*TWO)
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
@@ -275,4 +275,4 @@ def test_a_table_answers_only_for_epochs_that_it_was_given(
     attributes = {f"issued_{epoch}": {"N": str(issued)} for epoch, issued in past.items()}
     item = StoredItem(100, 1, 200, 3, False, attributes)
 
-    assert minted(integer, Owner("b", 2, 4, 2), item, layouts) is expected
+    assert minted(integer, OwningRegion("b", 2, 4, 2), item, layouts) is expected

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mint.receipts import Key, OtherRequest, Receipts
-from mint.table import Block, CounterTable, Unavailable
+from mint.table import Block, CounterTable, TableUnavailable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import Ask, Stack
@@ -125,7 +125,7 @@ def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) ->
     with pytest.MonkeyPatch.context() as patch:
 
         def crash(*_: object) -> None:
-            raise Unavailable("gone")
+            raise TableUnavailable("gone")
 
         patch.setattr(Receipts, "_put", crash)
         assert ask("POST", "/", idempotency_key="k")["statusCode"] == 503

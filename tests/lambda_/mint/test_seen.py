@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.model import Item
-from mint.rollback_guard import MAX_COUNTERS, UNSEEN, Mark, Seen, WentBackwards
+from mint.rollback_guard import MAX_COUNTERS, UNSEEN, HighestSeen, RollbackGuard, WentBackwards
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
@@ -146,36 +146,36 @@ def test_answers_that_arrive_out_of_order_are_no_restoration(stack: Stack) -> No
 
 
 def test_an_answer_is_compared_with_what_was_seen_before() -> None:
-    seen = Seen()
-    seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
+    seen = RollbackGuard()
+    seen.add("integers", UNSEEN, HighestSeen(1, 4), HighestSeen(1, 7))
     at_its_call = seen.last("integers")
-    seen.add("integers", at_its_call, Mark(1, 10), Mark(1, 13))  # overtook the other one
-    seen.add("integers", at_its_call, Mark(1, 7), Mark(1, 10))
+    seen.add("integers", at_its_call, HighestSeen(1, 10), HighestSeen(1, 13))  # overtook the other one
+    seen.add("integers", at_its_call, HighestSeen(1, 7), HighestSeen(1, 10))
 
-    assert seen.last("integers") == Mark(1, 13)
+    assert seen.last("integers") == HighestSeen(1, 13)
     with pytest.raises(WentBackwards):
-        seen.add("integers", seen.last("integers"), Mark(1, 10), Mark(1, 13))
+        seen.add("integers", seen.last("integers"), HighestSeen(1, 10), HighestSeen(1, 13))
 
 
 def test_a_call_that_was_under_way_is_refused_too() -> None:
-    seen = Seen()
-    seen.add("integers", UNSEEN, Mark(1, 4), Mark(1, 7))
+    seen = RollbackGuard()
+    seen.add("integers", UNSEEN, HighestSeen(1, 4), HighestSeen(1, 7))
     at_its_call = seen.last("integers")
     with pytest.raises(WentBackwards):
-        seen.add("integers", at_its_call, Mark(1, 1), Mark(1, 4))
+        seen.add("integers", at_its_call, HighestSeen(1, 1), HighestSeen(1, 4))
 
     with pytest.raises(WentBackwards):
-        seen.add("integers", at_its_call, Mark(1, 7), Mark(1, 10))
+        seen.add("integers", at_its_call, HighestSeen(1, 7), HighestSeen(1, 10))
     assert seen.refused("integers")
     assert seen.findings == 1
 
 
 def test_a_function_remembers_all_that_are_refused() -> None:
-    seen = Seen()
+    seen = RollbackGuard()
     with pytest.raises(WentBackwards):
-        seen.add("lost", Mark(1, 7), Mark(1, 1), Mark(1, 1))
+        seen.add("lost", HighestSeen(1, 7), HighestSeen(1, 1), HighestSeen(1, 1))
     for n in range(MAX_COUNTERS + 50):
-        seen.add(f"c{n}", UNSEEN, Mark(1, 1), Mark(1, 4))
+        seen.add(f"c{n}", UNSEEN, HighestSeen(1, 1), HighestSeen(1, 4))
 
     assert sum(seen.last(f"c{n}") != UNSEEN for n in range(MAX_COUNTERS + 50)) == MAX_COUNTERS - 1
     assert seen.refused("lost")

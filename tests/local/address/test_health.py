@@ -6,18 +6,18 @@ from threading import Event
 import pytest
 
 from local.domain import health
-from local.domain.health import Health
-from local.domain.records import Check
+from local.domain.health import HealthChecker
+from local.domain.records import HealthCheck
 
-CHECK = Check("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
+CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
 
 
 def statuses(results: str) -> str:
-    """The status after each result: `+` is well, `-` is not."""
-    checked = Health(lambda _: True)
+    """The status after each result: `+` is healthy, `-` is not."""
+    checked = HealthChecker(lambda _: True)
     shown = ""
     for result in results:
-        checked.count(CHECK, well=result == "+")
+        checked.count(CHECK, healthy=result == "+")
         shown += "+" if checked.healthy(CHECK.id) else "-"
     return shown
 
@@ -40,15 +40,15 @@ def test_the_threshold_of_results_changes_the_status(results: str, expected: str
 def test_all_checks_are_asked_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "INTERVAL", 0.001)
     stop, asked = Event(), list[str]()
-    other = Check("2", "us-east-1.integers.example.com", "/-/health", threshold=2)
+    other = HealthCheck("2", "us-east-1.integers.example.com", "/-/health", threshold=2)
 
-    def ask(check: Check) -> bool:
+    def ask(check: HealthCheck) -> bool:
         asked.append(check.id)
         return check != CHECK
 
-    checked = Health(ask)
+    checked = HealthChecker(ask)
 
-    def checks() -> Sequence[Check]:
+    def checks() -> Sequence[HealthCheck]:
         if len(asked) >= 4:
             stop.set()
         return [CHECK, other]

@@ -1,24 +1,24 @@
-"""Which record answers: the nearest that is well."""
+"""Which record answers: the nearest that is healthy."""
 
 import pytest
 
 from components.settings.aws_regions import partitions
-from local.domain.records import PLACES, Record, answer, latency
+from local.domain.records import LOCATIONS, DnsRecord, answer, latency
 
 HOST = "integers.example.com"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
-RECORDS = [Record(HOST, f"d-{region}", region, f"check-{region}") for region in REGIONS]
-OWN = Record(f"eu-west-1.{HOST}", "d-own")
+RECORDS = [DnsRecord(HOST, f"d-{region}", region, f"check-{region}") for region in REGIONS]
+OWN = DnsRecord(f"eu-west-1.{HOST}", "d-own")
 
 
-def region_of(host: str, start: str, unwell: set[str]) -> str | None:
-    """The region that answers while these are unwell; None if there is no record."""
-    found = answer([*RECORDS, OWN], host, start, lambda check: check.removeprefix("check-") not in unwell)
+def region_of(host: str, start: str, unhealthy: set[str]) -> str | None:
+    """The region that answers while these are unhealthy; None if there is no record."""
+    found = answer([*RECORDS, OWN], host, start, lambda check: check.removeprefix("check-") not in unhealthy)
     return found and found.region
 
 
 def test_every_region_of_aws_has_a_place() -> None:
-    assert {region for region, partition in partitions().items() if partition == "aws"} <= set(PLACES)
+    assert {region for region, partition in partitions().items() if partition == "aws"} <= set(LOCATIONS)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_every_region_of_aws_has_a_place() -> None:
     ],
 )
 def test_the_nearest_region_that_is_well_answers(start: str, order: list[str]) -> None:
-    assert [region_of(HOST, start, set(order[:unwell])) for unwell in range(3)] == order
+    assert [region_of(HOST, start, set(order[:unhealthy])) for unhealthy in range(3)] == order
 
 
 def test_if_none_is_well_all_count_as_well() -> None:
@@ -47,4 +47,4 @@ def test_a_round_trip_is_about_as_long_as_light_takes() -> None:
     assert latency("eu-west-1", "eu-west-1") == 0
     assert latency("us-east-1", "eu-west-1") == pytest.approx(latency("eu-west-1", "us-east-1"))
     assert 50 < latency("us-east-1", "eu-west-1") < 60
-    assert latency("us-east-1", "us-moon-1") > max(latency("us-east-1", region) for region in PLACES)
+    assert latency("us-east-1", "us-moon-1") > max(latency("us-east-1", region) for region in LOCATIONS)

@@ -1,4 +1,4 @@
-"""The address of a deployment on this machine: its names, its process, and the nearest region that is well."""
+"""The address of a deployment on this machine: its names, its process, and the nearest region that is healthy."""
 
 import http.client
 import json

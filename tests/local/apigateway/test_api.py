@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.gateway.openapi import GatewaySpec, document
-from local.apigateway.rest_api import Call, Request, Response, call_of, response_of
+from local.apigateway.rest_api import Call, GatewayRequest, GatewayResponse, call_of, response_of
 
 TABLE = "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
 ROLE = "arn:aws:iam::000000000000:role/gateway"
@@ -16,11 +16,11 @@ def api(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
     return document(GatewaySpec("gateway", TABLE, ROLE, "integers", signed=signed, paused=paused))
 
 
-def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> Request:
+def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> GatewayRequest:
     path, _, query = path.partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Request(method, path, {name: [value] for name, _, value in pairs}, named, body)
+    return GatewayRequest(method, path, {name: [value] for name, _, value in pairs}, named, body)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) ->
         (request(content_type="application/xml"), 415),
     ],
 )
-def test_other_requests_are_refused_with_a_document(refused: Request, status: int) -> None:
+def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, status: int) -> None:
     response = call_of(api(), refused)
 
-    assert isinstance(response, Response)
+    assert isinstance(response, GatewayResponse)
     assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
     assert (response.status, json.loads(response.body)["status"]) == (status, status)
 
@@ -58,7 +58,7 @@ def test_other_requests_are_refused_with_a_document(refused: Request, status: in
 def test_a_paused_region_calls_nothing(path: str) -> None:
     response = call_of(api(paused=True), request("POST", path))
 
-    assert isinstance(response, Response)
+    assert isinstance(response, GatewayResponse)
     assert response.status == 503
     assert response.headers["Content-Type"] == "application/problem+json"
     assert "paused" in json.loads(response.body)["detail"]
@@ -68,7 +68,7 @@ def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
     unsigned = call_of(api(signed=True), request())
     signed = call_of(api(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
 
-    assert isinstance(unsigned, Response)
+    assert isinstance(unsigned, GatewayResponse)
     assert unsigned.status == 403
     assert isinstance(signed, Call)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..client import C, Client
 from ..options import Options
-from ..protocol.api import Failure, Request
+from ..protocol.api import ApiRequest, Failure
 from ..protocol.forks import Mark, here
 from ..protocol.steps import Await, RunAll, Send, Sleep, Start, Step, Steps
 
@@ -123,7 +123,7 @@ class Tasks(Client[C], Generic[C]):
             case RunAll(several):
                 return await asyncio.gather(*map(self.run, several))
 
-    async def _send(self, region: str, request: Request[Any], seconds: float) -> object:
+    async def _send(self, region: str, request: ApiRequest[Any], seconds: float) -> object:
         """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
         while True:
             generation = self._generation

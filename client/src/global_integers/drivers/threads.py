@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..client import C, Client
 from ..options import Options
-from ..protocol.api import Failure, Request
+from ..protocol.api import ApiRequest, Failure
 from ..protocol.forks import Mark, here, loading
 from ..protocol.steps import Await, RunAll, Send, Sleep, Start, Step, Steps
 
@@ -137,7 +137,7 @@ class Threads(Client[C], Generic[C]):
             case RunAll(several):
                 return self._run_all(several)
 
-    def _send(self, region: str, request: Request[Any], seconds: float) -> object:
+    def _send(self, region: str, request: ApiRequest[Any], seconds: float) -> object:
         """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again.
 
         A signal handler may interrupt a thread that is sending, and send too. Its request gets a connection of its own,

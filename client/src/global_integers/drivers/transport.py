@@ -24,7 +24,7 @@ import httpcore
 import httpx
 
 from ..events import Requested
-from ..protocol.api import Block, Failure, Kind, Request, Response
+from ..protocol.api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
 from ..protocol.signing import CannotSign, Signature
 
 
@@ -224,7 +224,7 @@ class Transport:
         self._signatures = signatures
         self._tell = tell
         self._lock = threading.RLock()
-        self._recent: defaultdict[tuple[str, str], deque[Block]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
         """Region and path → the last blocks."""
 
     def client(self, make: Callable[[], httpx.Client] | None) -> httpx.Client:
@@ -235,7 +235,7 @@ class Transport:
         """Return an HTTP client for tasks."""
         return make() if make is not None else httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)
 
-    def send(self, http: httpx.Client, region: str, request: Request[T], seconds: float) -> T | Failure:
+    def send(self, http: httpx.Client, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Send the request. Return the region's answer, or why there is none.
 
         Raises:
@@ -261,7 +261,7 @@ class Transport:
         return answer
 
     async def send_async(
-        self, http: httpx.AsyncClient, region: str, request: Request[T], seconds: float
+        self, http: httpx.AsyncClient, region: str, request: ApiRequest[T], seconds: float
     ) -> T | Failure:
         """Send the request. See `send`."""
         began = time.monotonic()
@@ -285,7 +285,7 @@ class Transport:
         return answer
 
     def _built(
-        self, http: httpx.Client | httpx.AsyncClient, region: str, request: Request[Any], seconds: float
+        self, http: httpx.Client | httpx.AsyncClient, region: str, request: ApiRequest[Any], seconds: float
     ) -> tuple[httpx.Request, Any]:
         """Return the HTTP request of one attempt, and how it is authorized: by default as the HTTP client does it."""
         built = http.build_request(
@@ -297,22 +297,24 @@ class Transport:
         signature = self._signatures[region]
         return built, httpx.USE_CLIENT_DEFAULT if signature is None else Signed(signature)
 
-    def _new(self, region: str, request: Request[T], answer: T | Failure) -> T | Failure:
+    def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
 
         A cache may answer a POST, a proxy may deliver a response twice, and a table may have been restored.
         """
-        if not isinstance(answer, Block) or request.keyed:
+        if not isinstance(answer, MintedBlock) or request.keyed:
             return answer
         with self._lock:
             recent = self._recent[region, request.path]
             again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
             recent.append(answer)
         if again or answer.replayed:
-            return Failure(Kind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …")
+            return Failure(
+                FailureKind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …"
+            )
         return answer
 
-    def _note(self, region: str, request: Request[Any], began: float, answer: object) -> None:
+    def _note(self, region: str, request: ApiRequest[Any], began: float, answer: object) -> None:
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
 
@@ -346,25 +348,25 @@ class Body:
         if len(self._content) > MAX_RESPONSE:
             raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
-    def response(self) -> Response:
+    def response(self) -> ApiResponse:
         """Return the response with its whole body."""
         streamed = self._streamed
         signed = "authorization" in streamed.request.headers
-        return Response(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase, signed)
+        return ApiResponse(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase, signed)
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
     """Return the failure of an attempt without a readable response."""
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        return Failure(Kind.SILENT, f"no response within {seconds:.3g} s")
+        return Failure(FailureKind.SILENT, f"no response within {seconds:.3g} s")
     if isinstance(error, httpx.ConnectError):
         return _no_connection(error)
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, RuntimeError) and "closed" in reason:  # httpx: "the client has been closed"
-        return Failure(Kind.TRANSIENT, "the client was closed meanwhile")
+        return Failure(FailureKind.TRANSIENT, "the client was closed meanwhile")
     if isinstance(error, httpx.TransportError) and not isinstance(error, httpx.DecodingError):
-        return Failure(Kind.SILENT, reason)
-    return Failure(Kind.TRANSIENT, f"the response is not this API's: {reason}")
+        return Failure(FailureKind.SILENT, reason)
+    return Failure(FailureKind.TRANSIENT, f"the response is not this API's: {reason}")
 
 
 def _no_connection(error: httpx.ConnectError) -> Failure:
@@ -377,4 +379,4 @@ def _no_connection(error: httpx.ConnectError) -> Failure:
         "connection refused" if cause is not None else re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection"
     )
     hint = ENDED if cause is not None and f"all://{url.host}" in LOOPBACK else ""
-    return Failure(Kind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)
+    return Failure(FailureKind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from ..errors import FailedEverywhere, Refused, Unavailable
 from ..options import Options, checked_url
-from .api import REGION, Failure, Kind, Request, Response, Unreadable, document_of
+from .api import REGION, ApiRequest, ApiResponse, Failure, FailureKind, Unreadable, document_of
 from .failover import attempts
 from .regions import Regions
 from .signing import AddressSignatures
@@ -25,7 +25,7 @@ REFRESH = 300.0
 
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 
-Reader = Callable[[str, Response, int], tuple[str, ...]]
+Reader = Callable[[str, ApiResponse, int], tuple[str, ...]]
 """Reads a response, as `Request.read` does."""
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class Address(Mapping[str, str]):
                 self._outdated = self._outdated or isinstance(failed, Unavailable) or failed.status in (401, 403)
                 raise
             answer = yield step
-            if isinstance(answer, Failure) and answer.kind is Kind.GONE:
+            if isinstance(answer, Failure) and answer.kind is FailureKind.GONE:
                 self._outdated = True
 
     def reading(self, regions: Regions, options: Options, seconds: float) -> Steps[tuple[str, ...]]:
@@ -143,7 +143,7 @@ class Address(Mapping[str, str]):
     def _asked(
         self, query: str, read: Reader, regions: Regions, options: Options, ends: float
     ) -> Steps[tuple[str, ...]]:
-        request = Request(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
+        request = ApiRequest(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
 
         def steps() -> Steps[tuple[str, ...]]:
             seconds = max(ends - time.monotonic(), 0)
@@ -203,7 +203,7 @@ def _is_local(host: str) -> bool:
     return True
 
 
-def _regions_in(_: str, response: Response, __: int) -> tuple[str, ...]:
+def _regions_in(_: str, response: ApiResponse, __: int) -> tuple[str, ...]:
     """Return the regions that a status document names.
 
     Raises:
@@ -215,7 +215,7 @@ def _regions_in(_: str, response: Response, __: int) -> tuple[str, ...]:
     return regions
 
 
-def _named(_: str, response: Response, __: int) -> tuple[str, ...]:
+def _named(_: str, response: ApiResponse, __: int) -> tuple[str, ...]:
     """Return the regions that a status document names: none if the region doesn't know the counter."""
     found = document_of(response).get("regions")
     names = cast("list[object]", found) if isinstance(found, list) else []

@@ -94,7 +94,7 @@ def key_header(key: str) -> str:
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class Kind(Enum):
+class FailureKind(Enum):
     """What a failure means for the caller."""
 
     SILENT = "no response"
@@ -105,9 +105,12 @@ class Kind(Enum):
     WRONG = "400, 405, 413, 414, 415, 422: no region would allow it"
 
 
-KINDS = {401: Kind.REFUSED, 403: Kind.REFUSED, 404: Kind.ABSENT, 410: Kind.GONE} | dict.fromkeys(
-    (400, 405, 413, 414, 415, 422), Kind.WRONG
-)
+KINDS = {
+    401: FailureKind.REFUSED,
+    403: FailureKind.REFUSED,
+    404: FailureKind.ABSENT,
+    410: FailureKind.GONE,
+} | dict.fromkeys((400, 405, 413, 414, 415, 422), FailureKind.WRONG)
 """What a status says of the request. Any other one may pass, or comes from a server in between."""
 
 
@@ -117,7 +120,7 @@ class Failure(NamedTuple):
     `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown.
     """
 
-    kind: Kind
+    kind: FailureKind
     reason: str
     status: int = 0
     retry_after: float = 0.0
@@ -127,7 +130,7 @@ class Failure(NamedTuple):
     """What may help. A message has it once, however many regions fail for the same reason."""
 
 
-class Block(NamedTuple):
+class MintedBlock(NamedTuple):
     """`count` integers of one region, from `first` on, `stride` apart."""
 
     region: str
@@ -162,7 +165,7 @@ class Owner(NamedTuple):
     minted: bool | None
 
 
-class Response(NamedTuple):
+class ApiResponse(NamedTuple):
     """A whole response. The names of headers are in lower case, or compared in any case."""
 
     status: int
@@ -179,7 +182,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Request(Generic[T]):
+class ApiRequest(Generic[T]):
     """One request, which may be sent to any region.
 
     Attributes:
@@ -193,7 +196,7 @@ class Request(Generic[T]):
     subject: str
     method: str
     path: str
-    read: Callable[[str, Response, int], T]
+    read: Callable[[str, ApiResponse, int], T]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     count: int = 0
     keyed: bool = False
@@ -203,21 +206,21 @@ class Request(Generic[T]):
         """Return the request's URL in the region whose own URL is `base`, which ends with a slash."""
         return f"{base}{self.path}?count={self.count}" if self.count else base + self.path
 
-    def with_count(self, count: int) -> "Request[T]":
+    def with_count(self, count: int) -> "ApiRequest[T]":
         """Return the same request for another number of integers."""
         return replace(self, count=count)
 
-    def answer(self, region: str, response: Response) -> T | Failure:
+    def answer(self, region: str, response: ApiResponse) -> T | Failure:
         """Return what the response says, or why it is no answer."""
         if not 200 <= response.status < 300:
             return _failure(response)
         try:
             return self.read(region, response, self.count)
         except Unreadable as unreadable:
-            return Failure(Kind.TRANSIENT, str(unreadable), response.status)
+            return Failure(FailureKind.TRANSIENT, str(unreadable), response.status)
 
 
-def mint(counter: str, count: int = 1, key: str | None = None) -> Request[Block]:
+def mint(counter: str, count: int = 1, key: str | None = None) -> ApiRequest[MintedBlock]:
     """Return the request to mint a block from a counter, "" for the default one.
 
     Raises:
@@ -227,15 +230,15 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> Request[Block]
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
 
-    def read(region: str, response: Response, asked: int) -> Block:
+    def read(region: str, response: ApiResponse, asked: int) -> MintedBlock:
         replayed = "idempotency-replayed" in response.headers
         return _block(region, _own_document(region, response, counter), asked, replayed=replayed)
 
     path = checked_counter(counter) if counter else ""
-    return Request(subject(counter), "POST", path, read, headers, count, keyed=key is not None)
+    return ApiRequest(subject(counter), "POST", path, read, headers, count, keyed=key is not None)
 
 
-def owner(counter: str, number: int) -> Request[tuple[Owner, str | None]]:
+def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
     """Return the request for an integer's owner. Its answer is the owner, and the region that knows more, if any.
 
     Raises:
@@ -244,58 +247,58 @@ def owner(counter: str, number: int) -> Request[tuple[Owner, str | None]]:
     if type(number) is not int or not 1 <= number <= MAX_INTEGER:
         raise ValueError(f"{number!r} is not an integer from 1 to {MAX_INTEGER}")
 
-    def read(_: str, response: Response, __: int) -> tuple[Owner, str | None]:
+    def read(_: str, response: ApiResponse, __: int) -> tuple[Owner, str | None]:
         return _owner(number, _own_document("", response, counter))
 
     path = f"{checked_counter(counter)}/{number}"
-    return Request(f"{number} of {subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
+    return ApiRequest(f"{number} of {subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
 
 
-def create(counter: str) -> Request[bool]:
+def create(counter: str) -> ApiRequest[bool]:
     """Return the request to create a counter. Its answer is whether the counter is new.
 
     Raises:
         ValueError: the name is not allowed.
     """
 
-    def read(_: str, response: Response, __: int) -> bool:
+    def read(_: str, response: ApiResponse, __: int) -> bool:
         _own_document("", response, counter)  # any region may say that all have it
         return response.status == 201
 
-    return Request(subject(counter), "PUT", checked_counter(counter), read)
+    return ApiRequest(subject(counter), "PUT", checked_counter(counter), read)
 
 
-def health() -> Request[bool]:
+def health() -> ApiRequest[bool]:
     """Return the request that asks whether a region can mint. Its answer is True."""
 
-    def read(region: str, response: Response, _: int) -> bool:
+    def read(region: str, response: ApiResponse, _: int) -> bool:
         status = _own_document(region, response, "").get("status")
         if status != "ok":
             raise Unreadable(f"status is {status!r} in the response")
         return True
 
-    return Request("health", "GET", "-/health", read)
+    return ApiRequest("health", "GET", "-/health", read)
 
 
-def status(counter: str = "") -> Request[Mapping[str, Any]]:
+def status(counter: str = "") -> ApiRequest[Mapping[str, Any]]:
     """Return the request for the state of a counter, "" for the default one, in a region."""
     path = f"-/status?counter={checked_counter(counter)}" if counter else "-/status"
-    return Request(path, "GET", path, lambda _, response, __: document_of(response))
+    return ApiRequest(path, "GET", path, lambda _, response, __: document_of(response))
 
 
-def default_counter() -> Request[str]:
+def default_counter() -> ApiRequest[str]:
     """Return the request for the name of the stack's default counter."""
 
-    def read(region: str, response: Response, _: int) -> str:
+    def read(region: str, response: ApiResponse, _: int) -> str:
         name = _own_document(region, response, "").get("counter")
         if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
             raise Unreadable(f"counter is {name!r} in the response")
         return name
 
-    return Request("the default counter's name", "GET", "-/status", read)
+    return ApiRequest("the default counter's name", "GET", "-/status", read)
 
 
-def document_of(response: Response) -> Mapping[str, Any]:
+def document_of(response: ApiResponse) -> Mapping[str, Any]:
     """Return the response's JSON object.
 
     Raises:
@@ -315,7 +318,7 @@ def subject(counter: str) -> str:
     return f"counter {counter!r}" if counter else "the default counter"
 
 
-def _own_document(region: str, response: Response, counter: str) -> Mapping[str, Any]:
+def _own_document(region: str, response: ApiResponse, counter: str) -> Mapping[str, Any]:
     """Return the response's document, which must be about this region and counter.
 
     With an address or "" for the region, a document of any region is accepted.
@@ -332,12 +335,12 @@ def _own_document(region: str, response: Response, counter: str) -> Mapping[str,
     return document
 
 
-def _block(region: str, document: Mapping[str, Any], asked: int, *, replayed: bool) -> Block:
+def _block(region: str, document: Mapping[str, Any], asked: int, *, replayed: bool) -> MintedBlock:
     first, last = _integer(document, "first"), _integer(document, "last")
     stride, count = _integer(document, "stride", 64), _integer(document, "count", MAX_BLOCK)
     if last != first + (count - 1) * stride or count != asked:
         raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
-    return Block(region, first, stride, count, replayed)
+    return MintedBlock(region, first, stride, count, replayed)
 
 
 def _owner(number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
@@ -368,26 +371,26 @@ def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER)
     return value
 
 
-def _failure(response: Response) -> Failure:
+def _failure(response: ApiResponse) -> Failure:
     """Return what an error response says."""
     problem: Mapping[str, Any] = {}
     with suppress(Unreadable):
         problem = document_of(response)
-    kind = KINDS.get(response.status, Kind.TRANSIENT)
+    kind = KINDS.get(response.status, FailureKind.TRANSIENT)
     if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
-        kind = Kind.ABSENT
+        kind = FailureKind.ABSENT
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
     reason, hint = f"{response.status}: {str(detail)[:300]}", ""
     own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
     if not own and (response.status == 404 or (response.status in ELSEWHERE and not problem)):
-        kind, reason = Kind.GONE, f"{reason}: the URL answers, but not as this API"
+        kind, reason = FailureKind.GONE, f"{reason}: the URL answers, but not as this API"
     if response.status == 429:
         reason = f"429: {PAUSED}"
     elif response.status in (500, 503) and problem and not own:
         reason = f"{response.status}: {PAUSED}, or its function failed"
-    if kind is Kind.GONE:
+    if kind is FailureKind.GONE:
         hint = OUTDATED
-    elif kind is Kind.REFUSED:
+    elif kind is FailureKind.REFUSED:
         hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
     available = problem.get("available")
     return Failure(

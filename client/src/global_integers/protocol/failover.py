@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from ..errors import DeadlineExceeded, Refused, Unavailable
-from .api import Failure, Kind, Request
+from .api import ApiRequest, Failure, FailureKind
 from .regions import Regions
 from .steps import Send, Sleep, Steps
 
@@ -29,7 +29,7 @@ def order_of(key: str, regions: Iterable[str]) -> list[str]:
 
 
 def attempts(
-    request: Request[T],
+    request: ApiRequest[T],
     regions: Regions,
     order: Callable[[], Sequence[str]],
     seconds: float,
@@ -75,10 +75,12 @@ def attempts(
                 if regions.answered(region):
                     log.info("%s answers again", region)
                 return answer
-            if answer.kind is Kind.WRONG:
+            if answer.kind is FailureKind.WRONG:
                 raise Refused(region, answer.status, answer.reason, answer.problem)
-            if request.count or answer.kind is not Kind.ABSENT:  # that a region finds nothing is no failure of it
-                silent, absent = answer.kind is Kind.SILENT, answer.kind is Kind.ABSENT
+            if (
+                request.count or answer.kind is not FailureKind.ABSENT
+            ):  # that a region finds nothing is no failure of it
+                silent, absent = answer.kind is FailureKind.SILENT, answer.kind is FailureKind.ABSENT
                 regions.failed(
                     region, began, answer.reason, silent=silent, absent=absent, retry_after=answer.retry_after
                 )
@@ -97,15 +99,15 @@ def _jittered(seconds: float) -> float:
     return random.uniform(seconds / 2, seconds)  # noqa: S311 (not for security)
 
 
-def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failure]) -> None:
-    kinds = {failure.kind for failure in failures.values()} - {Kind.SILENT}
-    if not kinds or Kind.TRANSIENT in kinds:
+def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> None:
+    kinds = {failure.kind for failure in failures.values()} - {FailureKind.SILENT}
+    if not kinds or FailureKind.TRANSIENT in kinds:
         return
     reasons, hints = _reasons(failures), _hints(failures)
-    if Kind.REFUSED in kinds:
-        region, failure = next((name, found) for name, found in failures.items() if found.kind is Kind.REFUSED)
+    if FailureKind.REFUSED in kinds:
+        region, failure = next((name, found) for name, found in failures.items() if found.kind is FailureKind.REFUSED)
         raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
-    if Kind.ABSENT in kinds:
+    if FailureKind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
     raise Unavailable(
@@ -116,7 +118,7 @@ def _raise_if_no_retry_helps(request: Request[Any], failures: Mapping[str, Failu
 
 
 def _out_of_time(
-    request: Request[Any], failures: Mapping[str, Failure], regions: Regions, asked: int, timeout: float
+    request: ApiRequest[Any], failures: Mapping[str, Failure], regions: Regions, asked: int, timeout: float
 ) -> Unavailable:
     reasons, hints = _reasons(failures), _hints(failures)
     if len(failures) < asked:
@@ -126,12 +128,12 @@ def _out_of_time(
             hints,
         )
     message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
-    if all(failure.kind is Kind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
+    if all(failure.kind is FailureKind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
     return Unavailable(message, reasons, hints)
 
 
-def _advice(request: Request[Any], failures: Mapping[str, Failure]) -> str:
+def _advice(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> str:
     if not request.keyed or len(failures) > 1:
         return ""
     return "; only the key's region can return its integer again (key_failover=True accepts another integer)"

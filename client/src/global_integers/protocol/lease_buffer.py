@@ -22,7 +22,7 @@ from itertools import islice
 from operator import length_hint
 from weakref import WeakSet
 
-from .api import Block
+from .api import MintedBlock
 from .forks import Mark, here
 from .steps import Signal
 
@@ -54,7 +54,7 @@ def first_of(lease: Lease, now: float) -> int:
     return 0
 
 
-class Turn:
+class Fetch:
     """A call's turn to get the next integer: it gets one at once, fetches a block, or waits for one.
 
     Attributes:
@@ -123,8 +123,8 @@ class LeaseBuffer:
         self._lock = threading.RLock()  # a signal handler may come here while its thread is here
         self._shares: deque[Lease] = deque()
         """The shares of callers that have waited, the oldest first."""
-        self._waiting: deque[Turn] = deque()
-        self._fetching: WeakSet[Turn] = WeakSet()
+        self._waiting: deque[Fetch] = deque()
+        self._fetching: WeakSet[Fetch] = WeakSet()
         """Weak: if a call is interrupted before `end`, its turn goes with it."""
         self._crowd = 0
         """How many have just been woken to try again."""
@@ -132,7 +132,7 @@ class LeaseBuffer:
         self._left_then = 0
         self._fetched = 0.0
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: Fetch) -> None:
         """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards.
 
         A turn of a forked child gets nothing, and must try again with a buffer of its own.
@@ -153,14 +153,14 @@ class LeaseBuffer:
                 turn.waits = True
                 self._waiting.append(turn)
 
-    def begin_ahead(self, turn: Turn) -> None:
+    def begin_ahead(self, turn: Fetch) -> None:
         """Give a turn a block to fetch for others, if one is needed soon. `end` must be called afterwards."""
         with self._lock:
             turn.own = 0
             if self.is_low:
                 self._fetch(turn)
 
-    def add(self, block: Block, turn: Turn) -> None:
+    def add(self, block: MintedBlock, turn: Fetch) -> None:
         """Share out the block that a turn has fetched, which may be smaller than it should be."""
         if turn.alone or not self.mark[0]:
             turn.integer = block.first
@@ -171,14 +171,14 @@ class LeaseBuffer:
             if turn.share is not None:
                 turn.integer = self._take(turn.share)
 
-    def take_share(self, turn: Turn) -> None:
+    def take_share(self, turn: Fetch) -> None:
         """Give a turn that has waited an integer of its share. Without one, it must try again."""
         if not self.mark[0]:
             return
         with self._lock:
             turn.integer = 0 if turn.share is None else self._take(turn.share)
 
-    def end(self, turn: Turn) -> None:
+    def end(self, turn: Fetch) -> None:
         """Let a turn no longer wait or fetch, whatever has become of it."""
         if not turn.alone and self.mark[0]:
             with self._lock:
@@ -186,7 +186,7 @@ class LeaseBuffer:
                     self._waiting.remove(turn)
                 self._fetched_by(turn)
 
-    def _fetched_by(self, turn: Turn) -> None:
+    def _fetched_by(self, turn: Fetch) -> None:
         """Note that a turn fetches no longer."""
         if turn in self._fetching:
             self._fetching.discard(turn)
@@ -245,7 +245,7 @@ class LeaseBuffer:
             self._shares.popleft()
         return None
 
-    def _must_fetch(self, turn: Turn) -> bool:
+    def _must_fetch(self, turn: Fetch) -> bool:
         """Return whether a turn fetches a block of its own instead of waiting."""
         if any(other.caller is turn.caller for other in self._fetching):
             return True  # it can't wait for itself, as in a signal handler
@@ -253,7 +253,7 @@ class LeaseBuffer:
             return False
         return not self._fetching or self._next_size() == self._most  # else the next block may be large enough
 
-    def _fetch(self, turn: Turn) -> None:
+    def _fetch(self, turn: Fetch) -> None:
         turn.size = self._next_size()
         self._crowd = 0
         self._fetching.add(turn)
@@ -270,7 +270,7 @@ class LeaseBuffer:
         wanted = int(used / max(seconds, 0.001) * LASTS)
         return max(1, min(max(min(wanted, GROWTH * self._size), self._crowd), self._most))
 
-    def _shared_out(self, block: Block, own: int) -> Lease | None:
+    def _shared_out(self, block: MintedBlock, own: int) -> Lease | None:
         """Share out a block. Return the share of who has fetched it."""
         now = self._clock()
         waiting = list(islice(self._waiting, block.count - own))

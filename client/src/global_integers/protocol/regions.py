@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
-from .api import Failure, Kind
+from .api import Failure, FailureKind
 from .steps import Signal
 
 REFRESH = 60.0
@@ -49,12 +49,12 @@ class Health(NamedTuple):
     def of(cls, answer: object, seconds: float) -> "Health":
         """Return the health that follows from an answer to `api.health`."""
         if isinstance(answer, Failure):
-            return cls(False, None if answer.kind is Kind.SILENT else seconds, answer.reason)
+            return cls(False, None if answer.kind is FailureKind.SILENT else seconds, answer.reason)
         return cls(True, seconds)
 
 
 @dataclass
-class State:
+class RegionState:
     """What is known of one region.
 
     Attributes:
@@ -98,7 +98,7 @@ class Regions:
         """
         self._names = list(names)
         self._last: list[str] = []
-        self._states: defaultdict[str, State] = defaultdict(State)
+        self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
         self._prefer = prefer
         self._nearest: str | None = None
         self._clock = clock
@@ -126,19 +126,19 @@ class Regions:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
         with self._lock:
             now = self._clock()
-            well = [name for name in self._names if self._is_well(self._states[name], now)]
-            well.sort(key=lambda name: _latency(self._states[name]))
-            first = self._choose(well)
+            healthy = [name for name in self._names if self._is_healthy(self._states[name], now)]
+            healthy.sort(key=lambda name: _latency(self._states[name]))
+            first = self._choose(healthy)
             if first is not None:
-                well.remove(first)
-                well.insert(0, first)
-            ill = sorted(set(self._names) - set(well), key=lambda name: (self._states[name].until, name))
-            return well + ill + self._last
+                healthy.remove(first)
+                healthy.insert(0, first)
+            unhealthy = sorted(set(self._names) - set(healthy), key=lambda name: (self._states[name].until, name))
+            return healthy + unhealthy + self._last
 
-    def is_well(self, name: str) -> bool:
+    def is_healthy(self, name: str) -> bool:
         """Return whether a region is healthy, as far as is known: it isn't left alone now."""
         with self._lock:
-            return self._is_well(self._states[name], self._clock())
+            return self._is_healthy(self._states[name], self._clock())
 
     def latency(self, name: str) -> float | None:
         """Return a region's latency in seconds, or None if it wasn't measured yet."""
@@ -146,9 +146,9 @@ class Regions:
 
     def known(self, name: str) -> str:
         """Return in words what is known of a region. It takes no lock, so it may be called at any time."""
-        state = self._states.get(name, State())
+        state = self._states.get(name, RegionState())
         latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
-        return latency if self._is_well(state, self._clock()) else f"{latency}, left alone"
+        return latency if self._is_healthy(state, self._clock()) else f"{latency}, left alone"
 
     def reasons(self) -> dict[str, str]:
         """Return why each region that is left alone, or was, has failed last."""
@@ -253,31 +253,31 @@ class Regions:
         state.until = now + max(self._spread(pause / 2, pause), retry_after)
         state.failed, state.silent, state.reason = now, silent, reason
 
-    def _choose(self, well: list[str]) -> str | None:
+    def _choose(self, healthy: list[str]) -> str | None:
         """Return the region that is asked first, of those that are well in the order of their latency.
 
-        The nearest one stays the nearest while it is ill, so callers go back to it.
+        The nearest one stays the nearest while it is unhealthy, so callers go back to it.
         """
-        if self._prefer in well:
+        if self._prefer in healthy:
             return self._prefer
-        if not well:
+        if not healthy:
             return None
-        if self._nearest is not None and self._nearest not in well:
-            return well[0]
+        if self._nearest is not None and self._nearest not in healthy:
+            return healthy[0]
         if self._nearest is None or (
-            _latency(self._states[well[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
+            _latency(self._states[healthy[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
         ):
-            self._nearest = well[0]
+            self._nearest = healthy[0]
         return self._nearest
 
-    def _is_well(self, state: State, now: float) -> bool:
+    def _is_healthy(self, state: RegionState, now: float) -> bool:
         return not state.silent and now >= state.until
 
-    def _is_due(self, state: State, now: float) -> bool:
+    def _is_due(self, state: RegionState, now: float) -> bool:
         if state.silent:
             return now >= state.until
         return now >= state.checked + REFRESH
 
 
-def _latency(state: State) -> float:
+def _latency(state: RegionState) -> float:
     return inf if state.latency is None else state.latency

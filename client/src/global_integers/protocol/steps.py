@@ -6,7 +6,7 @@ A generator yields each step, is sent its result, and returns the call's result.
 from collections.abc import Generator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from .api import Request
+from .api import ApiRequest
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Send(NamedTuple):
     """Send this request to a region, within so many seconds. The result is its answer, or a `Failure`."""
 
     region: str
-    request: Request[Any]
+    request: ApiRequest[Any]
     seconds: float
 
 

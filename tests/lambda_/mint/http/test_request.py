@@ -9,9 +9,9 @@ import pytest
 from mint.api.reply import Problem
 from mint.api.request import (
     CreateCounter,
-    Health,
+    HealthRequest,
     ListCounters,
-    Mint,
+    MintRequest,
     OwnerOf,
     Page,
     Status,
@@ -33,11 +33,11 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
 @pytest.mark.parametrize(
     ("method", "path", "query", "expected"),
     [
-        ("GET", "/", "", Mint("integers")),
-        ("POST", "/orders", "", Mint("orders")),
-        ("POST", "/orders", "count=3", Mint("orders", 3)),
-        ("POST", "//orders", "", Mint("orders")),
-        ("POST", "///", "", Mint("integers")),
+        ("GET", "/", "", MintRequest("integers")),
+        ("POST", "/orders", "", MintRequest("orders")),
+        ("POST", "/orders", "count=3", MintRequest("orders", 3)),
+        ("POST", "//orders", "", MintRequest("orders")),
+        ("POST", "///", "", MintRequest("integers")),
         ("GET", "/orders/7", "", OwnerOf("orders", 7)),
         ("HEAD", "/orders/7", "", OwnerOf("orders", 7)),
         ("GET", "//orders/7", "", OwnerOf("orders", 7)),
@@ -45,7 +45,7 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
         ("GET", "/-/counters", "", ListCounters(100, None)),
         ("HEAD", "/-/counters", "limit=5&after=orders", ListCounters(5, "orders")),
         ("GET", "/-/counters", "after=-check", ListCounters(100, "-check")),
-        ("POST", "/-check", "", Mint("-check")),
+        ("POST", "/-check", "", MintRequest("-check")),
     ],
 )
 def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
@@ -73,19 +73,19 @@ def test_links_begin_where_the_api_does(path: str, root: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_health_is_read(method: str) -> None:
-    assert isinstance(request_of(event(method, "/-/health"), "integers"), Health)
+    assert isinstance(request_of(event(method, "/-/health"), "integers"), HealthRequest)
 
 
 def test_headers_are_read_in_any_case() -> None:
     read = request_of(event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain"), "integers")
 
-    assert read == Mint("integers", None, "k", "text")
+    assert read == MintRequest("integers", None, "k", "text")
 
 
-@pytest.mark.parametrize(("accept", "expected"), [("text/html", Page("integers")), ("*/*", Mint("integers"))])
+@pytest.mark.parametrize(("accept", "expected"), [("text/html", Page("integers")), ("*/*", MintRequest("integers"))])
 def test_only_get_can_have_the_page(accept: str, expected: object) -> None:
     assert request_of(event("GET", "/", accept=accept), "integers") == expected
-    assert request_of(event("POST", "/", accept=accept), "integers") == Mint("integers")
+    assert request_of(event("POST", "/", accept=accept), "integers") == MintRequest("integers")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import mint.handler
 import pytest
 from mint.api.reply import Problem
-from mint.api.request import CreateCounter, Health, ListCounters, Mint, OwnerOf, Page, Status, request_of
+from mint.api.request import CreateCounter, HealthRequest, ListCounters, MintRequest, OwnerOf, Page, Status, request_of
 from mint.api.rest import as_function_url
 
 from tests.lambda_.fixtures import Stack, forget
@@ -45,11 +45,11 @@ def read(*arguments: Any, **headers: list[str]) -> object:
 @pytest.mark.parametrize(
     ("method", "path", "query", "expected"),
     [
-        ("GET", "/", None, Mint("integers")),
-        ("POST", "/orders", None, Mint("orders")),
-        ("POST", "/orders", {"count": ["3"]}, Mint("orders", 3)),
-        ("POST", "/orders", {"other": ["&count=4", ""]}, Mint("orders")),
-        ("POST", "//orders", None, Mint("orders")),
+        ("GET", "/", None, MintRequest("integers")),
+        ("POST", "/orders", None, MintRequest("orders")),
+        ("POST", "/orders", {"count": ["3"]}, MintRequest("orders", 3)),
+        ("POST", "/orders", {"other": ["&count=4", ""]}, MintRequest("orders")),
+        ("POST", "//orders", None, MintRequest("orders")),
         ("HEAD", "/orders/7", None, OwnerOf("orders", 7, https=True)),
         ("PUT", "/orders", None, CreateCounter("orders")),
         ("GET", "/-/status", {"counter": ["orders"]}, Status("orders", https=True)),
@@ -61,7 +61,7 @@ def test_an_event_is_read(method: str, path: str, query: Any, expected: object) 
 
 
 def test_headers_are_read_in_any_case() -> None:
-    assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == Mint("integers", None, "k", "text")
+    assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == MintRequest("integers", None, "k", "text")
     assert read("GET", "/", Accept=["text/plain;q=0.1", "text/html"]) == Page("integers", https=True)
     assert read("GET", "/", Accept=["text/html"], X_Forwarded_Proto=["http"]) == Page("integers", https=False)
 
@@ -171,7 +171,7 @@ def test_health_needs_no_identity(send: Send) -> None:
     response = send(event("GET", "/-/health"), CALLERS=json.dumps({SHOP: ["orders"]}))
 
     assert json.loads(response["body"]) == {"status": "ok", "region": "us-east-1"}
-    assert isinstance(read("GET", "/-/health"), Health)
+    assert isinstance(read("GET", "/-/health"), HealthRequest)
 
 
 @pytest.mark.parametrize("odd", [None, 1, "x", [], {}, {"a": None}, {"a": 1}, {"a": [None, "\ud800"]}])
@@ -182,7 +182,7 @@ def test_an_odd_event_is_read_or_refused(member: str, odd: Any) -> None:
     found = as_function_url(event() | {member: odd})
 
     with suppress(Problem):
-        assert isinstance(request_of(found, "integers"), Mint)
+        assert isinstance(request_of(found, "integers"), MintRequest)
 
 
 @pytest.mark.parametrize("domain", ["integers.example.com", None])

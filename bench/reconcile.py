@@ -1,4 +1,4 @@
-"""Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.settle`.
+"""Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.reconcile`.
 
 The function's own handler, with boto3, runs in a process that has one processor, as a Lambda function of 1,769 MB has.
 A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
@@ -33,12 +33,11 @@ from coordinate.dynamodb.encoding import (
     record_attributes,
     record_copy_attributes,
     register_attributes,
-    wish_of,
 )
-from coordinate.protocol.model import MAX_PAST, Copy, Item, Record, RecordCopy, Register
+from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
-from bench.stand_in import Counts, Stored, Table, Tables, serve, size_of
+from bench.stand_in import Counts, Stored, StoredTable, Tables, serve, size_of
 from integers.lattice import Layout
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
@@ -67,7 +66,7 @@ WATCH: dict[str, Any] = {"watch": True}
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """What one run of the handler took."""
 
     seconds: float
@@ -131,7 +130,7 @@ def coordinator(connection: Connection, port: int, home: str, processor: int | N
         asked_at, processor_then = context.asked or (ended, processor_after)
         found = re.match(r"(\d+) of", error)
         connection.send(
-            Run(
+            MeasuredRun(
                 ended - began,
                 asked_at - began,
                 processor_after - processor_before,
@@ -202,8 +201,10 @@ def world(names: Sequence[str], counters: int) -> Tables:
     now = int(time.time())
     each = stood(names, [regions[name].id for name in names[:-1]], MAX_PAST, layouts.id, now)
     register = each.register
-    record = Record(layouts.id, 1, 0, now, wish_of(asked(names[:-1], (), names[0], layouts.id)), settled=True)
-    keys = [*record.wish.counters, *(f"tenant-{number}" for number in range(1, counters))]
+    record = DeploymentRecord(
+        layouts.id, 1, 0, now, desired_state_of(asked(names[:-1], (), names[0], layouts.id)), reconciled=True
+    )
+    keys = [*record.desired.counters, *(f"tenant-{number}" for number in range(1, counters))]
     _write(layouts, [RECORD_KEY], record_attributes(record))
     _write(layouts, [ACCEPTED_KEY], accepted_attributes(record.accepted))
     _write(mirror, [RECORD_KEY], record_copy_attributes(RecordCopy(record, mirror.id)))
@@ -221,7 +222,7 @@ def _without(names: Sequence[str], epoch: int) -> tuple[str, ...]:
     return tuple(name for number, name in enumerate(names) if number != 1 + epoch % (len(names) - 1))
 
 
-def _write(table: Table, keys: Sequence[str], attributes: Mapping[str, Any]) -> None:
+def _write(table: StoredTable, keys: Sequence[str], attributes: Mapping[str, Any]) -> None:
     values = {name: value for name, value in attributes.items() if name != "counter"}
     stored = Stored(values, size_of(values))
     for key in keys:
@@ -230,7 +231,7 @@ def _write(table: Table, keys: Sequence[str], attributes: Mapping[str, Any]) -> 
 
 def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:
     """Return what a deployment asks for, as JSON. The settings seldom name all counters."""
-    wish = {
+    desired = {
         "regions": list(regions),
         "leaving": list(leaving),
         "counters": ["integers"],
@@ -242,7 +243,7 @@ def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str)
         "first": f"{home} {label}",
         "tables": dict.fromkeys(regions, label),
     }
-    return json.dumps(wish, sort_keys=True, separators=(",", ":"))
+    return json.dumps(desired, sort_keys=True, separators=(",", ":"))
 
 
 def taken(tables: Tables) -> Counts:
@@ -262,7 +263,7 @@ def _pin(processor: int | None) -> None:
         os.sched_setaffinity(0, {processor})
 
 
-class Bench:
+class CoordinatorBench:
     """The two processes."""
 
     def __init__(self, names: Sequence[str], world: Connection, port: int, processors: Sequence[int | None]) -> None:
@@ -282,11 +283,11 @@ class Bench:
         with _process(coordinator, self._port, self.names[0], self._processors[0]) as connection:
             yield connection
 
-    def run(self, function: Connection, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[Run, Counts]:
+    def run(self, function: Connection, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[MeasuredRun, Counts]:
         """Carry out one run. Return what it took, and what it did; its `seconds` are the stand-in's processor time."""
         before: Counts = self.ask(taken)
         function.send((event, limit))
-        run: Run = function.recv()
+        run: MeasuredRun = function.recv()
         counts: Counts = self.ask(taken)
         counts.seconds -= before.seconds
         return run, counts
@@ -294,17 +295,17 @@ class Bench:
     def change(self) -> dict[str, Any]:
         """Return the event of a deployment that replaces a region."""
         *stay, leaves, comes = self.names
-        wish = json.loads(asked([*stay, comes], [leaves], self.names[0], self.ask(home_id)))
-        return {"wish": wish, "follows": 1, "asked": int(time.time())}
+        desired = json.loads(asked([*stay, comes], [leaves], self.names[0], self.ask(home_id)))
+        return {"wish": desired, "follows": 1, "asked": int(time.time())}
 
 
 @contextmanager
-def bench(names: Sequence[str], counters: int) -> Generator[Bench]:
+def bench(names: Sequence[str], counters: int) -> Generator[CoordinatorBench]:
     """A world of so many counters, in all regions but the last of these."""
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
     with _process(stand_in, names, counters, processors[1]) as connection:
-        yield Bench(names, connection, connection.recv(), processors)
+        yield CoordinatorBench(names, connection, connection.recv(), processors)
 
 
 @contextmanager
@@ -321,14 +322,14 @@ def _process(target: Any, *arguments: Any) -> Generator[Any]:
         process.join()
 
 
-class Report:
+class MeasuredReport:
     """Prints what was measured."""
 
     def __init__(self, counters: int) -> None:
         self._counters = counters
         self._largest: dict[str, tuple[int, str]] = {}
 
-    def quiet(self, name: str, run: Run, counts: Counts) -> None:
+    def quiet(self, name: str, run: MeasuredRun, counts: Counts) -> None:
         """Print a scheduled run with nothing to do."""
         if run.error or run.done != self._counters:
             raise SystemExit(f"{run.done} of {self._counters} counters: {run.error}")
@@ -338,7 +339,7 @@ class Report:
             flush=True,
         )
 
-    def change(self, begins: float, run: Run, counts: Counts) -> None:
+    def change(self, begins: float, run: MeasuredRun, counts: Counts) -> None:
         """Print a run of the change. The last two columns are shares of a processor.
 
         Where the coordinator's is far from all of it, other programs had it, or the calls were too few to fill it.
@@ -357,7 +358,7 @@ class Report:
             flush=True,
         )
 
-    def rest(self, run: Run) -> None:
+    def rest(self, run: MeasuredRun) -> None:
         """Print how long all of it takes, computed from a part."""
         pace = run.done / (run.seconds - run.scanned)
         in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
@@ -376,7 +377,7 @@ class Report:
             print(f"{table:<8}  {size:>5,}  {key}")
 
 
-def change(measured: Bench, report: Report, counters: int, part: float | None) -> None:
+def change(measured: CoordinatorBench, report: MeasuredReport, counters: int, part: float | None) -> None:
     """Replace a region for all counters, or for as many as a run does in `part` seconds."""
     with measured.function() as function:
         begins, event = 0.0, measured.change()
@@ -396,14 +397,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print how long the runs take, and what they write."""
     from components.settings.aws_regions import partitions  # the measured processes don't need it
 
-    parser = ArgumentParser("bench.settle")
+    parser = ArgumentParser("bench.reconcile")
     parser.add_argument("--all", action="store_true", help="carry out the whole change")
     parser.add_argument("--counters", type=int, default=COUNTERS)
     parser.add_argument("--regions", type=int, default=REGIONS)
     parser.add_argument("--part", type=float, default=PART, help="seconds of the change that are measured")
     options = parser.parse_args(arguments)
     others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
-    report = Report(options.counters)
+    report = MeasuredReport(options.counters)
     with bench([HOME, *others[: options.regions]], options.counters) as measured:
         print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
         print("a quiet run   seconds  processor seconds  memory MB  calls  read units")
