@@ -10,9 +10,9 @@ from typing import Any, cast
 from coordinate.dynamodb.encoding import item_values
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
-from mint.api.reply import Problem
+from mint.errors import MintError, NoItem
 from mint.owner import owner_document
-from mint.table import CounterItem, CounterTable, NoItem
+from mint.table import CounterItem, CounterTable
 
 from integers.lattice import Layout, places
 from integers.records import issued_in
@@ -241,7 +241,7 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
     table = cast("CounterTable", _Table(world, region))
     try:
         document = owner_document(table, region, counter, integer)
-    except Problem:
+    except MintError:
         return None
     where = world.minted.get((counter, integer))
     if region in world.restored or (counter, integer) in world.excepted:

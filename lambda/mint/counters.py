@@ -3,14 +3,14 @@
 import logging
 import os
 from collections.abc import Sequence
-from http import HTTPStatus
+from typing import Any
 
 from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
-from .api.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
+from .errors import CoordinatorFailed, Forbidden, WrongName
 from .table import CounterTable
 
 log = logging.getLogger(__name__)
@@ -21,61 +21,52 @@ RUNTIME_ERRORS = ("Runtime.ExitError", "Runtime.OutOfMemory", "Sandbox.")
 TIMEOUT = 25
 """Seconds for each attempt. The coordinator starts cold and calls every region about ten times."""
 
+NO_RESPONSE = "the coordinator has not responded; try again, and it continues where it stopped"
 
-def create(counter: str) -> Response:
-    """Create a counter in every region: 201 if it is new, 200 if it existed.
+
+def create(counter: str) -> tuple[dict[str, Any], bool]:
+    """Create a counter in every region. Return its layout as a document, and whether it is new.
 
     A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        Problem: 400, the name is in `RESERVED`; 403, `openCounters` is off; 503, the coordinator refused or didn't
-            respond.
+        WrongName: the name is in `RESERVED`.
+        Forbidden: `openCounters` is off.
+        CoordinatorFailed: the coordinator refused or didn't respond.
     """
     coordinator = _coordinator()
     if counter in RESERVED:
-        raise Problem(HTTPStatus.BAD_REQUEST, reserved(counter))
+        raise WrongName(reserved(counter))
     try:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
-            raise _no_response() from None
-        raise Problem(
-            HTTPStatus.SERVICE_UNAVAILABLE, f"the coordinator refused to create {counter!r}; the log says why"
-        ) from None
+            raise CoordinatorFailed(NO_RESPONSE, pause=1) from None
+        raise CoordinatorFailed(f"the coordinator refused to create {counter!r}; the log says why") from None
     except NotAllowed as refused:
         log.error("the coordinator can't be invoked: %s", refused)
-        retry = RETRY_LATER if refused.unaccepted else None
-        raise Problem(
-            HTTPStatus.SERVICE_UNAVAILABLE, "the coordinator can't be invoked; the log says why", retry
-        ) from None
+        pause = 5 if refused.unaccepted else None
+        raise CoordinatorFailed("the coordinator can't be invoked; the log says why", pause) from None
     except NotReached as lost:
         log.warning("no response from the coordinator: %s", lost)
-        raise _no_response() from None
-    document = {"counter": counter, **result["counters"][counter]}
-    if counter not in result["created"]:
-        return json_response(document)
-    return json_response(document, HTTPStatus.CREATED)
+        raise CoordinatorFailed(NO_RESPONSE, pause=1) from None
+    return {"counter": counter, **result["counters"][counter]}, counter in result["created"]
 
 
-def _no_response() -> Problem:
-    detail = "the coordinator has not responded; try again, and it continues where it stopped"
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
-
-
-def list_page(table: CounterTable, limit: int, after: str | None) -> Response:
+def list_all(table: CounterTable, limit: int, after: str | None) -> dict[str, Any]:
     """Return one page of the counters that this region has, in no order; `next` is the next page's `after`.
 
     Raises:
-        Problem: 403, `openCounters` is off.
-        Unavailable: the table is unavailable.
+        Forbidden: `openCounters` is off.
+        TableUnavailable: the table is unavailable.
     """
     _coordinator()
     counters, following = _names(table, limit, after)
-    return json_response({"counters": counters} | ({"next": following} if following else {}))
+    return {"counters": counters} | ({"next": following} if following else {})
 
 
-def list_named(table: CounterTable, names: Sequence[str], limit: int, after: str | None) -> Response:
+def list_named(table: CounterTable, names: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
     """Return one page of those of these counters that this region has, in order, for a caller that may use no others.
 
     A scan would also return keys of other counters, as `next`.
@@ -87,13 +78,13 @@ def list_named(table: CounterTable, names: Sequence[str], limit: int, after: str
         after: the last name of the page before; None for the first page.
 
     Raises:
-        Problem: 403, `openCounters` is off.
-        Unavailable: the table is unavailable.
+        Forbidden: `openCounters` is off.
+        TableUnavailable: the table is unavailable.
     """
     _coordinator()
     found = [name for name in names if (after is None or name > after) and table.find(name) is not None]
     page = found[:limit]
-    return json_response({"counters": page} | ({"next": page[-1]} if len(found) > limit else {}))
+    return {"counters": page} | ({"next": page[-1]} if len(found) > limit else {})
 
 
 def _names(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
@@ -118,9 +109,8 @@ def _coordinator() -> str:
     """Return the coordinator's ARN, which the function has if `openCounters` is on."""
     coordinator = os.environ.get("COORDINATOR", "")
     if not coordinator:
-        raise Problem(
-            HTTPStatus.FORBIDDEN,
+        raise Forbidden(
             "counters can't be created or listed here; an operator can add one to the setting counters and deploy, "
-            "invoke the coordinator, or turn on openCounters",
+            "invoke the coordinator, or turn on openCounters"
         )
     return coordinator

@@ -11,7 +11,7 @@ from aws.failure import ServiceError
 from integers.names import CHECK_COUNTER
 
 from . import runtime
-from .api.reply import RETRY_AFTER, RETRY_LATER, Problem, Response, minted_response, problem_response, without_body
+from .api.reply import Problem, Response, json_response, minted_response, problem_response, without_body
 from .api.request import (
     CreateCounter,
     HealthRequest,
@@ -28,9 +28,8 @@ from .api.request import (
     root_of,
     wants_html,
 )
+from .errors import MintError
 from .minting import mint
-from .rollback_guard import WentBackwards
-from .table import TableUnavailable, Unusable
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -78,35 +77,20 @@ def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
 def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
-    callers = runtime.callers()
-    allowed = None if callers is None or _is_free(request, event) else callers.allowed(event)
-    if allowed and not isinstance(request, HealthRequest | ListCounters):
-        allowed.check(request.counter)
     try:
-        return (
-            _mint(request, region, allowed)
-            if isinstance(request, MintRequest)
-            else _without_minting(request, region, allowed)
-        )
-    except TableUnavailable as unavailable:
-        _log().warning("table unavailable: %s", unavailable)
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER) from None
-    except ServiceError as refused:
-        if not refused.unaccepted:
+        callers = runtime.callers()
+        allowed = None if callers is None or _is_free(request, event) else callers.allowed(event)
+        if allowed and not isinstance(request, HealthRequest | ListCounters):
+            allowed.check(request.counter)
+        if isinstance(request, MintRequest):
+            return _mint(request, region, allowed)
+        return _without_minting(request, region, allowed)
+    except (MintError, ServiceError) as error:
+        if isinstance(error, ServiceError) and not error.unaccepted:
             raise
-        # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
-        _log().error("AWS doesn't accept this function's role or signature: %s", refused)
-        detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER) from None
-    except Unusable as stray:
-        _log().error("the counter's item can't be used: %s", stray)
-        from .refusals import unusable
+        from .api.problems import problem_of
 
-        raise unusable() from None
-    except WentBackwards:  # it is logged once, by the function that has seen it
-        from .refusals import restored
-
-        raise restored() from None
+        raise problem_of(error, request, os.environ["DEFAULT_COUNTER"]) from None
 
 
 def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
@@ -117,7 +101,7 @@ def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
 
 
 def _mint(request: MintRequest, region: str, allowed: "Allowed | None") -> Response:
-    block, replayed = mint(request, allowed.caller if allowed else "")
+    block, replayed = mint(request.counter, request.count, request.key, allowed.caller if allowed else "")
     return minted_response(
         request.counter,
         region,
@@ -137,11 +121,11 @@ def _without_minting(
     table = runtime.table()
     match request:
         case HealthRequest():
-            from .status import health
+            from .api.status import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
         case Status(counter, html, https):
-            from .status import status
+            from .api.status import status
 
             return status(table, region, counter, html=html, https=https)
         case Page(counter, https):
@@ -150,18 +134,26 @@ def _without_minting(
             layouts, item = table.layouts(counter), table.find(counter)
             return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ, https=https)
         case OwnerOf(counter, integer, html, https):
-            from .owner import owner
+            from .owner import owner_document
 
-            return owner(table, region, counter, integer, html=html, https=https)
+            document = owner_document(table, region, counter, integer)
+            if html:
+                from .api.pages import owner_page
+
+                return owner_page(document, region, https=https)
+            return json_response(document, headers={"Vary": "Accept"})
         case CreateCounter(counter):
             from .counters import create
 
-            return create(counter)
+            document, is_new = create(counter)
+            return json_response(document, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
         case ListCounters(limit, after):
-            from .counters import list_named, list_page
+            from .counters import list_all, list_named
 
             names = allowed.names if allowed else None
-            return list_page(table, limit, after) if names is None else list_named(table, names, limit, after)
+            return json_response(
+                list_all(table, limit, after) if names is None else list_named(table, names, limit, after)
+            )
 
 
 def _region() -> str:

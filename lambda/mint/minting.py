@@ -1,52 +1,30 @@
 """Mint the integers of a request: from the table, a lease or a receipt."""
 
 import os
-from http import HTTPStatus
 
 from . import runtime
-from .api.reply import Problem
-from .api.request import MintRequest
-from .table import Block, CeilingReached, NoItem
+from .errors import CeilingReached
+from .table import Block
 
 
-def mint(request: MintRequest, caller: str = "") -> tuple[Block, bool]:
+def mint(counter: str, count: int | None, key: str | None = None, caller: str = "") -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
 
     Args:
-        request: the request.
+        counter: the counter.
+        count: the size of the block, 1 to 100,000; None for a single integer.
+        key: the Idempotency-Key, if the request has one.
         caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
 
     Raises:
-        Problem: 404, there is no such counter; 410, this region has left; 422, the key was used for another request;
-            503, the ceiling is reached.
-        WentBackwards: the table was restored to an earlier state.
-        Unavailable: the table is unavailable.
+        MintError: nothing is minted: NoItem, CeilingReached, OtherRequest, WentBackwards, Unusable, TableUnavailable.
     """
-    if request.key is None:
-        return _mint_new(request), False
-    from .receipts import Key, OtherRequest
+    if key is None:
+        return _mint_with_retries(counter, count), False
+    from .receipts import Key
 
-    key = Key(request.key, request.counter, caller)
-    try:
-        return runtime.receipts().once(key, request.count or 1, lambda: _mint_new(request))
-    except OtherRequest:
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "this Idempotency-Key was used for another count; use a new one"
-        ) from None
-
-
-def _mint_new(request: MintRequest) -> Block:
-    counter, count = request.counter, request.count
-    try:
-        return _mint_with_retries(counter, count)
-    except NoItem:
-        from .refusals import missing  # rarely needed
-
-        raise missing(counter) from None
-    except CeilingReached as reached:
-        from .refusals import ceiling_reached
-
-        raise ceiling_reached(counter, count, reached.item) from None
+    once = runtime.receipts().once
+    return once(Key(key, counter, caller), count or 1, lambda: _mint_with_retries(counter, count))
 
 
 def _mint_with_retries(counter: str, count: int | None) -> Block:

@@ -10,25 +10,13 @@ The layouts are read before the item, so an epoch that begins between the two re
 """
 
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any
 
 from integers.lattice import Layout, OwningRegion, Place, owner_of
 from integers.records import past_issued
 
-from .api.reply import RETRY_AFTER, Problem, Response, json_response
-from .refusals import beyond_knowledge, missing
-from .table import CounterItem, CounterTable, NoItem
-
-
-def owner(table: CounterTable, region: str, counter: str, integer: int, *, html: bool, https: bool = False) -> Response:
-    """Return the owner of an integer, as a page or as JSON. For the errors, see `owner_document`."""
-    document = owner_document(table, region, counter, integer)
-    if html:
-        from .api.pages import owner_page
-
-        return owner_page(document, region, https=https)
-    return json_response(document, headers={"Vary": "Accept"})
+from .errors import LayoutUnknown, OwnerUnknown
+from .table import CounterItem, CounterTable
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:
@@ -38,27 +26,23 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     or if no region knows, because the owner has left the layout or its table was lost.
 
     Raises:
-        Problem: 404, there is no such counter, or no owner is known; 410, this region has left; 503, a change of
-            layout is under way or just reaching this region, or no region is known to mint the integer yet.
+        NoItem: there is no such counter here.
+        OwnerUnknown: no region is known to mint it.
+        LayoutUnknown: a change of layout is under way or just reaching this region, or no region is known to mint the
+            integer yet.
         WentBackwards: the table was restored to an earlier state.
-        Unavailable: the table is unavailable.
+        TableUnavailable: the table is unavailable.
     """
-    layouts = table.layouts(counter)
-    try:
-        item = table.item(counter)
-    except NoItem:
-        raise missing(counter) from None
+    layouts, item = table.layouts(counter), table.item(counter)
     if not layouts or item.epoch > layouts[-1].epoch:
-        raise Problem(
-            HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is just reaching this region; try again", RETRY_AFTER
-        )
+        raise LayoutUnknown
     owner = owner_of(integer, layouts)
     if owner is None:
         oldest = layouts[0]
         why = f"{counter} begins at" if oldest.epoch == 1 else "owners are only known of integers from"
-        raise Problem(HTTPStatus.NOT_FOUND, f"no region is known to mint {integer}: {why} {oldest.base}")
+        raise OwnerUnknown(f"no region is known to mint {integer}: {why} {oldest.base}")
     if integer > (item.issued if item.fenced else item.ceiling):
-        raise beyond_knowledge(counter, integer, item)
+        raise LayoutUnknown(item)
     document: dict[str, Any] = {
         "integer": integer,
         "counter": counter,

@@ -1,7 +1,7 @@
 """Who may use which counter, by the identity that signed the request. Imported only with the setting `callers`.
 
 Lambda or API Gateway has checked the signature and says who it was (Lambda guide, "Invoking Lambda function URLs",
-member `requestContext.authorizer.iam`; http/rest.py puts the identity of a REST API's event there). A role that was
+member `requestContext.authorizer.iam`; api/rest.py puts the identity of a REST API's event there). A role that was
 assumed is named by its session, without the role's path: `arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it
 also counts as `arn:aws:iam::123456789012:role/shop`, and a pattern of a role counts without its path. This loses
 nothing: an account has no two roles of the same name.
@@ -10,10 +10,9 @@ nothing: an account has no two roles of the same name.
 import json
 import re
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, cast
 
-from .api.reply import Problem
+from .errors import Forbidden
 
 ALL = "*"
 
@@ -36,12 +35,11 @@ class Allowed:
         """Check that the caller may use the counter, which needn't exist.
 
         Raises:
-            Problem: 403, it may not.
+            Forbidden: it may not.
         """
         if ALL not in self._names and counter not in self._names:
-            raise Problem(
-                HTTPStatus.FORBIDDEN,
-                f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers",
+            raise Forbidden(
+                f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers"
             )
 
 
@@ -57,19 +55,15 @@ class Callers:
         """Return what the caller of an event (payload format 2.0) may use.
 
         Raises:
-            Problem: 403, it isn't listed, or the event doesn't say who called.
+            Forbidden: it isn't listed, or the event doesn't say who called.
         """
         caller = _caller(event)
         if not caller:
-            raise Problem(
-                HTTPStatus.FORBIDDEN, "this request doesn't say who signed it, which the setting callers needs"
-            )
+            raise Forbidden("this request doesn't say who signed it, which the setting callers needs")
         forms = {caller, as_role(caller)}
         found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, forms))]
         if not found:
-            raise Problem(
-                HTTPStatus.FORBIDDEN, f"{caller} may use no counter; an operator can add it to the setting callers"
-            )
+            raise Forbidden(f"{caller} may use no counter; an operator can add it to the setting callers")
         return Allowed(caller, frozenset(counter for counters in found for counter in counters))
 
 

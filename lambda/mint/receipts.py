@@ -10,11 +10,8 @@ from typing import Any, NamedTuple
 
 from aws.dynamodb import DynamoDB
 
+from .errors import OtherRequest
 from .table import Block, ConditionFailed, call_table
-
-
-class OtherRequest(Exception):
-    """The key was used before for another count."""
 
 
 class Key(NamedTuple):

@@ -10,6 +10,8 @@ epoch above all that may have been minted. From then on, a function mints again.
 
 from typing import NamedTuple
 
+from .errors import WentBackwards
+
 MAX_COUNTERS = 10_000
 """The largest number of counters that a function remembers, in about 4 MB. Beyond it, the oldest is forgotten."""
 
@@ -22,10 +24,6 @@ class HighestSeen(NamedTuple):
 
 
 UNSEEN = HighestSeen(0, 0)
-
-
-class WentBackwards(Exception):
-    """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
 
 
 class RollbackGuard:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 
+from .errors import CeilingReached, NoItem, TableUnavailable, Unusable
 from .rollback_guard import MAX_COUNTERS, HighestSeen, RollbackGuard
 
 if TYPE_CHECKING:
@@ -46,26 +47,6 @@ class ConditionFailed(Exception):
     def __init__(self, item: Mapping[str, Any] | None) -> None:
         super().__init__("condition failed")
         self.item = item
-
-
-class NoItem(Exception):
-    """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
-
-
-class CeilingReached(Exception):
-    """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
-
-    def __init__(self, item: CounterItem) -> None:
-        super().__init__("fenced" if item.fenced else "the ceiling is reached")
-        self.item = item
-
-
-class TableUnavailable(Exception):
-    """The table did not respond, is throttled or doesn't exist."""
-
-
-class Unusable(Exception):
-    """The counter's item isn't one that the coordinator has written: a number is missing, or isn't one."""
 
 
 class CounterTable:

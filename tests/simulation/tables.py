@@ -6,7 +6,8 @@ from aws.dynamodb import DynamoDB
 from coordinate.dynamodb.store import Store
 from coordinate.dynamodb.tables import described_id
 from coordinate.protocol.operations import Operation
-from mint.table import CeilingReached, CounterTable, NoItem, TableUnavailable
+from mint.errors import CeilingReached, NoItem, TableUnavailable
+from mint.table import CounterTable
 
 from simulation.world import World
 from tests.lambda_.fixtures import Stack

@@ -16,8 +16,8 @@ from typing import Any
 
 from integers.lattice import Layout
 
-from ..refusals import regions_instead
 from ..table import CounterItem
+from .problems import regions_instead
 from .reply import Problem, Response
 
 COLOURS = {

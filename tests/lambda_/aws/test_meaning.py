@@ -3,7 +3,8 @@
 import pytest
 from aws.failure import ServiceError
 from aws.meaning import MEANINGS, Meaning, meaning
-from mint.table import TableUnavailable, call_table
+from mint.errors import TableUnavailable
+from mint.table import call_table
 
 from tests.lambda_.aws.faulty_server import FaultyServer, answers_and_closes, dynamodb_at
 from tests.lambda_.coordinate.shapes import SIGNERS, TRANSIENT

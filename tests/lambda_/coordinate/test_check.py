@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
 from coordinate.request import Check
 from coordinate.rollout.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
+from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import Problem, problem_response
-from mint.refusals import ceiling_reached, missing
 from mint.table import CounterItem as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
@@ -36,7 +35,7 @@ def minted(integer: object) -> MintResponse:
 
 def empty(counter: str) -> MintResponse:
     """Return the health of a region without the counter."""
-    return responded(missing(counter, HTTPStatus.SERVICE_UNAVAILABLE))
+    return responded(missing(counter, in_health_check=True))
 
 
 class Tables:

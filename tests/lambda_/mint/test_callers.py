@@ -9,7 +9,7 @@ import mint.handler
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mint.api.reply import Problem
+from mint.errors import Forbidden
 from mint.permissions import Callers, as_role
 
 from tests.lambda_.fixtures import Stack, forget
@@ -157,7 +157,7 @@ def test_patterns(pattern: str, caller: str, matches: bool) -> None:
     if matches:
         callers.allowed(by(caller)).check("orders")
     else:
-        with pytest.raises(Problem, match="may use no counter"):
+        with pytest.raises(Forbidden, match="may use no counter"):
             callers.allowed(by(caller))
 
 
@@ -189,7 +189,7 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
     ],
 )
 def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
-    with pytest.raises(Problem, match="who signed it"):
+    with pytest.raises(Forbidden, match="who signed it"):
         Callers('{"*": ["*"]}').allowed(sent)
 
 

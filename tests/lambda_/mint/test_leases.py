@@ -11,9 +11,10 @@ from typing import Protocol
 import mint.runtime
 import pytest
 from coordinate.protocol.model import Item
+from mint.errors import CeilingReached, NoItem
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
 from mint.rollback_guard import RollbackGuard
-from mint.table import Block, CeilingReached, CounterTable, NoItem
+from mint.table import Block, CounterTable
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack

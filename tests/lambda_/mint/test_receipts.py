@@ -6,8 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mint.receipts import Key, OtherRequest, Receipts
-from mint.table import Block, CounterTable, TableUnavailable
+from mint.errors import OtherRequest, TableUnavailable
+from mint.receipts import Key, Receipts
+from mint.table import Block, CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import Ask, Stack

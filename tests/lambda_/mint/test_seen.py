@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.model import Item
-from mint.rollback_guard import MAX_COUNTERS, UNSEEN, HighestSeen, RollbackGuard, WentBackwards
+from mint.errors import WentBackwards
+from mint.rollback_guard import MAX_COUNTERS, UNSEEN, HighestSeen, RollbackGuard
 from mint.table import CounterTable
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget

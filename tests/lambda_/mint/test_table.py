@@ -8,7 +8,8 @@ import pytest
 from aws.dynamodb import DynamoDB
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
-from mint.table import CeilingReached, CounterTable
+from mint.errors import CeilingReached
+from mint.table import CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import HOME, Ask, Stack

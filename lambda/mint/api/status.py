@@ -1,18 +1,17 @@
 """The state of a counter in this region, and whether it can be minted now. Nothing is minted."""
 
 from collections.abc import Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from integers.lattice import Layout
 
-from .api.reply import Problem, Response, json_response
-from .refusals import ceiling_reached, missing, restored, unusable
-from .rollback_guard import WentBackwards
-from .table import CounterItem, CounterTable, NoItem, Unusable
+from ..errors import CeilingReached, NoItem, Unusable, WentBackwards
+from ..table import CounterItem, CounterTable
+from .problems import ceiling_reached, missing, restored, unusable
+from .reply import Problem, Response, json_response
 
-VERSION = Path(__file__).parents[1] / "version.txt"
+VERSION = Path(__file__).parents[2] / "version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function/python_function.py)."""
 
 
@@ -26,7 +25,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool, https:
     item, problem = _look(table, counter)
     document = _document(region, counter, layouts, item, problem)
     if html:
-        from .api.pages import status_page
+        from .pages import status_page
 
         base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
         return status_page(document, base, https=https)
@@ -74,14 +73,12 @@ def health(table: CounterTable, region: str, counter: str) -> Response:
     """Return 200 if the next mint of the counter would succeed. Nothing is minted; it takes one read.
 
     Raises:
-        Problem: 503, the item is missing, or no integer is left up to its ceiling; 410, this region has left.
+        NoItem: the item is missing.
+        CeilingReached: no integer is left up to its ceiling.
         WentBackwards: the table was restored to an earlier state.
-        Unavailable: the table is unavailable.
+        TableUnavailable: the table is unavailable.
     """
-    try:
-        item = table.item(counter)
-    except NoItem:
-        raise missing(counter, HTTPStatus.SERVICE_UNAVAILABLE) from None
+    item = table.item(counter)
     if item.issued >= item.ceiling:
-        raise ceiling_reached(counter, None, item)
+        raise CeilingReached(item)
     return json_response({"status": "ok", "region": region})

@@ -1,13 +1,80 @@
-"""Say why a counter can't be minted here now, as problem documents."""
+"""Errors as problems of HTTP: what a caller is told, and whether a retry can help. Imported with the first error."""
 
+import logging
 import os
 from http import HTTPStatus
+
+from aws.failure import ServiceError
 
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
-from .api.reply import RETRY_AFTER, RETRY_LATER, Problem
-from .table import CounterItem
+from ..errors import (
+    CeilingReached,
+    CoordinatorFailed,
+    Forbidden,
+    LayoutUnknown,
+    MintError,
+    NoItem,
+    OtherRequest,
+    OwnerUnknown,
+    TableUnavailable,
+    Unusable,
+    WentBackwards,
+    WrongName,
+)
+from ..table import CounterItem
+from .reply import RETRY_AFTER, RETRY_LATER, Problem
+from .request import HealthRequest, MintRequest, OwnerOf, Request
+
+log = logging.getLogger(__name__)
+
+
+def problem_of(error: MintError | ServiceError, request: Request, default: str) -> Problem:
+    """Return the problem of a request that failed, and log what an operator should know.
+
+    Args:
+        error: what was raised.
+        request: the request.
+        default: the counter of a request without one: health checks.
+    """
+    counter = getattr(request, "counter", default)
+    count = request.count if isinstance(request, MintRequest) else None
+    match error:
+        case NoItem():
+            return missing(counter, in_health_check=isinstance(request, HealthRequest))
+        case CeilingReached(item=item):
+            return ceiling_reached(counter, count, item)
+        case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
+            return beyond_knowledge(counter, request.integer, item)
+        case LayoutUnknown():
+            detail = "a change of layout is just reaching this region; try again"
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
+        case OtherRequest():
+            detail = "this Idempotency-Key was used for another count; use a new one"
+            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+        case OwnerUnknown():
+            return Problem(HTTPStatus.NOT_FOUND, str(error))
+        case Forbidden():
+            return Problem(HTTPStatus.FORBIDDEN, str(error))
+        case WrongName():
+            return Problem(HTTPStatus.BAD_REQUEST, str(error))
+        case CoordinatorFailed(pause=pause):
+            headers = {"Retry-After": str(pause)} if pause else None
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        case TableUnavailable():
+            log.warning("table unavailable: %s", error)
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
+        case Unusable():
+            log.error("the counter's item can't be used: %s", error)
+            return unusable()
+        case WentBackwards():  # it is logged once, by the function that has seen it
+            return restored()
+        case _:
+            # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
+            log.error("AWS doesn't accept this function's role or signature: %s", error)
+            detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER)
 
 
 def regions_instead(item: CounterItem | None) -> list[str]:
@@ -16,11 +83,14 @@ def regions_instead(item: CounterItem | None) -> list[str]:
     return leaving.split(",") if leaving and (item is None or item.fenced) else []
 
 
-def missing(counter: str, status: HTTPStatus = HTTPStatus.NOT_FOUND) -> Problem:
-    """Return the problem of a counter that has no item: 410 in a region that leaves, otherwise `status`."""
+def missing(counter: str, *, in_health_check: bool = False) -> Problem:
+    """Return the problem of a counter that has no item: 410 in a region that leaves, otherwise 404.
+
+    A health check gets 503: the region can't mint.
+    """
     if regions := regions_instead(None):
         return _gone(counter, regions)
-    return Problem(status, no_counter(counter))
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE if in_health_check else HTTPStatus.NOT_FOUND, no_counter(counter))
 
 
 def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Problem:

@@ -1,0 +1,72 @@
+"""Why a request can't be served in this region now. Nothing here knows HTTP: `api/problems.py` makes responses."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .table import CounterItem
+
+
+class MintError(Exception):
+    """A request can't be served. No integer is handed out."""
+
+
+class NoItem(MintError):
+    """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
+
+
+class CeilingReached(MintError):
+    """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
+
+    def __init__(self, item: "CounterItem") -> None:
+        super().__init__("fenced" if item.fenced else "the ceiling is reached")
+        self.item = item
+
+
+class TableUnavailable(MintError):
+    """The table did not respond, is throttled or doesn't exist."""
+
+
+class Unusable(MintError):
+    """The counter's item isn't one that the coordinator has written: a number is missing, or isn't one."""
+
+
+class WentBackwards(MintError):
+    """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
+
+
+class OtherRequest(MintError):
+    """The Idempotency-Key was used before for another count."""
+
+
+class Forbidden(MintError):
+    """The caller may not do this. The message is for the caller."""
+
+
+class WrongName(MintError):
+    """No counter can get this name. The message is for the caller."""
+
+
+class OwnerUnknown(MintError):
+    """No region is known to mint this integer. The message is for the caller."""
+
+
+class LayoutUnknown(MintError):
+    """A layout that this region doesn't know yet is in force, or may soon be.
+
+    `item` is the counter's item if the integer lies above what it allows, None if a layout is just reaching the region.
+    """
+
+    def __init__(self, item: "CounterItem | None" = None) -> None:
+        super().__init__("a layout isn't known here yet")
+        self.item = item
+
+
+class CoordinatorFailed(MintError):
+    """The coordinator didn't create a counter. The message is for the caller.
+
+    `pause` is how many seconds the caller should wait before it tries again, None if that doesn't help.
+    """
+
+    def __init__(self, message: str, pause: int | None = None) -> None:
+        super().__init__(message)
+        self.pause = pause
