@@ -10,9 +10,9 @@ from typing import Any, cast
 from coordinate.dynamodb.encoding import item_values
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
-from mint.errors import MintError, NoItem
+from mint.model import CounterItem, MintError, NoItem
 from mint.owner import owner_document
-from mint.table import CounterItem, CounterTable
+from mint.table import CounterTable
 
 from integers.lattice import Layout, places
 from integers.records import issued_in

@@ -31,7 +31,7 @@ import pulumi
 import pulumi_global_integers
 from global_integers import Integers
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
-from local import server
+from local.server import server
 from local.engine.engine import deploy
 from local.resources import Aws
 

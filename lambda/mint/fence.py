@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from aws import deadline
 
-from .errors import CeilingReached
+from .model import CeilingReached
 
 MAX_WAIT = 2.0
 """Seconds. A fenced region normally opens again after a few calls between regions. A longer wait ends in a 503."""

@@ -28,8 +28,8 @@ from .api.request import (
     root_of,
     wants_html,
 )
-from .errors import MintError
 from .minting import mint
+from .model import MintError
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -3,8 +3,7 @@
 import os
 
 from . import runtime
-from .errors import CeilingReached
-from .table import Block
+from .model import Block, CeilingReached
 
 
 def mint(counter: str, count: int | None, key: str | None = None, caller: str = "") -> tuple[Block, bool]:

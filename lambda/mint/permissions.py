@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from .errors import Forbidden
+from .model import Forbidden
 
 ALL = "*"
 

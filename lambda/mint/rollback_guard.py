@@ -10,7 +10,7 @@ epoch above all that may have been minted. From then on, a function mints again.
 
 from typing import NamedTuple
 
-from .errors import WentBackwards
+from .model import WentBackwards
 
 MAX_COUNTERS = 10_000
 """The largest number of counters that a function remembers, in about 4 MB. Beyond it, the oldest is forgotten."""

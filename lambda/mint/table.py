@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, ServiceError
 
-from .errors import CeilingReached, NoItem, TableUnavailable, Unusable
+from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable
 from .rollback_guard import MAX_COUNTERS, HighestSeen, RollbackGuard
 
 if TYPE_CHECKING:
@@ -16,29 +16,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 """The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""
-
-
-class Block(NamedTuple):
-    """`count` integers from `first` on, `stride` apart."""
-
-    first: int
-    stride: int
-    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
-
-    def integers(self) -> range:
-        """Return the integers, the smallest first, without making a list of them."""
-        return range(self.first, self.first + self.count * self.stride, self.stride)
-
-
-class CounterItem(NamedTuple):
-    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
-
-    issued: int
-    stride: int
-    ceiling: int
-    epoch: int
-    fenced: bool
-    attributes: Mapping[str, Any]
 
 
 class ConditionFailed(Exception):

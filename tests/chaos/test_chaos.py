@@ -92,7 +92,7 @@ def test_failures_stay_in_their_region_and_counter(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
-    blind = "import chaos.book; chaos.book.Restoration.has = lambda *_: False"
+    blind = "import chaos.history; chaos.history.Restoration.has = lambda *_: False"
 
     status, out, _ = run(
         tmp_path, "--seed", "12", "--integers", "300", "--events", "restored_table", "--faults", "", prepared=blind

@@ -342,9 +342,7 @@ runpy.run_module("global_integers", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(
-    "module", ["argparse", "global_integers.integers", "httpx", "global_integers.drivers.transport"]
-)
+@pytest.mark.parametrize("module", ["argparse", "global_integers.integers", "httpx", "global_integers.transport"])
 def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None:
     done = in_a_process([sys.executable, "-c", INTERRUPTED, module, "--timeout", "60", "mint"], urls)
 

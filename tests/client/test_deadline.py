@@ -13,8 +13,8 @@ import httpcore
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers, Unavailable
-from global_integers.drivers.transport import Left, TimeLeft, keep_deadlines
 from global_integers.protocol.api import Failure, FailureKind, health
+from global_integers.transport import Left, TimeLeft, keep_deadlines
 
 from tests.client.clients import Tasks
 from tests.client.ways import HANG
@@ -127,7 +127,7 @@ def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) ->
 
     assert len(transports) > 1
     backends = {type(transport._pool._network_backend).__module__ for transport in transports}
-    assert backends == {"global_integers.drivers.transport"}
+    assert backends == {"global_integers.transport"}
 
 
 class Deaf(httpcore.NetworkBackend):

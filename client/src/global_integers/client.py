@@ -23,7 +23,7 @@ from .protocol.signing import Signature, signatures
 from .protocol.steps import Await, RunAll, Send, Signal, Start, Steps
 
 if TYPE_CHECKING:
-    from .drivers.transport import Transport
+    from .transport import Transport
 
 
 class Leasing(Protocol):
@@ -97,7 +97,7 @@ class Client(Generic[C]):
         found = self._transport
         if found is None:
             with loading:
-                from .drivers.transport import Transport
+                from .transport import Transport
 
                 found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
         return found

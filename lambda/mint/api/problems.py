@@ -9,9 +9,10 @@ from aws.failure import ServiceError
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
-from ..errors import (
+from ..model import (
     CeilingReached,
     CoordinatorFailed,
+    CounterItem,
     Forbidden,
     LayoutUnknown,
     MintError,
@@ -23,7 +24,6 @@ from ..errors import (
     WentBackwards,
     WrongName,
 )
-from ..table import CounterItem
 from .reply import RETRY_AFTER, RETRY_LATER, Problem
 from .request import HealthRequest, MintRequest, OwnerOf, Request
 

@@ -8,7 +8,7 @@ from aws import deadline
 from aws.connection import Connection
 from aws.dynamodb import DynamoDB
 from aws.failure import NoResponse, Unsent
-from mint.errors import TableUnavailable
+from mint.model import TableUnavailable
 from mint.table import call_table
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at

@@ -10,8 +10,8 @@ import pytest
 from aws import deadline
 from coordinate.protocol.model import Item
 from mint import fence
-from mint.errors import CeilingReached
 from mint.fence import wait_out_fence
+from mint.model import CeilingReached
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import put_item

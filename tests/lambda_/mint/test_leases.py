@@ -11,10 +11,10 @@ from typing import Protocol
 import mint.runtime
 import pytest
 from coordinate.protocol.model import Item
-from mint.errors import CeilingReached, NoItem
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
+from mint.model import Block, CeilingReached, NoItem
 from mint.rollback_guard import RollbackGuard
-from mint.table import Block, CounterTable
+from mint.table import CounterTable
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack

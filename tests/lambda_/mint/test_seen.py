@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.model import Item
-from mint.errors import WentBackwards
+from mint.model import WentBackwards
 from mint.rollback_guard import MAX_COUNTERS, UNSEEN, HighestSeen, RollbackGuard
 from mint.table import CounterTable
 

@@ -1,1 +1,1 @@
-"""Carries out what the client decides: over HTTP, with threads or asyncio."""
+"""Carries out what the client decides, with threads or asyncio."""

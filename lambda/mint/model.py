@@ -1,9 +1,30 @@
-"""Why a request can't be served in this region now. Nothing here knows HTTP: `api/problems.py` makes responses."""
+"""Items, blocks, and the errors for which nothing is handed out. Only `api/` knows HTTP: it makes responses of them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from .table import CounterItem
+
+class Block(NamedTuple):
+    """`count` integers from `first` on, `stride` apart."""
+
+    first: int
+    stride: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def integers(self) -> range:
+        """Return the integers, the smallest first, without making a list of them."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
+
+
+class CounterItem(NamedTuple):
+    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
+
+    issued: int
+    stride: int
+    ceiling: int
+    epoch: int
+    fenced: bool
+    attributes: Mapping[str, Any]
 
 
 class MintError(Exception):
@@ -17,7 +38,7 @@ class NoItem(MintError):
 class CeilingReached(MintError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
-    def __init__(self, item: "CounterItem") -> None:
+    def __init__(self, item: CounterItem) -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
 

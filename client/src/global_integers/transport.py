@@ -23,9 +23,9 @@ from typing import Any, TypeVar, cast
 import httpcore
 import httpx
 
-from ..events import Requested
-from ..protocol.api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
-from ..protocol.signing import CannotSign, Signature
+from .events import Requested
+from .protocol.api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
+from .protocol.signing import CannotSign, Signature
 
 
 class Left(float):
