@@ -1,24 +1,22 @@
 """The whole deployment as one component."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 import pulumi
 
 from integers.lattice import places
 
-from .coordinator.coordinator import Coordinator, CoordinatorArgs
-from .domain.domain import AddressArgs, Domain
-from .gateway.gateway import Gateway
-from .monitoring.budget import BudgetArgs, budget
+from .coordinator.coordinator import Coordinator
+from .domain.domain import Domain, DomainArgs
+from .function.python_function import archive
+from .gateway.gateway import Gateway, GatewayArgs
 from .monitoring.metrics import Watched
-from .monitoring.observability import Observability, ObservabilityArgs
-from .names import ResourceNames
-from .region.regional_counter import RegionalCounter
-from .rollout import Regions, child
-from .settings.args import GlobalIntegersArgs
-from .settings.settings import Settings, desired_state_of, settings_of
+from .monitoring.observability import Observability, ObservabilityArgs, budget
+from .region.regional_counter import RegionalCounter, RegionalCounterArgs
+from .settings.args import GlobalIntegersArgs, Settings
+from .settings.settings import settings_of
 from .settings.values import camel
 
 
@@ -65,54 +63,17 @@ class GlobalIntegers(pulumi.ComponentResource):
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
         settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
-        names = ResourceNames(settings.prefix)
-
-        coordinator = Coordinator(
-            f"{name}-coordinator",
-            CoordinatorArgs(
-                names=names,
-                home=settings.home,
-                desired=desired_state_of(settings),
-                watch_minutes=settings.watch_minutes,
-                log_retention_days=settings.log_retention_days,
-                protect=settings.protect,
-                role_rules=settings.role_rules,
-                kms_keys=settings.kms_keys,
-            ),
-            opts=child(self, "coordinator"),
-        )
-        deployed = Regions(name, names, settings, self)
-        regional = deployed.counters(coordinator)
+        coordinator = Coordinator(f"{name}-coordinator", settings, opts=_child(self, "coordinator"))
+        regional = self._counters(name, settings, coordinator)
         minting = {region: regional[region] for region in settings.regions}
         coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
         if settings.budget:
-            regions = dict.fromkeys((*settings.regions, *settings.leaving, settings.home))
-            budget(
-                f"{name}-budget",
-                BudgetArgs(names.budget, settings.budget, settings.alarm_emails, tuple(regions)),
-                self,
-            )
-        gateways = deployed.gateways(regional) if settings.api_gateway else {}
-        address = self._address(name, names, settings, regional, gateways, coordinator) if settings.domain else None
+            budget(f"{name}-budget", settings, self)
+        gateways = self._gateways(name, settings, regional) if settings.api_gateway else {}
+        address = self._domain(name, settings, regional, gateways, coordinator) if settings.domain else None
         Observability(
             f"{name}-alarms",
-            ObservabilityArgs(
-                watched=Watched(
-                    names=names,
-                    home=settings.home,
-                    regions=settings.regions,
-                    leaving=settings.leaving,
-                    paused=settings.paused,
-                    watch_minutes=settings.watch_minutes,
-                    thresholds=settings.alarms,
-                    function_urls=settings.function_urls,
-                    apis=address.apis if address is not None else {},
-                    signed=settings.authorization == "AWS_IAM",
-                ),
-                emails=settings.alarm_emails,
-                topics=settings.alarm_topics,
-                coordinator=coordinator,
-            ),
+            ObservabilityArgs(Watched(settings, address.apis if address is not None else {}), coordinator),
             opts=pulumi.ResourceOptions(parent=self),
         )
 
@@ -154,10 +115,36 @@ class GlobalIntegers(pulumi.ComponentResource):
             }
         )
 
-    def _address(
+    def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
+        """Return what every region has. A wave's minting functions change after the checks of the wave before."""
+        code = archive("mint", "aws")
+        after: Sequence[pulumi.Resource] = [coordinator.function]
+        found: dict[str, RegionalCounter] = {}
+        for wave in settings.waves:
+            for region in wave:
+                found[region] = RegionalCounter(
+                    f"{name}-{region}",
+                    RegionalCounterArgs(settings, region, code, after),
+                    opts=_child(self, region),
+                )
+            minting = [region for region in wave if region in settings.regions and region not in settings.paused]
+            # One check for each region: it runs when this region's function has changed, not when another one has.
+            after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after
+        return {region: found[region] for region in settings.deployed}
+
+    def _gateways(self, name: str, settings: Settings, counters: Mapping[str, RegionalCounter]) -> dict[str, Gateway]:
+        return {
+            region: Gateway(
+                f"{name}-{region}-gateway",
+                GatewayArgs(settings, region, counter.table),
+                opts=_child(self, f"{region}-gateway"),
+            )
+            for region, counter in counters.items()
+        }
+
+    def _domain(
         self,
         name: str,
-        names: ResourceNames,
         settings: Settings,
         counters: Mapping[str, RegionalCounter],
         gateways: Mapping[str, Gateway],
@@ -165,21 +152,15 @@ class GlobalIntegers(pulumi.ComponentResource):
     ) -> Domain:
         return Domain(
             f"{name}-address",
-            AddressArgs(
-                names=names,
-                domain=settings.domain,
-                hosted_zone=settings.hosted_zone,
-                regions=settings.regions,
-                counters=counters,
-                gateways=gateways,
-                signed=settings.authorization == "AWS_IAM",
-                cors_origins=settings.cors_origins,
-                open_counters=settings.open_counters,
-                reserved_concurrency=settings.reserved_concurrency,
-                reconciled=coordinator,
-            ),
+            DomainArgs(settings, counters, gateways, coordinator),
             opts=pulumi.ResourceOptions(parent=self),
         )
+
+
+def _child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:
+    """Return a child's options. In 1.0.0 it was the stack's own child, and called `old_name`."""
+    old = pulumi.Alias(name=old_name, parent=pulumi.ROOT_STACK_RESOURCE)
+    return pulumi.ResourceOptions(parent=parent, aliases=[old])
 
 
 def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

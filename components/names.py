@@ -102,12 +102,3 @@ STAYS = ["region", "name", "alarmName", "dashboardName"]
 Another home region and another prefix are refused (`coordinator/deployment.py`). But without a preview, an update would
 begin to replace resources before that. Setting it back would then fail, since their names are taken.
 """
-
-
-@dataclass(frozen=True)
-class RoleRules:
-    """What is the same for every role (settings `iamPath` and `permissionsBoundary`)."""
-
-    path: str = "/"
-    boundary: str = ""
-    """The ARN of the policy that bounds it. Empty: none."""

@@ -4,6 +4,7 @@ Pulumi's engine runs this file.
 """
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -32,6 +33,8 @@ NAMESPACE = "global-integers"
 
 PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
+DOCS = "https://github.com/global-integers/global-integers/blob/main/docs"
+
 ABOUT: Mapping[str, Any] = {
     "displayName": "Global integers",
     "description": PROJECT["description"],
@@ -47,7 +50,9 @@ class Package(ComponentProvider):
     def __init__(self) -> None:
         """Read the schema."""
         super().__init__([GlobalIntegers], NAME, NAMESPACE, PROJECT["version"])
-        self.schema = json.dumps({**json.loads(self.schema or "{}"), **ABOUT})
+        text = re.sub(r"\\n +", " ", self.schema or "{}")  # docstrings have several lines
+        text = re.sub(r"\]\((?=\w+\.md)", f"]({DOCS}/", text)
+        self.schema = json.dumps({**json.loads(text), **ABOUT})
 
     def map_inputs(self, inputs: pulumi.Inputs, component_def: ComponentDefinition) -> pulumi.Inputs:
         """Return the inputs by their names in Python. The component itself checks for missing and unknown ones."""

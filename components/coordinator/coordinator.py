@@ -10,8 +10,10 @@ import pulumi_aws as aws
 
 from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs, archive
-from ..function.table import TableArgs, table
-from ..names import STAYS, ResourceNames, RoleRules
+from ..function.table import table
+from ..names import STAYS, ResourceNames
+from ..settings.args import Settings
+from ..settings.settings import desired_state_of
 from ..settings.values import canonical
 from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
 
@@ -84,23 +86,6 @@ def rate(minutes: int) -> str:
     return f"rate({minutes} minute{'' if minutes == 1 else 's'})"
 
 
-@dataclass
-class CoordinatorArgs:
-    """What the coordinator is asked for, and where."""
-
-    names: ResourceNames
-    home: str
-    """The region of the coordinator and its tables."""
-    desired: Mapping[str, Any]
-    """What the settings ask for."""
-    watch_minutes: int
-    log_retention_days: int
-    protect: bool
-    role_rules: RoleRules
-    kms_keys: Mapping[str, str]
-    """Region → the ARN of the key of its tables and logs."""
-
-
 JOURNAL_DAYS = 365
 """The coordinator's log is kept at least as long, whatever the settings say: it is the journal of all layouts."""
 
@@ -117,30 +102,25 @@ class Coordinator(pulumi.ComponentResource):
     function_name: pulumi.Output[str]
     function: aws.lambda_.Function
 
-    def __init__(self, name: str, args: CoordinatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
-        names = args.names
+        names, home, protect, key = settings.names, settings.home, settings.protect, settings.kms_key(settings.home)
         self._name = name
-        self._args = args
-        key = args.kms_keys.get(args.home, "")
-        layouts = table(
-            f"{name}-layouts",
-            TableArgs(names.layouts_table, args.home, args.protect, kms_key=key, stream=True),
-            self,
-        )
-        mirror = table(f"{name}-mirror", TableArgs(names.mirror_table, args.home, args.protect, kms_key=key), self)
+        self._settings = settings
+        layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
+        mirror = table(f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
-        arn = layouts.arn.apply(lambda arn: at_home(arn, args.home))
+        arn = layouts.arn.apply(lambda arn: at_home(arn, home))
         kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
-        self._home = layouts.stream_label.apply(lambda label: f"{args.home} {label}")
+        self._home = layouts.stream_label.apply(lambda label: f"{home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
             PythonFunctionArgs(
+                settings=settings,
+                region=home,
                 name=names.coordinate_function,
                 role_name=names.coordinate_function,
-                role_rules=args.role_rules,
                 role_description=self._home,
-                region=args.home,
                 handler="coordinate.handler.handler",
                 code=archive("coordinate", "aws"),
                 environment={
@@ -151,19 +131,18 @@ class Coordinator(pulumi.ComponentResource):
                     "STACK": names.prefix,
                 },
                 statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
-                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*args.kms_keys.values()])]
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
                 ),
                 memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
                 timeout=900,
-                log_retention_days=max(args.log_retention_days, JOURNAL_DAYS),
-                kms_key=key,
+                log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
         Schedule(
             f"{name}-watch",
-            ScheduleArgs(names.watch_rule, args.home, function.function, args.watch_minutes),
+            ScheduleArgs(names.watch_rule, home, function.function, settings.watch_minutes),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.function = function.function
@@ -172,19 +151,18 @@ class Coordinator(pulumi.ComponentResource):
         self._mirror = mirror
         self.function_name = function.name
 
-    def check(self, region: str, counter: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
+    def check(self, region: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
         """Check that a region's minting function works. It is done again whenever the function changes.
 
         Args:
             region: which.
-            counter: the default counter.
             mint: its minting function.
             after: what must exist before: all that the region has.
 
         Returns:
             The check, which fails unless the function works.
         """
-        asked = {"region": region, "counter": counter, "version": mint.version}
+        asked = {"region": region, "counter": self._settings.counters[0], "version": mint.version}
         return self._invocation(
             f"check-{region}",
             mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
@@ -199,18 +177,18 @@ class Coordinator(pulumi.ComponentResource):
             after: what must exist before the coordinator runs: all that these regions have. A region that is leaving
                 isn't waited for: it may be one that never comes back.
         """
-        args, role = self._args, self._function.role
+        settings, role = self._settings, self._function.role
         invocation = self._invocation(
             "settle",
             request(
                 DeploymentArgs(
-                    home_region=args.home,
+                    home_region=settings.home,
                     layouts=self._layouts,
-                    desired=args.desired,
+                    desired=desired_state_of(settings),
                     home=self._home,
-                    first=role.description.apply(lambda text: first_home(text, args.home)),
+                    first=role.description.apply(lambda text: first_home(text, settings.home)),
                     tables=tables,
-                    protect=args.protect,
+                    protect=settings.protect,
                 ),
                 self,
             ),
@@ -229,7 +207,7 @@ class Coordinator(pulumi.ComponentResource):
         own = [self._layouts, self._mirror, self._function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
-            region=self._args.home,
+            region=self._settings.home,
             function_name=self.function_name,
             # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
             # Pulumi's state; a failed update would (terraform-provider-aws#43447).

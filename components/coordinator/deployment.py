@@ -13,8 +13,7 @@ import pulumi_aws as aws
 from integers.records import RECORD_KEY
 
 from ..settings.settings import SettingsError
-from .preview import changes
-from .record import StoredRecord, dropped, event, record_of
+from .record import StoredRecord, changes, dropped, event, record_of
 
 FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
 """The home region and the label of its layouts table."""

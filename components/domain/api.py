@@ -20,6 +20,7 @@ from ..function.python_function import PythonFunction
 from ..gateway.gateway import Throttle, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, gateway_responses
 from ..region.regional_counter import cors
+from ..settings.args import Settings
 
 OF_ACCOUNT = (10_000, 5_000)
 OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
@@ -40,20 +41,14 @@ money. Route 53's checkers send about 1.5 per second, and each process with a cl
 
 
 @dataclass
-class AddressApiArgs:
+class DomainApiArgs:
     """The API of one region."""
 
-    name: str
+    settings: Settings
     region: str
     function: PythonFunction
     statements: Sequence[pulumi.Resource]
     """What the function's policy holds so far."""
-    signed: bool
-    """Whether callers sign (`AWS_IAM`)."""
-    cors_origins: Sequence[str]
-    open_counters: bool
-    reserved_concurrency: int
-    """Limit on concurrent executions of the function. -1 is no limit."""
 
     @property
     def throttle(self) -> tuple[int, int]:
@@ -62,13 +57,13 @@ class AddressApiArgs:
         Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
         """
         of_account = OF_ACCOUNT_ELSEWHERE if self.region in ELSEWHERE else OF_ACCOUNT
-        if self.reserved_concurrency < 1:
+        if self.settings.reserved_concurrency < 1:
             return of_account
-        rate, burst = (min(10 * self.reserved_concurrency, most) for most in of_account)
+        rate, burst = (min(10 * self.settings.reserved_concurrency, most) for most in of_account)
         return rate, burst
 
 
-class AddressApi(pulumi.ComponentResource):
+class DomainApi(pulumi.ComponentResource):
     """An HTTP API where everyone may call, a REST API where callers sign (`openapi.py` says why).
 
     Its own endpoint is off: it is called by the names of the address only.
@@ -80,10 +75,10 @@ class AddressApi(pulumi.ComponentResource):
     stage: pulumi.Output[str]
     permission: aws.lambda_.Permission
 
-    def __init__(self, name: str, args: AddressApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: DomainApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:AddressApi", name, None, opts)
-        kind = "rest" if args.signed else "http"
-        if args.signed:
+        kind = "rest" if args.settings.signed else "http"
+        if args.settings.signed:
             self.api_id, self.stage, execution_arn = self._rest_api(name, args)
         else:
             self.api_id, self.stage, execution_arn = self._http_api(name, args)
@@ -100,17 +95,18 @@ class AddressApi(pulumi.ComponentResource):
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
 
-    def _http_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+    def _http_api(self, name: str, args: DomainApiArgs) -> tuple[pulumi.Output[str], ...]:
         """Add an HTTP API that hands every request over in payload format 2.0, as a Function URL does."""
         child = pulumi.ResourceOptions(parent=self)
-        allowed: dict[str, Any] = cors(args.cors_origins, open_counters=args.open_counters, signed=False)
+        settings = args.settings
+        allowed = aws.apigatewayv2.ApiCorsConfigurationArgs(**cors(settings)) if settings.cors_origins else None
         api = aws.apigatewayv2.Api(
             f"{name}-http",
-            name=args.name,
+            name=settings.names.address_api,
             region=args.region,
             protocol_type="HTTP",
             disable_execute_api_endpoint=True,
-            cors_configuration=aws.apigatewayv2.ApiCorsConfigurationArgs(**allowed) if args.cors_origins else None,
+            cors_configuration=allowed,
             opts=child,
         )
         integration = aws.apigatewayv2.Integration(
@@ -145,12 +141,13 @@ class AddressApi(pulumi.ComponentResource):
         )
         return api.id, stage.name, api.execution_arn
 
-    def _rest_api(self, name: str, args: AddressApiArgs) -> tuple[pulumi.Output[str], ...]:
+    def _rest_api(self, name: str, args: DomainApiArgs) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        body = args.function.arn.apply(lambda arn: json.dumps(document(args.name, arn), sort_keys=True))
+        api_name = args.settings.names.address_api
+        body = args.function.arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",
-            name=args.name,
+            name=api_name,
             region=args.region,
             body=body,
             disable_execute_api_endpoint=True,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_aws as aws
 
-from ..settings.domain import ZONE_ID, within
+from ..settings.rules import ZONE_ID, within
 from ..settings.settings import SettingsError
 
 

@@ -7,10 +7,10 @@ import pulumi
 import pulumi_aws as aws
 
 from ..gateway.gateway import Gateway
-from ..names import ResourceNames
 from ..region.regional_counter import RegionalCounter
+from ..settings.args import Settings
 from . import records as address_records
-from .api import AddressApi, AddressApiArgs
+from .api import DomainApi, DomainApiArgs
 from .certificate import ask_for_record, certificate, make_validation_record, validation_record, zone_id
 from .records import Name
 
@@ -19,24 +19,13 @@ GATEWAY = "gateway"
 
 
 @dataclass
-class AddressArgs:
+class DomainArgs:
     """What answers under the address."""
 
-    names: ResourceNames
-    domain: str
-    hosted_zone: str
-    """The name or id of a zone. Empty: the records are made by hand."""
-    regions: Sequence[str]
-    """The regions of the layout."""
+    settings: Settings
     counters: Mapping[str, RegionalCounter]
     """Region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their own."""
     gateways: Mapping[str, Gateway]
-    signed: bool
-    """Whether callers sign (`AWS_IAM`)."""
-    cors_origins: Sequence[str]
-    open_counters: bool
-    reserved_concurrency: int
-    """Limit on concurrent executions of each region's minting function. -1 is no limit."""
     reconciled: pulumi.Resource
     """It is complete once every region of the layout can mint."""
 
@@ -54,14 +43,15 @@ class Domain(pulumi.ComponentResource):
     records: pulumi.Output[list[dict[str, str]]] | None
     apis: dict[str, pulumi.Output[str]]
 
-    def __init__(self, name: str, args: AddressArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: DomainArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Address", name, None, opts)
+        domain, zone_name, regions = args.settings.domain, args.settings.hosted_zone, args.settings.regions
         certificates = {
-            region: certificate(f"{name}-{region}-certificate", args.domain, region, self) for region in args.counters
+            region: certificate(f"{name}-{region}-certificate", domain, region, self) for region in args.counters
         }
-        first = certificates[args.regions[0]]
+        first = certificates[regions[0]]
         record = validation_record(first)
-        zone = zone_id(args.hosted_zone, args.domain, self) if args.hosted_zone else None
+        zone = zone_id(zone_name, domain, self) if zone_name else None
         validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
         if validation is None:
             ask_for_record(record, first)
@@ -72,41 +62,32 @@ class Domain(pulumi.ComponentResource):
             for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
         ]
         if zone is not None:
-            checks = address_records.health_checks(name, args.names, args.domain, args.regions, self)
+            checks = address_records.health_checks(name, args.settings, self)
             ready = address_records.make(hosts, zone, checks, self)
             self.records = None
         else:
             ready = [resource for host in hosts for resource in host.ready]
             self.records = address_records.listed(hosts, record)
-        self.url = _once(ready, args.domain)
-        self.gateway_url = _once(ready, f"{GATEWAY}.{args.domain}") if args.gateways else None
-        self.urls = {region: _once(ready, f"{region}.{args.domain}") for region in args.counters}
+        self.url = _once(ready, domain)
+        self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if args.gateways else None
+        self.urls = {region: _once(ready, f"{region}.{domain}") for region in args.counters}
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
-    def _names(self, name: str, args: AddressArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
+    def _names(self, name: str, args: DomainArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
         """Add a region's API and its names. Return the names that need a record in DNS.
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
         counter = args.counters[region]
-        api = AddressApi(
+        api = DomainApi(
             f"{name}-{region}",
-            AddressApiArgs(
-                name=args.names.address_api,
-                region=region,
-                function=counter.mint,
-                statements=counter.statements,
-                signed=args.signed,
-                cors_origins=args.cors_origins,
-                open_counters=args.open_counters,
-                reserved_concurrency=args.reserved_concurrency,
-            ),
+            DomainApiArgs(settings=args.settings, region=region, function=counter.mint, statements=counter.statements),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.apis[region] = api.api_id
-        hosts = {"own": f"{region}.{args.domain}", "shared": args.domain}
+        hosts = {"own": f"{region}.{args.settings.domain}", "shared": args.settings.domain}
         if region in args.gateways:
-            hosts[GATEWAY] = f"{GATEWAY}.{args.domain}"
+            hosts[GATEWAY] = f"{GATEWAY}.{args.settings.domain}"
         found: list[Name] = []
         for label, host in hosts.items():
             front = args.gateways[region] if label == GATEWAY else api
@@ -134,7 +115,7 @@ class Domain(pulumi.ComponentResource):
                 ),
             )
             shared = label != "own"
-            if region in args.regions or not shared:
+            if region in args.settings.regions or not shared:
                 ready = [mapping, args.reconciled] if shared else [mapping]
                 found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
         return found

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..names import ResourceNames
+from ..settings.args import Settings
 from .api import HEALTH
 
 INTERVAL = 10
@@ -34,9 +34,7 @@ class Name:
     """What must exist before anybody is sent there."""
 
 
-def health_checks(
-    name: str, names: ResourceNames, domain: str, regions: Sequence[str], parent: pulumi.Resource
-) -> dict[str, aws.route53.HealthCheck]:
+def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dict[str, aws.route53.HealthCheck]:
     """Make a health check for each region, which asks at the region's own name whether it can mint.
 
     Route 53 asks from many places all over the world.
@@ -45,16 +43,16 @@ def health_checks(
         region: aws.route53.HealthCheck(
             f"{name}-{region}-check",
             type="HTTPS",
-            fqdn=f"{region}.{domain}",
+            fqdn=f"{region}.{settings.domain}",
             port=443,
             resource_path=HEALTH,
             enable_sni=True,
             request_interval=INTERVAL,
             failure_threshold=FAILURES,
-            tags={"Name": names.health_check(region)},
+            tags={"Name": settings.names.health_check(region)},
             opts=pulumi.ResourceOptions(parent=parent),
         )
-        for region in regions
+        for region in settings.regions
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..names import RoleRules
+from ..settings.args import Settings
 
 
 def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def role(
     resource: str,
     name: str,
     service: str,
-    rules: RoleRules,
+    settings: Settings,
     parent: pulumi.Resource,
     *,
     description: pulumi.Input[str] | None = None,
@@ -60,7 +60,7 @@ def role(
         name: the role's name. A change of name or path would replace the role, and a function whose role is deleted
             stops. So later changes of both are ignored.
         service: who assumes it, like `lambda.amazonaws.com`.
-        rules: what is the same for every role.
+        settings: they have the path and the permissions boundary of every role.
         parent: the component.
         description: its description at its creation, which never changes either.
     """
@@ -68,8 +68,8 @@ def role(
     return aws.iam.Role(
         resource,
         name=name,
-        path=None if rules.path == "/" else rules.path,
-        permissions_boundary=rules.boundary or None,
+        path=None if settings.iam_path == "/" else settings.iam_path,
+        permissions_boundary=settings.permissions_boundary or None,
         assume_role_policy=trusting(service),
         description=description,
         opts=pulumi.ResourceOptions(parent=parent, ignore_changes=kept),

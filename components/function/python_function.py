@@ -14,7 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from ..names import STAYS, RoleRules
+from ..names import STAYS
+from ..settings.args import Settings
 from .policy import allow, policy, role
 
 RUNTIME = "python3.14"
@@ -31,10 +32,11 @@ Python's runtime interface client wrote the level of uncaught errors and failed 
 class PythonFunctionArgs:
     """One function."""
 
+    settings: Settings
+    """They have the rules of roles, and the key that encrypts its logs."""
+    region: str
     name: str
     role_name: str
-    role_rules: RoleRules
-    region: str
     handler: str
     code: pulumi.AssetArchive
     environment: Mapping[str, pulumi.Input[str]]
@@ -49,8 +51,6 @@ class PythonFunctionArgs:
     role_description: pulumi.Input[str] | None = None
     """The role's description at its creation. It never changes, because a role is never replaced (`policy.py`):
     Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
-    kms_key: str = ""
-    """The ARN of the key that encrypts its logs. Empty: a key of AWS does."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the function and its policy change."""
 
@@ -77,14 +77,14 @@ class PythonFunction(pulumi.ComponentResource):
             name=f"/aws/lambda/{args.name}",
             region=args.region,
             retention_in_days=args.log_retention_days,
-            kms_key_id=args.kms_key or None,
+            kms_key_id=args.settings.kms_key(args.region) or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.role = role(
             f"{name}-role",
             args.role_name,
             "lambda.amazonaws.com",
-            args.role_rules,
+            args.settings,
             self,
             description=args.role_description,
         )

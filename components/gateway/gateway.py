@@ -10,7 +10,7 @@ import pulumi
 import pulumi_aws as aws
 
 from ..function.policy import allow, policy, role, use_keys
-from ..names import ResourceNames, RoleRules
+from ..settings.args import Settings
 from .openapi import GatewaySpec, document
 
 
@@ -18,23 +18,10 @@ from .openapi import GatewaySpec, document
 class GatewayArgs:
     """One region's API."""
 
-    names: ResourceNames
+    settings: Settings
     region: str
-    default_counter: str
-    """The counter at `/`."""
-    signed: bool
-    """Whether callers sign (`AWS_IAM`)."""
-    rate: int
-    """Requests per second."""
-    burst: int
-    """Requests at once above that rate."""
     table: aws.dynamodb.Table
     """The region's counters table."""
-    role_rules: RoleRules
-    paused: bool = False
-    """Whether it mints nothing, and answers 503."""
-    kms_key: str = ""
-    """The ARN of the key that encrypts the table. Empty: a key of AWS does."""
 
 
 class Gateway(pulumi.ComponentResource):
@@ -49,18 +36,16 @@ class Gateway(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
-        region = args.region
+        region, settings = args.region, args.settings
         child = pulumi.ResourceOptions(parent=self)
 
-        caller = role(
-            f"{name}-role", args.names.gateway_role(region), "apigateway.amazonaws.com", args.role_rules, self
-        )
+        caller = role(f"{name}-role", settings.names.gateway_role(region), "apigateway.amazonaws.com", settings, self)
         allowed = aws.iam.RolePolicy(
             f"{name}-policy",
             role=caller.name,
             name="own",
             policy=args.table.arn.apply(
-                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([args.kms_key])])
+                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([settings.kms_key(region)])])
             ),
             opts=child,
         )
@@ -69,13 +54,13 @@ class Gateway(pulumi.ComponentResource):
         )
         api = aws.apigateway.RestApi(
             f"{name}-api",
-            name=args.names.gateway_api,
+            name=settings.names.gateway_api,
             region=region,
             body=body,
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=child,
         )
-        throttles = {"methods": Throttle("*/*", args.rate, args.burst)}
+        throttles = {"methods": Throttle("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
         stage = rest_stage(name, region, api, body, throttles, self, after=[allowed])
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
@@ -83,13 +68,14 @@ class Gateway(pulumi.ComponentResource):
 
 
 def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
+    settings = args.settings
     return GatewaySpec(
-        name=args.names.gateway_api,
+        name=settings.names.gateway_api,
         table_arn=table_arn,
         role_arn=role_arn,
-        default_counter=args.default_counter,
-        signed=args.signed,
-        paused=args.paused,
+        default_counter=settings.counters[0],
+        signed=settings.signed,
+        paused=args.region in settings.paused,
     )
 
 

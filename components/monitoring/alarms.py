@@ -70,23 +70,23 @@ class Alarm:
 
 def alarms(watched: Watched) -> list[Alarm]:
     """Return the alarms that are switched on: those of each region, then those of the whole."""
-    return [alarm for alarm in _all(watched) if watched.thresholds[alarm.key]]
+    return [alarm for alarm in _all(watched) if watched.settings.alarms[alarm.key]]
 
 
 def _all(watched: Watched) -> Iterator[Alarm]:
-    for region in watched.regions:
-        if region not in watched.paused:
+    for region in watched.settings.regions:
+        if region not in watched.settings.paused:
             yield from _regional(watched, region)
     yield from _whole(watched)
 
 
 def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
     """Return a region's alarms. Two bad periods of three: one burst, or one retried deployment, wakes nobody."""
-    if watched.function_urls:
+    if watched.settings.function_urls:
         yield _count(watched, "errors", watched.url("Url5xxCount", region))
     yield _count(watched, "throttles", watched.url("Throttles", region))
     yield _count(watched, "tableThrottles", watched.table("WriteThrottleEvents", region))
-    if watched.function_urls:
+    if watched.settings.function_urls:
         yield _latency(watched, watched.url("UrlRequestLatency", region))
     if region in watched.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
@@ -104,7 +104,7 @@ def _count(watched: Watched, key: str, metric: Metric) -> Alarm:
         "Sum",
         FIVE_MINUTES,
         "GreaterThanOrEqualToThreshold",
-        watched.thresholds[key],
+        watched.settings.alarms[key],
         "zero",
         breaching=2,
         periods=3,
@@ -119,7 +119,7 @@ def _latency(watched: Watched, metric: Metric) -> Alarm:
         "p99",
         FIVE_MINUTES,
         "GreaterThanThreshold",
-        watched.thresholds["latency"],
+        watched.settings.alarms["latency"],
         "notBreaching",
         breaching=3,
         periods=3,
@@ -132,8 +132,9 @@ def _whole(watched: Watched) -> Iterator[Alarm]:
 
     Between two runs there may be a window without a datapoint, which says nothing: only `noRun` is about silence.
     """
-    limits, between = watched.thresholds, watched.watch_minutes * 60
-    lasting = max(1, min(3, 30 // watched.watch_minutes))  # runs: a burst between two of them is no lasting rate
+    limits, minutes = watched.settings.alarms, watched.settings.watch_minutes
+    between = minutes * 60
+    lasting = max(1, min(3, 30 // minutes))  # runs: a burst between two of them is no lasting rate
     found = (
         Alarm(
             "unfinished",
@@ -189,5 +190,5 @@ def _whole(watched: Watched) -> Iterator[Alarm]:
 
 def _text(watched: Watched, key: str, region: str = "") -> str:
     meaning = MEANINGS[key].format(region=region)
-    sentence = f"{watched.names.prefix}: {meaning} ({watched.thresholds[key]} {THRESHOLDS[key].unit})."
+    sentence = f"{watched.names.prefix}: {meaning} ({watched.settings.alarms[key]} {THRESHOLDS[key].unit})."
     return f"{sentence} {MORE}"

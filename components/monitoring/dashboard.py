@@ -55,7 +55,7 @@ class Row:
 
 def rows(watched: Watched) -> list[Row]:
     """Return what the dashboard shows, from the top."""
-    return [Row("Is it well?", _healthy(watched)), *_why_not(watched)]
+    return [Row("Health", _healthy(watched)), *_why_not(watched)]
 
 
 def body(watched: Watched) -> dict[str, Any]:
@@ -68,35 +68,35 @@ def body(watched: Watched) -> dict[str, Any]:
         width = COLUMNS // len(row.graphs)
         for number, graph in enumerate(row.graphs):
             place = {"x": number * width, "y": y + 1, "width": width, "height": HEIGHT}
-            widgets.append({"type": "metric", **place, "properties": _properties(graph, watched.home)})
+            widgets.append({"type": "metric", **place, "properties": _properties(graph, watched.settings.home)})
         y += 1 + HEIGHT
     return {"widgets": widgets}
 
 
 def _healthy(watched: Watched) -> list[Graph]:
-    limits = watched.thresholds
+    limits = watched.settings.alarms
     slow = [
         replace(line, label=f"{line.label} {percentile}", statistic=percentile)
-        for line in _fronts(watched, watched.regions, "UrlRequestLatency", "Latency")
+        for line in _fronts(watched, watched.settings.regions, "UrlRequestLatency", "Latency")
         for percentile in ("p50", "p99")
     ]
-    leaving = _fronts(watched, watched.leaving, "UrlRequestCount", "Count", "SampleCount")
+    leaving = _fronts(watched, watched.settings.leaving, "UrlRequestCount", "Count", "SampleCount")
     requests = [
-        *_fronts(watched, watched.regions, "UrlRequestCount", "Count", "SampleCount"),
+        *_fronts(watched, watched.settings.regions, "UrlRequestCount", "Count", "SampleCount"),
         *(replace(line, label=f"{line.label} (leaving)") for line in leaving),
     ]
-    errors = _fronts(watched, watched.regions, "Url5xxCount", "5xx")
+    errors = _fronts(watched, watched.settings.regions, "Url5xxCount", "5xx")
     paces = _paces(watched, "IntegersPerSecond", "Average")
     return [
         Graph("Requests per minute", requests),
         Graph("Responses 5xx in 5 minutes", errors, _limit("errors", limits["errors"]), period=300),
         Graph("Latency, ms", slow, _limit("latency", limits["latency"])),
-        Graph("Integers per second", paces, period=watched.watch_minutes * 60),
+        Graph("Integers per second", paces, period=watched.settings.watch_minutes * 60),
     ]
 
 
 def _why_not(watched: Watched) -> list[Row]:
-    limits, between = watched.thresholds, watched.watch_minutes * 60
+    limits, between = watched.settings.alarms, watched.settings.watch_minutes * 60
     state = [Line(watched.stack(name), name, "Maximum") for name in ("PendingRegions", "LostTables", "Repairs")]
     runs = [
         Line(watched.stack("Failed"), "runs", "SampleCount"),
@@ -128,7 +128,7 @@ def _why_not(watched: Watched) -> list[Row]:
             [
                 Graph("Throttled requests per minute", _functions(watched, "Throttles")),
                 Graph("Concurrent executions", _functions(watched, "ConcurrentExecutions", "Maximum")),
-                Graph("Responses 4xx per minute", _fronts(watched, watched.regions, "Url4xxCount", "4xx")),
+                Graph("Responses 4xx per minute", _fronts(watched, watched.settings.regions, "Url4xxCount", "4xx")),
                 Graph("The coordinator's run, ms", [Line(watched.coordinator("Duration"), "duration", "Maximum")]),
             ],
         ),
@@ -139,7 +139,7 @@ def _why_not(watched: Watched) -> list[Row]:
                 Graph("Throttled writes per minute", _tables(watched, "WriteThrottleEvents")),
                 Graph(
                     "Throttled UpdateItem calls",
-                    _each(watched.regions, lambda region: watched.updates("ThrottledRequests", region)),
+                    _each(watched.settings.regions, lambda region: watched.updates("ThrottledRequests", region)),
                 ),
                 Graph("Failed conditions per minute", _tables(watched, "ConditionalCheckFailedRequests")),
             ],
@@ -156,7 +156,7 @@ def _fronts(
     """
     lines: list[Line] = []
     for region in regions:
-        if watched.function_urls:
+        if watched.settings.function_urls:
             lines.append(Line(watched.url(of_url, region), region))
         if region in watched.apis:
             lines.append(Line(watched.address(of_address, region), f"{region} (address)", statistic))
@@ -164,15 +164,15 @@ def _fronts(
 
 
 def _functions(watched: Watched, metric: str, statistic: str = "Sum") -> list[Line]:
-    return _each(watched.regions, lambda region: watched.url(metric, region), statistic)
+    return _each(watched.settings.regions, lambda region: watched.url(metric, region), statistic)
 
 
 def _tables(watched: Watched, metric: str) -> list[Line]:
-    return _each(watched.regions, lambda region: watched.table(metric, region))
+    return _each(watched.settings.regions, lambda region: watched.table(metric, region))
 
 
 def _paces(watched: Watched, metric: str, statistic: str) -> list[Line]:
-    return _each(watched.regions, lambda region: watched.stack(metric, Region=region), statistic)
+    return _each(watched.settings.regions, lambda region: watched.stack(metric, Region=region), statistic)
 
 
 def _each(regions: Iterable[str], metric: Callable[[str], Metric], statistic: str = "Sum") -> list[Line]:

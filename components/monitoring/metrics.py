@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 
 from ..names import ResourceNames
+from ..settings.args import Settings
 
 COORDINATOR = "GlobalIntegers"
 """The namespace of the coordinator's metrics, which are all in the home region (coordinate/monitoring/metrics.py)."""
@@ -18,29 +19,21 @@ OF_REST_APIS = {"4xx": "4XXError", "5xx": "5XXError"}
 class Watched:
     """A deployment, as far as it is watched."""
 
-    names: ResourceNames
-    home: str
-    regions: tuple[str, ...]
-    """The layout, in order."""
-    leaving: tuple[str, ...]
-    paused: tuple[str, ...]
-    """Regions that are stopped on purpose, and have no alarms."""
-    watch_minutes: int
-    """Minutes between two runs of the schedule."""
-    thresholds: Mapping[str, int]
-    """Alarm → its threshold (`settings/alarms.py`); 0: there is no such alarm."""
-    function_urls: bool
+    settings: Settings
     apis: Mapping[str, pulumi.Input[str]]
-    """With `domain`: region → the id of the address's API there. Leaving regions have one too."""
-    signed: bool
-    """Whether callers sign (`AWS_IAM`), so that these APIs are REST APIs."""
+    """With `domain`: region → the id of the domain's API there. Leaving regions have one too."""
+
+    @property
+    def names(self) -> ResourceNames:
+        """The names on AWS."""
+        return self.settings.names
 
     def address(self, metric: str, region: str) -> "Metric":
         """Return a metric of the address's API in a region, by its name for HTTP APIs.
 
         API Gateway guide, "Working with metrics for HTTP APIs" and "Amazon API Gateway dimensions and metrics" (REST).
         """
-        if self.signed:
+        if self.settings.signed:  # then these APIs are REST APIs
             name = OF_REST_APIS.get(metric, metric)
             return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.address_api})
         return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
@@ -63,11 +56,11 @@ class Watched:
 
     def coordinator(self, metric: str) -> "Metric":
         """Return a metric of the coordinator's function."""
-        return Metric(self.home, "AWS/Lambda", metric, {"FunctionName": self.names.coordinate_function})
+        return Metric(self.settings.home, "AWS/Lambda", metric, {"FunctionName": self.names.coordinate_function})
 
     def stack(self, metric: str, **dimensions: str) -> "Metric":
         """Return a metric that the coordinator's runs write, of the stack or of a part of it (`Region`, `Run`)."""
-        return Metric(self.home, COORDINATOR, metric, {"Stack": self.names.prefix, **dimensions})
+        return Metric(self.settings.home, COORDINATOR, metric, {"Stack": self.names.prefix, **dimensions})
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""What shows an operator how it stands, and wakes one: the dashboard, the alarms, and where they are sent."""
+"""What shows an operator the state, and notifies one: the dashboard, the alarms with their topics, and the budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from ..names import STAYS
+from ..settings.args import Settings
 from .alarms import MEANINGS, MORE, Alarm, alarms
 from .dashboard import body
 from .metrics import Watched
@@ -15,13 +16,9 @@ from .metrics import Watched
 
 @dataclass
 class ObservabilityArgs:
-    """What is watched, and who hears of it."""
+    """What is watched. The settings say who hears of it."""
 
     watched: Watched
-    emails: Sequence[str]
-    """Each gets a mail of Amazon SNS from every region with an alarm, and must confirm it."""
-    topics: Mapping[str, str]
-    """Region → the ARN of a topic there."""
     coordinator: pulumi.Resource
     """It has run once before its silence is an alarm."""
 
@@ -31,21 +28,22 @@ class Observability(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
-        watched, names = args.watched, args.watched.names
+        watched, names, home = args.watched, args.watched.names, args.watched.settings.home
         found = alarms(watched)
         self._name = name
         self._args = args
+        self._settings = watched.settings
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         aws.cloudwatch.Dashboard(
             f"{name}-dashboard",
             dashboard_name=names.prefix,
-            region=watched.home,
+            region=home,
             dashboard_body=pulumi.Output.json_dumps(body(watched)),
             opts=self._child,
         )
         regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
-        self._own_topics = {region: self._topic(region) for region in regions} if args.emails else {}
+        self._own_topics = {region: self._topic(region) for region in regions} if self._settings.alarm_emails else {}
         made = [(alarm, self._alarm(alarm)) for alarm in found]
         joined = [resource for alarm, resource in made if alarm.of_the_whole]
         if joined:
@@ -53,7 +51,7 @@ class Observability(pulumi.ComponentResource):
             aws.cloudwatch.CompositeAlarm(
                 f"{name}-ill",
                 alarm_name=names.alarm("ill"),
-                region=watched.home,
+                region=home,
                 alarm_description=f"{names.prefix}: global integers is ill: {MEANINGS['ill']}. {MORE}",
                 alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(_any_of),
                 opts=self._child,
@@ -62,11 +60,11 @@ class Observability(pulumi.ComponentResource):
 
     def _topic(self, region: str) -> aws.sns.Topic:
         """Return the region's own topic, with a subscription for each address."""
-        place = "" if region == self._args.watched.home else f"-{region}"
+        place = "" if region == self._settings.home else f"-{region}"
         topic = aws.sns.Topic(
-            f"{self._name}{place}-topic", name=self._args.watched.names.alarms_topic, region=region, opts=self._child
+            f"{self._name}{place}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
         )
-        for address in self._args.emails:
+        for address in self._settings.alarm_emails:
             aws.sns.TopicSubscription(
                 f"{self._name}{place}-mail-{address}",
                 region=region,
@@ -78,14 +76,14 @@ class Observability(pulumi.ComponentResource):
         return topic
 
     def _alarm(self, alarm: Alarm) -> aws.cloudwatch.MetricAlarm:
-        args, region = self._args, alarm.metric.region
+        topics, region = self._settings.alarm_topics, alarm.metric.region
         own = [self._own_topics[region].arn] if region in self._own_topics else []
-        actions = [*own, *([args.topics[region]] if region in args.topics else [])]
+        actions = [*own, *([topics[region]] if region in topics else [])]
         place = "" if alarm.of_the_whole else region
-        after = [args.coordinator] if alarm.key == "noRun" else None
+        after = [self._args.coordinator] if alarm.key == "noRun" else None
         return aws.cloudwatch.MetricAlarm(
             "-".join(filter(None, [self._name, place, alarm.name])),
-            name=args.watched.names.alarm(alarm.name),
+            name=self._settings.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text,
             **(_filled(alarm) if alarm.missing == "zero" else _as_it_is(alarm)),
@@ -140,3 +138,45 @@ def _filled(alarm: Alarm) -> dict[str, Any]:
 
 def _any_of(names: Sequence[str]) -> str:
     return " OR ".join(f'ALARM("{name}")' for name in names)
+
+
+SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "Amazon Route 53", "AmazonCloudWatch")
+"""The services that a deployment uses, as Cost Explorer calls them."""
+
+EVERYWHERE = "global"
+"""What Cost Explorer calls the region of services that have none, like Route 53."""
+
+NOTIFICATIONS = (("ACTUAL", 80), ("ACTUAL", 100), ("FORECASTED", 100))
+"""Of which costs, and at which percentage of the limit."""
+
+
+def budget(resource: str, settings: Settings, parent: pulumi.ComponentResource) -> aws.budgets.Budget:
+    """Register an e-mail when a month's costs reach a limit, or are about to. It stops nothing.
+
+    It counts what the account spends on these services in these regions, whoever causes it: costs can be told apart
+    only by tags that somebody has activated (Billing guide, "Cost allocation tags").
+    """
+    regions = dict.fromkeys((*settings.deployed, settings.home))
+    return aws.budgets.Budget(
+        resource,
+        name=settings.names.budget,
+        budget_type="COST",
+        limit_amount=str(settings.budget),
+        limit_unit="USD",
+        time_unit="MONTHLY",
+        cost_filters=[
+            aws.budgets.BudgetCostFilterArgs(name="Service", values=list(SERVICES)),
+            aws.budgets.BudgetCostFilterArgs(name="Region", values=[*regions, EVERYWHERE]),
+        ],
+        notifications=[
+            aws.budgets.BudgetNotificationArgs(
+                notification_type=costs,
+                comparison_operator="GREATER_THAN",
+                threshold=percentage,
+                threshold_type="PERCENTAGE",
+                subscriber_email_addresses=list(settings.alarm_emails),
+            )
+            for costs, percentage in NOTIFICATIONS
+        ],
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=STAYS),
+    )

@@ -1,7 +1,7 @@
 """One region: its tables, the minting function and its URL, and which pages may call it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +10,17 @@ import pulumi_aws as aws
 
 from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs
-from ..function.table import TableArgs, table
-from ..names import ResourceNames, RoleRules
+from ..function.table import table
+from ..names import ResourceNames
+from ..settings.args import Settings
 
 HEADERS = ("accept", "content-type", "idempotency-key")
 SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")
 """What a signature adds to a request (IAM guide, "Create a signed AWS API request")."""
 
 
-def cors(origins: Sequence[str], *, open_counters: bool, signed: bool) -> dict[str, Any]:
-    """Return what pages of these origins may do: all that the API offers, and read the whole response.
+def cors(settings: Settings) -> dict[str, Any]:
+    """Return what pages of the allowed origins may do: all that the API offers, and read the whole response.
 
     A browser asks first whether it may send these headers. Those of a signature must be allowed, too.
 
@@ -27,9 +28,9 @@ def cors(origins: Sequence[str], *, open_counters: bool, signed: bool) -> dict[s
         Arguments that Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have.
     """
     return {
-        "allow_origins": list(origins),
-        "allow_methods": ["GET", "POST", "PUT"] if open_counters else ["GET", "POST"],
-        "allow_headers": [*HEADERS, *(SIGNED_HEADERS if signed else ())],
+        "allow_origins": list(settings.cors_origins),
+        "allow_methods": ["GET", "POST", "PUT"] if settings.open_counters else ["GET", "POST"],
+        "allow_headers": [*HEADERS, *(SIGNED_HEADERS if settings.signed else ())],
         "expose_headers": ["idempotency-replayed", "retry-after"],
         "max_age": 3600,
     }
@@ -39,35 +40,10 @@ def cors(origins: Sequence[str], *, open_counters: bool, signed: bool) -> dict[s
 class RegionalCounterArgs:
     """One region's part of a deployment."""
 
-    names: ResourceNames
+    settings: Settings
     region: str
-    home: str
-    """The coordinator's region."""
-    default_counter: str
-    """The counter at `/`."""
-    authorization: str
-    """Who may call the URL: `AWS_IAM` or `NONE`."""
     code: pulumi.AssetArchive
     """The minting function's."""
-    memory_size: int
-    """MB."""
-    log_retention_days: int
-    reserved_concurrency: int
-    """Limit on concurrent executions. -1 is no limit; 0 pauses the region: Lambda answers 429."""
-    idempotency_hours: int
-    lease: int
-    cors_origins: Sequence[str]
-    open_counters: bool
-    protect: bool
-    role_rules: RoleRules
-    successors: Sequence[str] = ()
-    """Of a region that is leaving: the regions of the layout, where callers are to go."""
-    callers: Mapping[str, Sequence[str]] | None = None
-    """Pattern of ARNs → counters. None or empty: whoever IAM lets in may use all of them."""
-    kms_key: str = ""
-    """The ARN of the key that encrypts the tables and the logs. Empty: keys of AWS do."""
-    function_url: bool = True
-    """Whether it has a Function URL."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the minting function changes: the check of the wave before."""
 
@@ -88,72 +64,74 @@ class RegionalCounter(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
-        names, region = args.names, args.region
+        settings, region = args.settings, args.region
+        names, kms_key, leaving = settings.names, settings.kms_key(region), region in settings.leaving
+        protect = settings.protect and not leaving
         child = pulumi.ResourceOptions(parent=self)
 
         self.table = table(
-            f"{name}-table",
-            TableArgs(names.counters_table, region, args.protect, kms_key=args.kms_key, stream=True),
-            self,
+            f"{name}-table", names.counters_table, region, self, protect=protect, kms_key=kms_key, stream=True
         )
         receipts = table(
             f"{name}-receipts",
-            TableArgs(
-                names.receipts_table, region, args.protect, kms_key=args.kms_key, key="receipt", expires="expires"
-            ),
+            names.receipts_table,
+            region,
             self,
+            protect=protect,
+            kms_key=kms_key,
+            key="receipt",
+            expires="expires",
         )
-        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, args.home, names))
+        coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
         self.mint = PythonFunction(
             f"{name}-mint",
             PythonFunctionArgs(
+                settings=settings,
+                region=region,
                 name=names.mint_function,
                 role_name=names.mint_role(region),
-                role_rules=args.role_rules,
-                region=region,
                 handler="mint.handler.handler",
                 code=args.code,
                 environment={
                     "COUNTERS_TABLE": self.table.name,
                     "RECEIPTS_TABLE": receipts.name,
-                    "DEFAULT_COUNTER": args.default_counter,
-                    "IDEMPOTENCY_HOURS": str(args.idempotency_hours),
-                    "LEASE": str(args.lease),
-                    **({"COORDINATOR": coordinator} if args.open_counters else {}),
-                    **({"LEAVING": ",".join(args.successors)} if args.successors else {}),
-                    **({"CALLERS": json.dumps(args.callers)} if args.callers else {}),
+                    "DEFAULT_COUNTER": settings.counters[0],
+                    "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
+                    "LEASE": str(settings.lease),
+                    **({"COORDINATOR": coordinator} if settings.open_counters else {}),
+                    **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
+                    **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
                 },
                 statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
-                    lambda arns: [*_statements(*arns, open_counters=args.open_counters), *use_keys([args.kms_key])]
+                    lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
                 ),
-                memory_size=args.memory_size,
-                timeout=30 if args.open_counters else 10,
-                log_retention_days=args.log_retention_days,
-                kms_key=args.kms_key,
-                reserved_concurrency=args.reserved_concurrency,
+                memory_size=settings.memory_size,
+                timeout=30 if settings.open_counters else 10,
+                log_retention_days=settings.log_retention_days,
+                # 0 pauses the region: Lambda answers 429.
+                reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
                 after=args.after,
             ),
             opts=child,
         )
         self.url, self.statements = None, []
-        if args.function_url:
-            self._add_url(name, args)
+        if settings.function_urls:
+            self._add_url(name, region, settings)
         self.register_outputs({"url": self.url, "table": self.table.name})
 
-    def _add_url(self, name: str, args: RegionalCounterArgs) -> None:
-        signed = args.authorization == "AWS_IAM"
-        allowed = cors(args.cors_origins, open_counters=args.open_counters, signed=signed)
+    def _add_url(self, name: str, region: str, settings: Settings) -> None:
+        allowed = cors(settings)
         function_url = aws.lambda_.FunctionUrl(
             f"{name}-url",
-            region=args.region,
+            region=region,
             function_name=self.mint.name,
-            authorization_type=args.authorization,
-            cors=aws.lambda_.FunctionUrlCorsArgs(**allowed) if args.cors_origins else None,
+            authorization_type=settings.authorization,
+            cors=aws.lambda_.FunctionUrlCorsArgs(**allowed) if settings.cors_origins else None,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.url = function_url.function_url
-        if not signed:
-            self.statements += self._open_to_everyone(name, args.region, function_url)
+        if not settings.signed:
+            self.statements += self._open_to_everyone(name, region, function_url)
 
     def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> list[pulumi.Resource]:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").

@@ -1,84 +1,233 @@
-"""The settings of a deployment, as arguments of the component."""
+"""The table of all settings: the type, the default, the allowed values and the text of each.
 
-# Pulumi's analyzer reads these types for programs in other languages: no string annotations, no unions but Optional.
-from dataclasses import dataclass
+From it follow the checks of single values (`values.py`), how a stack's configuration is read (`configuration.py`), the
+inputs of the Pulumi package (`plugin/`), `config` in `Pulumi.yaml`, and the table in `docs/settings.md`
+(`python -m tests.docs.test_settings` writes both).
+"""
+
+# Pulumi's analyzer reads the types and docstrings of the fields for programs in other languages: no string
+# annotations, no unions but Optional. In the docstrings, settings have the names that stacks and those programs use.
+# ruff: noqa: RUF009 (`setting` returns a field)
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
+
+from ..names import ResourceNames
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+
+    class Setting(Generic[T]):
+        """A field that may be given as None, which stands for the default, and is never read as None."""
+
+        def __get__(self, instance: object, owner: object) -> T: ...
+
+        def __set__(self, instance: object, value: T | None) -> None: ...
+else:
+    Setting = Optional
+
+LOG_RETENTION_DAYS = (
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+)  # fmt: skip
+"""CloudWatch Logs API reference, PutRetentionPolicy."""
+
+ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[0-9]{1,5})?", re.IGNORECASE)
+"""Lambda API reference, Cors: an origin, or every one."""
+
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+
+LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+HOST = re.compile(rf"({LABEL}\.)+[a-z]([a-z0-9-]{{0,61}}[a-z0-9])?")
+"""RFC 1123, section 2.1, in lower case. The last label isn't a number."""
+
+BOUNDARY = re.compile(r"arn:[a-z-]+:iam::(\d{12}|aws):policy/[\w+=,.@/-]+", re.ASCII)
+PATH = re.compile(r"(?=.{1,512}\Z)(/|/[!-.0-~]+(/[!-.0-~]+)*/)")
+"""IAM API reference, CreateRole: it begins and ends with a slash."""
+
+ONE = "at least one is needed"
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The default of a setting, and which values are allowed besides those of another type."""
+
+    default: Any
+    least: int = 0
+    most: int = 0
+    choices: tuple[int | str, ...] = ()
+    """The only values; instead of a range."""
+    pattern: re.Pattern[str] | None = None
+    """Of a text that isn't empty, or of each text in a list."""
+    wanted: str = ""
+    """What a text that matches `pattern` is."""
+    of: str = ""
+    """What an object has as keys and values."""
+    needed: str = ""
+    """Why it can't be empty."""
+    example: Any = None
+
+
+def allowed(default: object, **more: Any) -> Mapping[str, Allowed]:
+    """Return the metadata of a field, with what `Allowed` takes."""
+    return {"allowed": Allowed(default, **more)}
+
+
+def setting(default: object, **more: Any) -> Any:
+    """Return a field that may be left out."""
+    return field(default=None, metadata=allowed(default, **more))
 
 
 @dataclass
 class GlobalIntegersArgs:
-    """The settings of a deployment. `docs/settings.md` has the ranges and the defaults; None means the default.
+    """The settings of a deployment, as arguments of the component. None means the default.
 
     They are plain values and no outputs, because they decide which resources exist.
     """
 
-    home: str
+    home: str = field(
+        metadata=allowed(
+            "", needed="it is the home region, with the layouts table and the coordinator", example="us-east-1"
+        )
+    )
     """The home region, with the layouts table and the coordinator. It can't be moved."""
-    regions: list[str]
+    regions: Sequence[str] = field(metadata=allowed([], needed=ONE, example=["us-east-1", "eu-west-1"]))
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
-    counters: list[str] | None = None
+    counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
     """The counters, each an independent sequence of integers. The first one is the default, at `/`."""
-    floors: dict[str, int] | None = None
-    """Counter → integer below which it mints nothing again; `*` stands for the counters without a floor."""
-    leaving: list[str] | None = None
-    """Regions that mint no longer, and are still there to say so. Their tables may be deleted next."""
-    window: int | None = None
-    """How many integers a region may mint before the coordinator must grant more."""
-    headroom: int | None = None
-    """How many integers a region may still mint after a change of regions has begun."""
-    watch_minutes: int | None = None
-    """Minutes between two runs of the coordinator by schedule."""
-    allow_url_regions: list[str] | None = None
-    """Regions that got Function URLs after this version was published."""
-    authorization: str | None = None
-    """Who may call the Function URLs: `AWS_IAM` or `NONE`."""
-    memory_size: int | None = None
-    """Memory of the minting function, in MB."""
-    log_retention_days: int | None = None
-    """How long the functions' logs are kept, in days."""
-    reserved_concurrency: int | None = None
-    """Limit on concurrent executions of each region's minting function. 0 is no limit, but 10 with
-    `authorization: NONE`; -1 is no limit there either."""
-    idempotency_hours: int | None = None
-    """How long a request repeated with the same Idempotency-Key returns the same integers, in hours."""
-    lease: int | None = None
-    """Most integers that a busy function takes with one write and serves from memory; 1 is off."""
-    cors_origins: list[str] | None = None
-    """Origins whose pages may mint in a browser; `*` is every one."""
-    open_counters: bool | None = None
-    """Whether every caller may create and list counters."""
-    api_gateway: bool | None = None
-    """Whether API Gateway mints too, without a function."""
-    api_gateway_rate: int | None = None
-    """Requests per second that each region's API Gateway allows."""
-    api_gateway_burst: int | None = None
-    """Requests that each region's API Gateway allows in one burst, above its rate."""
-    domain: str | None = None
-    """A host name for the whole stack, like `integers.example.com`: the nearest healthy region answers there."""
-    hosted_zone: str | None = None
-    """The name or id of the public zone of Route 53 that holds `domain`. By default, its records are made by hand."""
-    function_urls: bool | None = None
-    """Whether the regions have Function URLs, too; false is possible with `domain` only."""
-    alarms: dict[str, int] | None = None
-    """Alarm → its threshold. What isn't named has its default; 0 switches an alarm off, `*: 0` all others."""
-    alarm_emails: list[str] | None = None
-    """Addresses that alarms are sent to."""
-    alarm_topics: dict[str, str] | None = None
-    """Region → the ARN of an SNS topic there, to which its alarms are sent."""
-    protect: bool | None = None
-    """Whether the tables have deletion protection, and Pulumi's `protect`."""
-    paused: list[str] | None = None
-    """Regions that mint nothing until they are taken from this list. Their tables and URLs stay as they are."""
-    waves: list[list[str]] | None = None
-    """Waves: regions whose minting functions are updated at the same time. Each wave is checked before the next."""
-    callers: dict[str, list[str]] | None = None
-    """ARN of a role or user, in which `*` stands for any text → the counters that it may use; `*` is every one."""
-    iam_path: str | None = None
-    """The path of every role, like `/teams/shop/`. A role keeps the one that it was created with."""
-    permissions_boundary: str | None = None
-    """The ARN of the policy that bounds every role."""
-    kms_keys: dict[str, str] | None = None
-    """Region → the ARN of the key that encrypts its tables and log groups."""
-    budget: int | None = None
-    """US dollars a month, 0 to 1,000,000. The addresses for alarms are notified at 80 and 100 percent. 0: none."""
-    prefix: str | None = None
+    floors: Setting[Mapping[str, int]] = setting({}, of="counters and integers", example={"integers": 5_000_000})
+    """Counter → integer, up to 2^52. The counter never again mints below its floor, so a floor can't be lowered. `*`
+    stands for all counters without a floor."""
+    leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
+    """Regions being removed. Their URLs return 410 with the regions that mint; their tables are no longer protected. A
+    region that is removed from this list is deleted."""
+    window: Setting[int] = setting(100_000_000, least=1000, most=10**12)
+    """How many integers a region may mint before the coordinator must grant more, 1000 to 10^12. A lost table skips up
+    to this many for each region, or more if larger windows were granted."""
+    headroom: Setting[int] = setting(10_000, least=1, most=1_000_000)
+    """How many integers a region may still mint once a change of regions has begun, 1 to 1000000. A change skips about
+    this many for each region."""
+    watch_minutes: Setting[int] = setting(5, least=1, most=60)
+    """Minutes between scheduled runs of the coordinator, 1 to 60. A run grants more integers and repairs what is
+    broken."""
+    allow_url_regions: Setting[Sequence[str]] = setting([], example=["ca-west-1"])
+    """Regions where AWS now offers Function URLs, but didn't when this version was released, such as in China and
+    GovCloud."""
+    authorization: Setting[str] = setting("AWS_IAM", choices=("AWS_IAM", "NONE"))
+    """Who may call the Function URLs and the domain. `AWS_IAM` (signed requests of allowed callers) or `NONE`
+    (everyone)."""
+    memory_size: Setting[int] = setting(256, least=128, most=10_240)
+    """Memory of the minting function in MB, 128 to 10240. The share of a processor grows with it."""
+    log_retention_days: Setting[int] = setting(14, choices=LOG_RETENTION_DAYS)
+    """Days to keep the functions' logs; a value that CloudWatch Logs allows."""
+    reserved_concurrency: Setting[int] = setting(0, least=-1, most=100_000)
+    """Limit on concurrent executions of each region's minting function. A Function URL, or a domain's API, serves at
+    most 10 requests per second for each. 0 is no limit with `AWS_IAM` and 10 with `NONE`; -1 is no limit."""
+    idempotency_hours: Setting[int] = setting(24, least=1, most=8760)
+    """Hours in which a repeated Idempotency-Key returns the same integers, 1 to 8760."""
+    lease: Setting[int] = setting(1, least=1, most=100_000)
+    """The most integers that a busy function takes with one write and serves from memory, 1 to 100000; 1 is off."""
+    cors_origins: Setting[Sequence[str]] = setting(
+        [], example=["https://shop.example"], pattern=ORIGIN, wanted="an origin like https://shop.example, nor *"
+    )
+    """Origins whose pages may mint in a browser, like `https://shop.example`; `*` allows every origin."""
+    open_counters: Setting[bool] = setting(False)
+    """Whether every caller may create counters (`PUT /{counter}`) and list them (`GET /-/counters`)."""
+    api_gateway: Setting[bool] = setting(False)
+    """Whether every region also gets an API Gateway that mints without a function."""
+    api_gateway_rate: Setting[int] = setting(1000, least=1, most=100_000)
+    """Requests per second that each region's API Gateway allows, 1 to 100000."""
+    api_gateway_burst: Setting[int] = setting(500, least=1, most=100_000)
+    """Requests that each region's API Gateway allows in one burst, above its rate, 1 to 100000."""
+    domain: Setting[str] = setting("", pattern=HOST, wanted="a host name in lower case, like integers.example.com")
+    """A host name for the whole stack, like `integers.example.com`, up to 64 characters. The nearest healthy region
+    answers at `https://<domain>/`, each region at `https://<region>.<domain>/`."""
+    hosted_zone: Setting[str] = setting("")
+    """Name or id of the public Route 53 zone that holds `domain`. Without it, you create the records yourself; the
+    output `records` lists them."""
+    function_urls: Setting[bool] = setting(True)
+    """Whether every region has a Function URL. `false` needs `domain`; the output `urls` then has
+    `https://<region>.<domain>/`."""
+    alarms: Setting[Mapping[str, int]] = setting({}, of="alarms and integers", example={"latency": 500})
+    """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
+    may only be 0."""
+    alarm_emails: Setting[Sequence[str]] = setting(
+        [],
+        example=["operator@shop.example"],
+        pattern=EMAIL,
+        wanted="an e-mail address like operator@shop.example",
+    )
+    """Addresses that alarms are sent to. Each must confirm a mail from every region."""
+    alarm_topics: Setting[Mapping[str, str]] = setting(
+        {}, of="regions and ARNs", example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
+    )
+    """Region → ARN of an SNS topic in it, to which the region's alarms are sent."""
+    protect: Setting[bool] = setting(True)
+    """Deletion protection on the tables, and Pulumi's `protect` on them."""
+    paused: Setting[Sequence[str]] = setting([], example=["eu-west-1"])
+    """Regions that mint nothing while they are listed. Their Function URLs return 429, their APIs without a function
+    503."""
+    waves: Setting[Sequence[Sequence[str]]] = setting([["first"], ["rest"]], example=[["eu-west-1"], ["rest"]])
+    """Lists of regions whose minting functions are updated together, one list after the other. Each wave is checked;
+    the deployment stops if a region doesn't work. `first` is the first of `regions`, `rest` those that no wave names
+    (without `rest`, they join the last wave). `[]` is one wave for all."""
+    callers: Setting[Mapping[str, Sequence[str]]] = setting(
+        {}, of="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
+    )
+    """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
+    everyone whom IAM allows may use all."""
+    iam_path: Setting[str] = setting("/", pattern=PATH, wanted="a path like /teams/shop/, of up to 512 characters")
+    """Path of every role, like `/teams/shop/`. A role keeps the path that it was created with."""
+    permissions_boundary: Setting[str] = setting(
+        "", pattern=BOUNDARY, wanted="the ARN of a policy, like arn:aws:iam::123456789012:policy/b"
+    )
+    """ARN of the permissions boundary of every role."""
+    kms_keys: Setting[Mapping[str, str]] = setting(
+        {}, of="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
+    )
+    """Region → ARN of the KMS key that encrypts the tables and log groups there. Either all regions have one, the home
+    region included, or none."""
+    budget: Setting[int] = setting(0, least=0, most=1_000_000)
+    """US dollars a month for the services used here, in these regions, up to 1000000. `alarmEmails` (up to 10 addresses
+    of 50 characters) are notified at 80 and 100 percent. 0 is no budget."""
+    prefix: Setting[str] = setting("")
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""
+
+    def __post_init__(self) -> None:
+        """Fill in the defaults."""
+        for each in fields(self):
+            if getattr(self, each.name) is None and each.default is None:
+                setattr(self, each.name, deepcopy(each.metadata["allowed"].default))
+
+
+SETTINGS = {each.name: each for each in fields(GlobalIntegersArgs)}
+"""Name → its field."""
+
+
+class Settings(GlobalIntegersArgs):
+    """A deployment's settings. Only `settings_of` creates them, so they are always valid.
+
+    Lists are tuples. What depends on several settings is resolved: `alarms` has the threshold of every alarm, `waves`
+    has every region, and `reserved_concurrency` is as Lambda takes it.
+    """
+
+    @property
+    def names(self) -> ResourceNames:
+        """The names on AWS."""
+        return ResourceNames(self.prefix)
+
+    @property
+    def deployed(self) -> Sequence[str]:
+        """The regions with tables and functions: those of the layout, and those that leave."""
+        return (*self.regions, *self.leaving)
+
+    @property
+    def signed(self) -> bool:
+        """Whether callers sign."""
+        return self.authorization == "AWS_IAM"
+
+    def kms_key(self, region: str) -> str:
+        """Return the ARN of the key that encrypts a region's tables and logs. Empty: keys of AWS do."""
+        return self.kms_keys.get(region, "")

@@ -1,8 +1,15 @@
-"""The AWS regions, the partitions that they are in, and those without Function URLs."""
+"""The AWS regions: which there are, what they lack, and the checks of the settings that list them."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 
 import pulumi_aws as aws
+
+from integers.lattice import MAX_REGIONS
+
+from .args import Settings
+from .values import Findings, did_you_mean
 
 WITHOUT_FUNCTION_URLS = frozenset(
     {
@@ -12,6 +19,11 @@ WITHOUT_FUNCTION_URLS = frozenset(
 )
 """Lambda guide, "Creating and managing Lambda function URLs", as of November 2026."""
 
+NO_FUNCTION_URLS = 'no Lambda Function URLs (Lambda guide, "Creating and managing Lambda function URLs")'
+
+LIST_OF_REGIONS = (
+    'the AWS page "AWS Regions": https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html'
+)
 
 PARTITION = "aws"
 """The partition that has all that is deployed. Those of China and of the US government have no Function URLs ("AWS
@@ -38,3 +50,99 @@ def partitions() -> dict[str, str]:
 def _partition(region: str) -> str:
     found = [partition for prefix, partition in OTHER_PARTITIONS.items() if region.startswith(prefix)]
     return found[0] if found else PARTITION
+
+
+def check_regions(settings: Settings, findings: Findings) -> None:
+    """Check the settings that list regions, but for `waves`."""
+    deployed = {"home": [settings.home] if settings.home else [], "regions": settings.regions}
+    deployed["leaving"] = settings.leaving
+    for name, regions in deployed.items():
+        _check_regions(name, regions, settings.allow_url_regions, findings, deployed=True)
+    _check_regions(
+        "allow_url_regions", settings.allow_url_regions, settings.allow_url_regions, findings, deployed=False
+    )
+    if len(settings.regions) > MAX_REGIONS:
+        findings.add("regions", f"{len(settings.regions)} regions; at most {MAX_REGIONS} are possible")
+    for region in dict.fromkeys(settings.leaving):
+        if region in settings.regions:
+            listed = findings.key("regions")
+            findings.wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
+    for region in dict.fromkeys(settings.paused):
+        if region not in settings.deployed:
+            hint = did_you_mean(region, settings.deployed)
+            findings.wrong("paused", region, f"is neither in regions nor in leaving{hint}")
+    _check_partitions(settings, findings)
+
+
+def _check_regions(
+    name: str, regions: Sequence[str], allowed: Sequence[str], findings: Findings, *, deployed: bool
+) -> None:
+    """Check that these are regions and, where something is deployed to them, that all of it exists there."""
+    for region in dict.fromkeys(regions):
+        partition = partitions().get(region)
+        if partition is None:
+            hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
+            findings.wrong(name, region, f"is not an AWS region{hint}")
+        elif deployed and partition != PARTITION and region not in allowed:
+            what = f"is in the partition {partition}; only {PARTITION} is known to have all that is deployed"
+            others = f"China and GovCloud, for example, have {NO_FUNCTION_URLS}"
+            findings.wrong(name, region, f"{what} ({others}); {_if_now(region, allowed, findings)}")
+
+
+def _check_partitions(settings: Settings, findings: Findings) -> None:
+    """Check that the regions can belong to one account, and have Function URLs."""
+    allowed = settings.allow_url_regions
+    found = {partitions().get(region) for region in (settings.home, *settings.deployed)} - {None}
+    if len(found) > 1 and found <= {PARTITION, *(partitions().get(region) for region in allowed)}:
+        findings.add(
+            "regions",
+            f"with {findings.key('home')} and {findings.key('leaving')} they lie in different AWS partitions "
+            f"({', '.join(sorted(map(str, found)))}); a stack belongs to one account, and so to one partition",
+        )
+    if settings.function_urls:
+        for name, regions in {"regions": settings.regions, "leaving": settings.leaving}.items():
+            for region in dict.fromkeys(regions):
+                if region in WITHOUT_FUNCTION_URLS and region not in allowed:
+                    findings.wrong(name, region, f"has {NO_FUNCTION_URLS}; {_if_now(region, allowed, findings)}")
+
+
+def _if_now(region: str, allowed: Sequence[str], findings: Findings) -> str:
+    how = findings.example("allow_url_regions", [*allowed, region])
+    return f"if AWS offers all of it in {region} now, allow the region: {how}"
+
+
+FIRST = "first"
+"""In a wave: the first region of the layout."""
+
+REST = "rest"
+"""In a wave: the regions that no wave names. If no wave has it, they join the last wave."""
+
+
+def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]:
+    """Return every region in its wave; all in one wave if the setting is an empty list.
+
+    A wave has the regions whose minting functions are updated at the same time, so that a bad build stops at the first
+    wave.
+    """
+    first = settings.regions[0] if settings.regions else FIRST
+    given = [[first if region == FIRST else region for region in wave] for wave in settings.waves]
+    _check_waves(given, settings.deployed, findings)
+    named = {region for wave in given for region in wave}
+    rest = [region for region in settings.deployed if region not in named]
+    if REST not in named:
+        given = [*given[:-1], [*(given[-1] if given else ()), REST]]
+    return tuple(
+        filter(None, (tuple(one for name in wave for one in (rest if name == REST else [name])) for wave in given))
+    )
+
+
+def _check_waves(given: Sequence[Sequence[str]], regions: Sequence[str], findings: Findings) -> None:
+    for number, wave in enumerate(given, 1):
+        if not wave:
+            findings.wrong("waves", given, f"has no region in wave {number}; name one, or remove the wave")
+    for region, times in Counter(region for wave in given for region in wave).items():
+        if region not in (*regions, FIRST, REST):  # without regions, FIRST is not replaced by a name
+            where = f"neither in {findings.key('regions')} nor in {findings.key('leaving')}"
+            findings.wrong("waves", region, f"is {where}{did_you_mean(region, (*regions, FIRST, REST))}")
+        elif times > 1:
+            findings.wrong("waves", region, f"is listed {times} times; each may be listed once")

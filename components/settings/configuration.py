@@ -2,27 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, cast
 
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from .args import GlobalIntegersArgs
-from .checks import ATTRIBUTES
+from .args import SETTINGS, GlobalIntegersArgs
 from .settings import settings_of
-from .values import camel, unknown_setting
+from .values import camel, kind, unknown_setting
 
-LISTS = frozenset(
-    {
-        *("regions", "leaving", "paused", "allow_url_regions", "counters", "cors_origins", "waves"),
-        "alarm_emails",
-    }
-)
-OBJECTS = frozenset({"floors", "alarms", "alarm_topics", "callers", "kms_keys"})
-BOOLEANS = frozenset({"open_counters", "api_gateway", "function_urls", "protect"})
-STRINGS = frozenset({"authorization", "domain", "hosted_zone", "iam_path", "permissions_boundary"})
 NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
 """`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
 
@@ -38,7 +28,7 @@ def args_of_stack() -> GlobalIntegersArgs:
     """
     project, stack = pulumi.get_project(), pulumi.get_stack()
     config = pulumi.Config(project)
-    own = [name for name in ATTRIBUTES if name not in NOT_IN_PROJECT_NAMESPACE]
+    own = [name for name in SETTINGS if name not in NOT_IN_PROJECT_NAMESPACE]
     values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
     values |= {name: _decoded(name, config.get(camel(name))) for name in own}
 
@@ -56,14 +46,15 @@ def args_of_stack() -> GlobalIntegersArgs:
 
 def _decoded(name: str, text: str | None) -> Any:
     """Return a value of the setting's type, or the text itself if it is of another."""
-    if text is None or name in STRINGS:
-        return text
-    if name in BOOLEANS:
+    if text is None:
+        return None
+    of = kind(name)
+    if of is int:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    if of is bool:
         return {"true": True, "false": False}.get(text, text)
-    if name in LISTS or name in OBJECTS:
-        parsed = _parsed(text)
-        return cast("Any", parsed) if isinstance(parsed, dict if name in OBJECTS else list) else text
-    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    parsed = _parsed(text) if of in (Sequence, Mapping) else None
+    return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
 
 
 def _parsed(text: str) -> Any:

@@ -1,9 +1,11 @@
-"""Checks values by their type and range, and collects what is wrong."""
+"""Checks the value of each setting by the table of `args.py`, and collects what is wrong."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, cast, get_args, get_origin
+
+from .args import SETTINGS, Allowed, GlobalIntegersArgs
 
 INSTEAD = {
     "tags": "remove it: aws:defaultTags, a setting of Pulumi's AWS provider, has the tags of all resources",
@@ -13,114 +15,148 @@ INSTEAD = {
 """What takes the place of a setting that earlier commits had, by its name in lower case without underscores."""
 
 
-class ValueChecks:
-    """Checks a setting's value and returns it. Each error adds a line to `errors`."""
+class Findings:
+    """What is wrong with the settings, in the words of whoever set them.
+
+    Args:
+        key: what the reader calls an attribute.
+        example: how the reader would set an attribute to a value.
+        errors: what was found wrong before.
+    """
 
     def __init__(
-        self,
-        values: Mapping[str, Any],
-        key: Callable[[str], str],
-        example: Callable[[str, object], str],
-        errors: Sequence[str],
+        self, key: Callable[[str], str], example: Callable[[str, object], str], errors: Sequence[str] = ()
     ) -> None:
-        self._values = values
-        self._key = key
-        self._example = example
+        self.key = key
+        self.example = example
         self.errors: list[str] = list(errors)
 
-    def one_of(self, name: str, allowed: tuple[str, ...], *, default: str) -> str:
-        """Return one of the allowed words."""
-        value = self.text(name, default=default)
-        if value not in allowed:
-            self.wrong(name, value, f"is none of {' or '.join(allowed)}")
-        return value
-
-    def text(self, name: str, *, default: str) -> str:
-        """Return a string."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, str):
-            self.wrong(name, value, "is not a string")
-        return default if value is None else str(value)
-
-    def integer(self, name: str, low: int, high: int, *, default: int, only: tuple[int, ...] = ()) -> int:
-        """Return an integer from `low` to `high`, or one of `only`."""
-        value = self._values.get(name)
-        if value is None:
-            return default
-        number = whole(value)
-        if number is None:
-            allowed = f"one of {', '.join(map(str, only))} is" if only else f"{low} to {high} are"
-            self.wrong(name, value, f"is not an integer; {allowed} allowed")
-            return default
-        if only and number not in only:
-            self.wrong(name, number, f"is not allowed; one of {', '.join(map(str, only))} is")
-        elif not low <= number <= high:
-            self.wrong(name, number, f"is out of range; {low} to {high} are allowed")
-        return number
-
-    def boolean(self, name: str, *, default: bool) -> bool:
-        """Return true or false."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, bool):
-            self.wrong(name, value, "is neither true nor false")
-        return default if value is None else bool(value)
-
-    def strings(
-        self, name: str, default: tuple[str, ...] | None, example: Sequence[str], *, may_be_empty: bool = False
-    ) -> tuple[str, ...]:
-        """Return a list of strings, each of which may be listed once."""
-        value = self._values.get(name)
-        how = self._example(name, example)
-        if value is None and default is not None:
-            return default
-        if value is None:
-            self.errors.append(f"{self._key(name)}: not set; at least one is needed: {how}")
-            return ()
-        if not isinstance(value, list | tuple):
-            self.wrong(name, cast("object", value), f"is not a list of strings: {how}")
-            return ()
-        others = [entry for entry in cast("Sequence[Any]", value) if not isinstance(entry, str)]
-        if others:
-            for entry in others:
-                self.wrong(name, entry, "is not a string; put it in quotes")
-            return ()
-        if not value and not may_be_empty:
-            self.errors.append(f"{self._key(name)}: the list is empty; at least one is needed: {how}")
-        strings = tuple(cast("Sequence[str]", value))
-        for string in dict.fromkeys(strings):
-            if strings.count(string) > 1:
-                self.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
-        return strings
-
-    def mapping(self, name: str, example: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an object with strings as keys, whose values aren't checked yet."""
-        value = self._values.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping):
-            self.wrong(name, cast("object", value), f"is not an object: {self._example(name, example)}")
-            return {}
-        entries = cast("Mapping[Any, Any]", value)
-        for key in entries:
-            if not isinstance(key, str):
-                self.wrong(name, key, "is not a string; put it in quotes")
-        return {key: entry for key, entry in entries.items() if isinstance(key, str)}
-
-    def value(self, name: str) -> object:
-        """Return a value as it was given; None if it wasn't."""
-        return self._values.get(name)
-
-    def example(self, name: str, value: object) -> str:
-        """Return how the reader would set a setting to a value."""
-        return self._example(name, value)
-
-    def key(self, name: str) -> str:
-        """Return what the reader calls a setting."""
-        return self._key(name)
+    def add(self, name: str, what: str) -> None:
+        """Add what is wrong with a setting, or with an entry of it: `alarms.latency`."""
+        setting, dot, entry = name.partition(".")
+        self.errors.append(f"{self.key(setting)}{dot}{entry}: {what}")
 
     def wrong(self, name: str, value: object, allowed: str) -> None:
-        """Add that the value of a setting is wrong, with what is allowed."""
-        self.errors.append(f"{self._key(name)}: {value!r} {allowed}")
+        """Add that a value is wrong, with what is allowed."""
+        self.add(name, f"{value!r} {allowed}")
+
+
+def declared(name: str) -> Any:
+    """Return the type of a setting, without `Optional`."""
+    found = SETTINGS[name].type
+    return get_args(found)[0] if type(None) in get_args(found) else found
+
+
+def kind(name: str) -> type:
+    """Return which of these the type of a setting is: `int`, `bool`, `str`, `Sequence` or `Mapping`."""
+    return get_origin(declared(name)) or declared(name)
+
+
+def checked(args: GlobalIntegersArgs, findings: Findings) -> dict[str, Any]:
+    """Return every setting, or its default if it has another type: lists as tuples, whole floats as integers."""
+    return {name: _checked(name, getattr(args, name), findings) for name in SETTINGS}
+
+
+def _checked(name: str, value: object, findings: Findings) -> Any:
+    allowed: Allowed = SETTINGS[name].metadata["allowed"]
+    found = _CHECKS[kind(name)](name, value, allowed, findings)
+    if found is not None:
+        return found
+    return tuple(allowed.default) if kind(name) is Sequence else allowed.default
+
+
+def _integer(name: str, value: object, allowed: Allowed, findings: Findings) -> int | None:
+    number, only = whole(value), ", ".join(map(str, allowed.choices))
+    if number is None:
+        what = f"one of {only} is" if only else f"{allowed.least} to {allowed.most} are"
+        findings.wrong(name, value, f"is not an integer; {what} allowed")
+    elif only and number not in allowed.choices:
+        findings.wrong(name, number, f"is not allowed; one of {only} is")
+    elif not only and not allowed.least <= number <= allowed.most:
+        findings.wrong(name, number, f"is out of range; {allowed.least} to {allowed.most} are allowed")
+    return number
+
+
+def _boolean(name: str, value: object, _: Allowed, findings: Findings) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    findings.wrong(name, value, "is neither true nor false")
+    return None
+
+
+def _text(name: str, value: object, allowed: Allowed, findings: Findings) -> str | None:
+    if not value and allowed.needed:
+        findings.add(name, f"not set; {allowed.needed}: {findings.example(name, allowed.example)}")
+        return None
+    if not isinstance(value, str):
+        findings.wrong(name, value, "is not a string")
+        return None
+    if allowed.choices and value not in allowed.choices:
+        findings.wrong(name, value, f"is none of {' or '.join(map(str, allowed.choices))}")
+    _check_pattern(name, value, allowed, findings)
+    return value
+
+
+def _check_pattern(name: str, value: str, allowed: Allowed, findings: Findings) -> None:
+    if allowed.pattern and value != allowed.default and not allowed.pattern.fullmatch(value):
+        findings.wrong(name, value, f"is not {allowed.wanted}")
+
+
+def _list(name: str, value: object, allowed: Allowed, findings: Findings) -> tuple[Any, ...] | None:
+    """Check a list of strings, each of which may be listed once; or a list of such lists, which are checked later."""
+    how = findings.example(name, allowed.example)
+    if value is None:
+        findings.add(name, f"not set; {allowed.needed}: {how}")
+        return None
+    if declared(name) != Sequence[str]:
+        return _lists(name, value, how, findings)
+    if not isinstance(value, list | tuple):
+        findings.wrong(name, value, f"is not a list of strings: {how}")
+        return None
+    entries = cast("Sequence[object]", value)
+    others = [entry for entry in entries if not isinstance(entry, str)]
+    for entry in others:
+        findings.wrong(name, entry, "is not a string; put it in quotes")
+    if others:
+        return None
+    if not entries and allowed.needed:
+        findings.add(name, f"the list is empty; {allowed.needed}: {how}")
+    strings = tuple(map(str, entries))
+    for string in dict.fromkeys(strings):
+        if strings.count(string) > 1:
+            findings.wrong(name, string, f"is listed {strings.count(string)} times; each may be listed once")
+        _check_pattern(name, string, allowed, findings)
+    return strings
+
+
+def _lists(name: str, value: object, how: str, findings: Findings) -> tuple[tuple[str, ...], ...] | None:
+    outer: Sequence[object] = cast("Any", value) if isinstance(value, list | tuple) else [None]
+    lists = [cast("Sequence[object]", each) for each in outer if isinstance(each, list | tuple)]
+    if len(lists) < len(outer) or not all(isinstance(entry, str) for each in lists for entry in each):
+        findings.wrong(name, cast("object", value), f"is not a list of lists of regions: {how}")
+        return None
+    return tuple(tuple(map(str, each)) for each in lists)
+
+
+def _object(name: str, value: object, allowed: Allowed, findings: Findings) -> dict[str, Any] | None:
+    """Check an object's keys. Its values are checked later."""
+    if not isinstance(value, Mapping):
+        findings.wrong(name, value, f"is not an object of {allowed.of}: {findings.example(name, allowed.example)}")
+        return None
+    entries = cast("Mapping[object, Any]", value)
+    for key in entries:
+        if not isinstance(key, str):
+            findings.wrong(name, key, "is not a string; put it in quotes")
+    return {key: entry for key, entry in entries.items() if isinstance(key, str)}
+
+
+_CHECKS: Mapping[type, Callable[[str, object, Allowed, Findings], Any]] = {
+    int: _integer,
+    bool: _boolean,
+    str: _text,
+    Sequence: _list,
+    Mapping: _object,
+}
 
 
 def camel(name: str) -> str:

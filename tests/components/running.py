@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,10 +12,9 @@ from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
 from components.monitoring.metrics import Watched
-from components.names import ResourceNames
-from components.settings.alarms import thresholds as thresholds_of
+from components.settings.args import Settings
 from components.settings.configuration import args_of_stack
-from components.settings.settings import Settings, SettingsError, settings_of
+from components.settings.settings import SettingsError, settings_of
 from local.engine.program import main, run_program
 
 from .recording import Aws, Deployment
@@ -84,19 +84,19 @@ def _run(
     return Deployment(aws.resources, outcome.outputs), outcome.error
 
 
-def watched(*regions: str, apis: bool = False, thresholds: Mapping[str, int] | None = None, **more: Any) -> Watched:
-    """Return a deployment as far as it is watched: with an API of the address in every region if there are `apis`."""
-    minutes: int = more.pop("watch_minutes", 5)
-    given: dict[str, Any] = {"leaving": (), "paused": (), "function_urls": True, "signed": True, **more}
-    return Watched(
-        names=ResourceNames(PREFIX),
-        home=HOME,
-        regions=regions,
-        watch_minutes=minutes,
-        thresholds=thresholds_of(thresholds or {}, minutes),
-        apis=dict.fromkeys((*regions, *given["leaving"]), "api") if apis else {},
-        **given,
-    )
+def watched(
+    *regions: str,
+    apis: bool = False,
+    signed: bool = True,
+    thresholds: Mapping[str, int] | None = None,
+    watch_minutes: int = 5,
+    **more: Any,
+) -> Watched:
+    """Return a deployment as far as it is watched: with an API of the domain in every region if there are `apis`."""
+    given = {"home": HOME, "regions": [HOME], "watch_minutes": watch_minutes, "alarms": thresholds}
+    authorization = "AWS_IAM" if signed else "NONE"
+    found = replace(settings_of(given, PREFIX), regions=regions, authorization=authorization, **more)
+    return Watched(found, dict.fromkeys(found.deployed, "api") if apis else {})
 
 
 def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:

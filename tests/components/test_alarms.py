@@ -327,7 +327,7 @@ def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
     def program() -> None:
         of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Observability("alarms", ObservabilityArgs(of_home, emails=(), topics={}, coordinator=coordinator))
+        Observability("alarms", ObservabilityArgs(of_home, coordinator))
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 

@@ -11,8 +11,7 @@ import pulumi_aws as aws
 import pytest
 
 from components.coordinator.deployment import DeploymentArgs, first_home, request
-from components.coordinator.preview import MOST, changes
-from components.coordinator.record import StoredRecord, dropped, event, record_of
+from components.coordinator.record import MOST, StoredRecord, changes, dropped, event, record_of
 from components.settings.settings import SettingsError
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL

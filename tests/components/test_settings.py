@@ -8,7 +8,7 @@ import pytest
 from components.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from components.settings.domain import MAX_DOMAIN, within
+from components.settings.rules import MAX_DOMAIN, within
 from components.settings.settings import SettingsError, settings_of
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 
@@ -439,7 +439,7 @@ def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
         ({"protect": "yes"}, "protect: 'yes' is neither true nor false"),
         ({"prefix": 7}, "prefix: 7 is not a string"),
         ({"home": ["us-east-1"]}, "home: ['us-east-1'] is not a string"),
-        ({"floors": {5: 5}}, "floors: 5 is not a counter's name"),
+        ({"floors": {5: 5}}, "floors: 5 is not a string; put it in quotes"),
         ({"prefix": "my.shop"}, "prefix: 'my.shop' may hold letters, digits, - and _ only"),
         ({"regions": []}, "regions: the list is empty; at least one is needed: regions=['us-east-1', 'eu-west-1']"),
         ({"floors": [1]}, "floors: [1] is not an object of counters and integers: floors={'integers': 5000000}"),

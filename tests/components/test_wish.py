@@ -64,7 +64,15 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     outcomes = {
         counter: Outcome(
             Register(
-                counter, ID, MAX_EPOCH, settings.regions, ids, MAX_INTEGER, MAX_INTEGER, window=10**12, granted=10**10
+                counter,
+                ID,
+                MAX_EPOCH,
+                tuple(settings.regions),
+                ids,
+                MAX_INTEGER,
+                MAX_INTEGER,
+                window=10**12,
+                granted=10**10,
             ),
             regions,
             created=True,

@@ -1,6 +1,5 @@
 """The README and the pages: links lead somewhere, what is named exists, pictures and tables are what programs make."""
 
-import json
 import re
 import runpy
 from pathlib import Path
@@ -84,21 +83,3 @@ def test_the_files_named_in_a_row_are_in_its_folder(folder: str) -> None:
 
     named = [name for name in re.findall(r"`([\w/]+(?:\.\w+|/))`", row) if name != "__main__.py"]
     assert [name for name in named if not (ROOT / folder / name).exists()] == []
-
-
-def test_the_settings_are_those_of_the_project_file() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+?) \| (.+) \|$", page, re.MULTILINE)
-    declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
-
-    assert rows == [
-        (
-            key,
-            entry["type"],
-            f"`{entry['default'] if isinstance(entry['default'], str) else json.dumps(entry['default'])}`"
-            if "default" in entry
-            else "required",
-            entry["description"],
-        )
-        for key, entry in declared.items()
-    ]

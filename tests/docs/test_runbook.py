@@ -7,8 +7,7 @@ import pytest
 from coordinate.protocol.refusals import lost_home, stray
 
 from components.coordinator.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
-from components.coordinator.preview import changes
-from components.coordinator.record import StoredRecord
+from components.coordinator.record import StoredRecord, changes
 from components.settings.settings import SettingsError
 from local.paths import ROOT
 

@@ -1,0 +1,198 @@
+"""Checks what the table of the settings can't say: entries, and settings that depend on each other."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from integers.lattice import MAX_FLOOR
+from integers.names import COUNTER_NAME, RESERVED, reserved
+
+from ..names import MAX_ROLE_NAME, PREFIX
+from .args import HOST, Settings
+from .aws_regions import partitions
+from .values import Findings, did_you_mean, whole
+
+ALL = "*"
+"""In `floors`: all counters that have no floor of their own. In `callers`: all callers, or all counters."""
+
+MAX_DOMAIN = 64
+"""ACM API reference, RequestCertificate: the longest `DomainName`. So a name with a region in front always fits into
+the 253 characters of DNS."""
+
+ZONE_ID = re.compile(r"Z[A-Z0-9]{1,31}")
+"""Route 53 API reference, HostedZone: the id, without `/hostedzone/`."""
+
+CALLER = re.compile(
+    r"\*|arn:[a-z*-]+:(iam::(\d{12}|\*):(role|user)/[\w+=,.@/*-]+|sts::(\d{12}|\*):(assumed-role|federated-user)/[\w+=,.@/*-]+)",
+    re.ASCII,
+)
+"""An ARN of those that may sign a request, in which `*` stands for any text (IAM guide, "IAM ARNs")."""
+
+MAX_CALLERS = 2500
+"""Bytes of JSON. All variables of a function's environment may have 4 KB together (Lambda guide, "Quotas")."""
+
+KEY = re.compile(r"arn:([a-z-]+):kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")
+
+MAX_EMAILS, MAX_EMAIL = 10, 50
+"""How many addresses a budget notifies (Budgets API reference, NotificationWithSubscribers), and the characters of each
+(Subscriber)."""
+
+
+def check_counters(settings: Settings, findings: Findings) -> None:
+    """Check the names of the counters, and their floors."""
+    for counter in dict.fromkeys(settings.counters):
+        _check_counter("counters", counter, findings)
+        if counter in RESERVED:
+            how = findings.example("floors", {"<counter>": 1000})
+            findings.add(
+                "counters",
+                f"{reserved(counter)}; take it out of the list. If it exists already, it goes on minting at its own "
+                "path of a Function URL. If it was the first counter, another one is then at /: give that one a floor "
+                f"above the integers of {counter!r}, {how}",
+            )
+    for counter, floor in settings.floors.items():
+        if counter != ALL:
+            _check_counter("floors", counter, findings)
+        number = whole(floor)
+        if number is None or not 1 <= number <= MAX_FLOOR:
+            what = "is not an integer" if number is None else "is out of range"
+            findings.wrong(f"floors.{counter}", floor, f"{what}; 1 to {MAX_FLOOR} (2^52) are allowed")
+
+
+def _check_counter(name: str, counter: str, findings: Findings) -> None:
+    if not COUNTER_NAME.fullmatch(counter):
+        findings.wrong(name, counter, f"is not a counter's name; it must match {COUNTER_NAME.pattern}")
+
+
+def check_prefix(settings: Settings, findings: Findings) -> None:
+    """Check that the prefix makes names that AWS takes."""
+    prefix = settings.prefix
+    instead = (
+        "; choose another name before the first deployment, with `pulumi stack init` or the argument `prefix`: "
+        "a stack that stands can't be renamed, because that would replace its tables"
+    )
+    if not PREFIX.fullmatch(prefix):
+        allowed = "may hold letters, digits, - and _ only, as a Lambda function's name"
+        findings.wrong("prefix", prefix, allowed + instead)
+    room = settings.names.room(settings.deployed, gateway=settings.api_gateway)
+    if len(prefix) > room:
+        findings.wrong(
+            "prefix",
+            prefix,
+            f"has {len(prefix)} characters; with these regions at most {room} are possible, since IAM limits "
+            f"a role's name to {MAX_ROLE_NAME}{instead}",
+        )
+
+
+def check_domain(settings: Settings, findings: Findings) -> None:
+    """Check the domain, its zone, and that everybody has a way to mint."""
+    domain, zone, key = settings.domain, settings.hosted_zone, findings.key("domain")
+    if HOST.fullmatch(domain) and len(domain) > MAX_DOMAIN:
+        findings.wrong(
+            "domain",
+            domain,
+            f"has {len(domain)} characters; at most {MAX_DOMAIN} are possible: ACM's limit for a certificate",
+        )
+    if zone and not domain:
+        findings.add("hosted_zone", f"{zone!r} is for {key}, which is not set; set both, or neither")
+    if zone and not ZONE_ID.fullmatch(zone):  # the name of an id is only known to Route 53 (domain/certificate.py)
+        if not HOST.fullmatch(zone):
+            findings.wrong("hosted_zone", zone, "is neither a zone's name, like example.com, nor its id, like Z123")
+        elif domain and not within(domain, zone):
+            findings.wrong(
+                "hosted_zone", zone, f"is neither {key}, {domain!r}, nor a parent of it; use the zone that holds it"
+            )
+    if not settings.function_urls and not domain:
+        findings.add("function_urls", f"may be false only if {key} is set; otherwise nobody could mint")
+    if settings.cors_origins and settings.signed and not settings.function_urls:
+        findings.add(
+            "cors_origins",
+            f"needs {findings.key('function_urls')}: true or {findings.key('authorization')}: NONE; "
+            "the address doesn't let pages sign requests",
+        )
+
+
+def within(domain: str, zone: str) -> bool:
+    """Return whether a zone of this name holds the domain: the zone has the domain's name, or that of a parent."""
+    return domain == zone or domain.endswith(f".{zone}")
+
+
+def callers(settings: Settings, findings: Findings) -> dict[str, Sequence[str]]:
+    """Return patterns of callers with the counters that they may use."""
+    if settings.callers and not settings.signed:
+        findings.add(
+            "callers", f"needs {findings.key('authorization')}: AWS_IAM; with NONE nobody signs, so nobody is known"
+        )
+    if settings.callers and settings.api_gateway:
+        findings.add(
+            "callers",
+            f"can't be used with {findings.key('api_gateway')}, which mints without the function that checks them; "
+            "remove one, and let the callers' own policies name the paths of the API that they may call",
+        )
+    found = {pattern: _counters(pattern, counters, findings) for pattern, counters in settings.callers.items()}
+    for pattern in found:
+        if not CALLER.fullmatch(pattern):
+            example = "arn:aws:iam::123456789012:role/shop-*"
+            findings.wrong("callers", pattern, f"is not the ARN of a role or a user, like {example}")
+        elif ":role/" in pattern and "*" in pattern.partition(":role/")[2] and pattern.count("/") > 1:
+            findings.wrong(
+                "callers",
+                pattern,
+                "has a path and a `*`; a request doesn't say the path of its role, so write the role's whole name, "
+                "or the pattern without the path",
+            )
+    size = len(json.dumps(found))
+    if size > MAX_CALLERS:
+        findings.add(
+            "callers", f"has {size} bytes as JSON; {MAX_CALLERS} are possible: use `*` for names that are alike"
+        )
+    return found
+
+
+def _counters(pattern: str, given: object, findings: Findings) -> Sequence[str]:
+    counters = [given] if given == ALL else given
+    if not isinstance(counters, list | tuple) or not counters:
+        findings.wrong(f"callers.{pattern}", given, "is neither a list of counters nor '*'")
+        return ()
+    names = tuple(map(str, cast("Sequence[object]", counters)))
+    for name in names:
+        if name != ALL:
+            _check_counter(f"callers.{pattern}", name, findings)
+    return names
+
+
+def check_keys(settings: Settings, findings: Findings) -> None:
+    """Check region → key. If one region has a key, all that are deployed to must have one."""
+    for region, arn in cast("Mapping[str, object]", settings.kms_keys).items():
+        entry = f"kms_keys.{region}"
+        found = KEY.fullmatch(arn) if isinstance(arn, str) else None
+        if region not in partitions():
+            findings.wrong("kms_keys", region, f"is not an AWS region{did_you_mean(region, partitions())}")
+        elif found is None:
+            findings.wrong(entry, arn, "is not the ARN of a key (an alias is not possible here)")
+        elif found[1] != partitions()[region]:
+            findings.wrong(entry, arn, f"is a key of another partition than {partitions()[region]}")
+        elif found[2] != region:
+            findings.wrong(entry, arn, f"is a key of {found[2]}; a table needs a key of its own region")
+    deployed = dict.fromkeys((*settings.deployed, settings.home))
+    missing = [region for region in deployed if region and region not in settings.kms_keys]
+    if settings.kms_keys and missing:
+        findings.add(
+            "kms_keys", f"{', '.join(missing)}: has no key; either no region has one or all have, the home region too"
+        )
+
+
+def check_budget(settings: Settings, findings: Findings) -> None:
+    """Check that a budget has somebody to notify, whom AWS Budgets notifies."""
+    emails, key = settings.alarm_emails, findings.key("alarm_emails")
+    if settings.budget and not emails:
+        findings.add("budget", f"nobody would be notified; set {key} too")
+    long = [email for email in emails if len(email) > MAX_EMAIL]
+    if settings.budget and (long or len(emails) > MAX_EMAILS):
+        what = f"{long[0]!r} has {len(long[0])} characters" if long else f"{key} has {len(emails)} addresses"
+        findings.add(
+            "budget",
+            f"{what}; AWS Budgets notifies at most {MAX_EMAILS} addresses of up to {MAX_EMAIL} characters each; "
+            f"use fewer or shorter ones in {key}, or set no budget",
+        )
