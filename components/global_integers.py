@@ -69,19 +69,27 @@ class GlobalIntegers(pulumi.ComponentResource):
         coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
         if settings.budget:
             budget(f"{name}-budget", settings, self)
-        gateways = self._gateways(name, settings, regional) if settings.api_gateway else {}
-        address = self._domain(name, settings, regional, gateways, coordinator) if settings.domain else None
-        Observability(
-            f"{name}-alarms",
-            ObservabilityArgs(Watched(settings, address.apis if address is not None else {}), coordinator),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        gateways = {
+            region: Gateway(
+                f"{name}-{region}-gateway",
+                GatewayArgs(settings, region, counter.table),
+                opts=_child(self, f"{region}-gateway"),
+            )
+            for region, counter in regional.items()
+            if settings.api_gateway
+        }
+        child = pulumi.ResourceOptions(parent=self)
+        domain = None
+        if settings.domain:
+            domain = Domain(f"{name}-address", DomainArgs(settings, regional, gateways, coordinator), opts=child)
+        watched = Watched(settings, domain.apis if domain is not None else {})
+        Observability(f"{name}-alarms", ObservabilityArgs(watched, coordinator), opts=child)
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
             {region: place._asdict() for region, place in places(settings.regions).items()}
         )
-        own_names = address.urls if address is not None else {}
+        own_names = domain.urls if domain is not None else {}
         urls = {
             region: _after_settling(coordinator, counter.url if counter.url is not None else own_names[region])
             for region, counter in regional.items()
@@ -93,11 +101,11 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region, gateway in gateways.items()
             if region in settings.regions
         }
-        if address is not None:
-            self.address = _after_settling(coordinator, address.url)
-            self.records = address.records
-            if address.gateway_url is not None:
-                self.gateway_address = _after_settling(coordinator, address.gateway_url)
+        if domain is not None:
+            self.address = _after_settling(coordinator, domain.url)
+            self.records = domain.records
+            if domain.gateway_url is not None:
+                self.gateway_address = _after_settling(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
@@ -131,30 +139,6 @@ class GlobalIntegers(pulumi.ComponentResource):
             # One check for each region: it runs when this region's function has changed, not when another one has.
             after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after
         return {region: found[region] for region in settings.deployed}
-
-    def _gateways(self, name: str, settings: Settings, counters: Mapping[str, RegionalCounter]) -> dict[str, Gateway]:
-        return {
-            region: Gateway(
-                f"{name}-{region}-gateway",
-                GatewayArgs(settings, region, counter.table),
-                opts=_child(self, f"{region}-gateway"),
-            )
-            for region, counter in counters.items()
-        }
-
-    def _domain(
-        self,
-        name: str,
-        settings: Settings,
-        counters: Mapping[str, RegionalCounter],
-        gateways: Mapping[str, Gateway],
-        coordinator: Coordinator,
-    ) -> Domain:
-        return Domain(
-            f"{name}-address",
-            DomainArgs(settings, counters, gateways, coordinator),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
 
 
 def _child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:

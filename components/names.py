@@ -58,13 +58,13 @@ class ResourceNames:
         return f"{self.prefix}-gateway"
 
     @property
-    def address_api(self) -> str:
-        """The API of a region's part of the address."""
+    def domain_api(self) -> str:
+        """The API of a region at the domain."""
         return f"{self.prefix}-address"
 
     def health_check(self, region: str) -> str:
         """Return the name of a region's health check, which is a tag. Health checks are global."""
-        return f"{self.address_api}-{region}"
+        return f"{self.domain_api}-{region}"
 
     @property
     def alarms_topic(self) -> str:

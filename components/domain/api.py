@@ -66,7 +66,7 @@ class DomainApiArgs:
 class DomainApi(pulumi.ComponentResource):
     """An HTTP API where everyone may call, a REST API where callers sign (`openapi.py` says why).
 
-    Its own endpoint is off: it is called by the names of the address only.
+    Its own endpoint is off: it is called by the names of the domain only.
 
     Outputs: `api_id` and `stage`, which names are mapped to, and `permission`, without which API Gateway can't call.
     """
@@ -102,7 +102,7 @@ class DomainApi(pulumi.ComponentResource):
         allowed = aws.apigatewayv2.ApiCorsConfigurationArgs(**cors(settings)) if settings.cors_origins else None
         api = aws.apigatewayv2.Api(
             f"{name}-http",
-            name=settings.names.address_api,
+            name=settings.names.domain_api,
             region=args.region,
             protocol_type="HTTP",
             disable_execute_api_endpoint=True,
@@ -143,7 +143,7 @@ class DomainApi(pulumi.ComponentResource):
 
     def _rest_api(self, name: str, args: DomainApiArgs) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        api_name = args.settings.names.address_api
+        api_name = args.settings.names.domain_api
         body = args.function.arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",

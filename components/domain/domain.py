@@ -1,4 +1,4 @@
-"""One address for all regions, `https://<domain>/`: the nearest healthy region answers."""
+"""One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from ..gateway.gateway import Gateway
 from ..region.regional_counter import RegionalCounter
 from ..settings.args import Settings
-from . import records as address_records
+from . import records as dns
 from .api import DomainApi, DomainApiArgs
 from .certificate import ask_for_record, certificate, make_validation_record, validation_record, zone_id
 from .records import Name
@@ -20,7 +20,7 @@ GATEWAY = "gateway"
 
 @dataclass
 class DomainArgs:
-    """What answers under the address."""
+    """What answers at the domain."""
 
     settings: Settings
     counters: Mapping[str, RegionalCounter]
@@ -62,12 +62,12 @@ class Domain(pulumi.ComponentResource):
             for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
         ]
         if zone is not None:
-            checks = address_records.health_checks(name, args.settings, self)
-            ready = address_records.make(hosts, zone, checks, self)
+            checks = dns.health_checks(name, args.settings, self)
+            ready = dns.make(hosts, zone, checks, self)
             self.records = None
         else:
             ready = [resource for host in hosts for resource in host.ready]
-            self.records = address_records.listed(hosts, record)
+            self.records = dns.listed(hosts, record)
         self.url = _once(ready, domain)
         self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if args.gateways else None
         self.urls = {region: _once(ready, f"{region}.{domain}") for region in args.counters}

@@ -1,4 +1,4 @@
-"""The names of the address in DNS: made in Route 53, or listed for whoever makes them by hand."""
+"""The names of the domain in DNS: made in Route 53, or listed for whoever makes them by hand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

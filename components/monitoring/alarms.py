@@ -59,7 +59,7 @@ class Alarm:
 
     @property
     def name(self) -> str:
-        """What it is called: as its threshold, or `addressErrors` for the `errors` of the address."""
+        """What it is called: as its threshold, or `addressErrors` for the `errors` of the domain."""
         return f"{self.front}{self.key[0].upper()}{self.key[1:]}" if self.front else self.key
 
     @property
@@ -90,8 +90,8 @@ def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
         yield _latency(watched, watched.url("UrlRequestLatency", region))
     if region in watched.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
-        errors = _count(watched, "errors", watched.address("5xx", region))
-        latency = _latency(watched, watched.address("Latency", region))
+        errors = _count(watched, "errors", watched.domain("5xx", region))
+        latency = _latency(watched, watched.domain("Latency", region))
         for alarm in (errors, latency):
             text = _text(watched, alarm.key, f"the API of the address in {region}")
             yield replace(alarm, front="address", text=text)

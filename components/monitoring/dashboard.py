@@ -148,9 +148,9 @@ def _why_not(watched: Watched) -> list[Row]:
 
 
 def _fronts(
-    watched: Watched, regions: Iterable[str], of_url: str, of_address: str, statistic: str = "Sum"
+    watched: Watched, regions: Iterable[str], of_url: str, of_domain: str, statistic: str = "Sum"
 ) -> list[Line]:
-    """Return a line for each way by which callers come: a region's Function URL, and its API of the address.
+    """Return a line for each way by which callers come: a region's Function URL, and its API of the domain.
 
     The statistic is that of the API's metric.
     """
@@ -159,7 +159,7 @@ def _fronts(
         if watched.settings.function_urls:
             lines.append(Line(watched.url(of_url, region), region))
         if region in watched.apis:
-            lines.append(Line(watched.address(of_address, region), f"{region} (address)", statistic))
+            lines.append(Line(watched.domain(of_domain, region), f"{region} (address)", statistic))
     return lines
 
 

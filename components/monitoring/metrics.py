@@ -28,14 +28,14 @@ class Watched:
         """The names on AWS."""
         return self.settings.names
 
-    def address(self, metric: str, region: str) -> "Metric":
-        """Return a metric of the address's API in a region, by its name for HTTP APIs.
+    def domain(self, metric: str, region: str) -> "Metric":
+        """Return a metric of the domain's API in a region, by its name for HTTP APIs.
 
         API Gateway guide, "Working with metrics for HTTP APIs" and "Amazon API Gateway dimensions and metrics" (REST).
         """
-        if self.settings.signed:  # then these APIs are REST APIs
+        if self.settings.signed:  # then it is a REST API
             name = OF_REST_APIS.get(metric, metric)
-            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.address_api})
+            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.domain_api})
         return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
 
     def url(self, metric: str, region: str) -> "Metric":

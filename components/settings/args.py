@@ -192,7 +192,7 @@ class GlobalIntegersArgs:
     budget: Setting[int] = setting(0, least=0, most=1_000_000)
     """US dollars a month for the services used here, in these regions, up to 1000000. `alarmEmails` (up to 10 addresses
     of 50 characters) are notified at 80 and 100 percent. 0 is no budget."""
-    prefix: Setting[str] = setting("")
+    prefix: Setting[str] = setting(None, needed="names on AWS begin with it", example="shop")
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""
 
     def __post_init__(self) -> None:

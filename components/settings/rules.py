@@ -68,6 +68,8 @@ def _check_counter(name: str, counter: str, findings: Findings) -> None:
 def check_prefix(settings: Settings, findings: Findings) -> None:
     """Check that the prefix makes names that AWS takes."""
     prefix = settings.prefix
+    if not prefix:  # it was given, and has been reported
+        return
     instead = (
         "; choose another name before the first deployment, with `pulumi stack init` or the argument `prefix`: "
         "a stack that stands can't be renamed, because that would replace its tables"
@@ -109,7 +111,7 @@ def check_domain(settings: Settings, findings: Findings) -> None:
         findings.add(
             "cors_origins",
             f"needs {findings.key('function_urls')}: true or {findings.key('authorization')}: NONE; "
-            "the address doesn't let pages sign requests",
+            "the domain doesn't let pages sign requests",
         )
 
 

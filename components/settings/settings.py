@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 
@@ -55,9 +55,11 @@ def settings_of(
     """
     given: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
     findings = Findings(key, example, errors)
-    asked = GlobalIntegersArgs(**{name: cast("Any", given.get(name)) for name in SETTINGS})
+    values: dict[str, Any] = {name: given.get(name) for name in SETTINGS}
+    if values["prefix"] is None:
+        values["prefix"] = prefix
+    asked = GlobalIntegersArgs(**values)
     settings = Settings(**checked(asked, findings))
-    settings.prefix = settings.prefix or prefix
     settings.hosted_zone = settings.hosted_zone.removesuffix(".")
     for check in CHECKS:
         check(settings, findings)

@@ -231,9 +231,9 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"functionUrls": "off"}, "functionUrls: 'off' is neither true nor false"),
         (
             {"domain": DOMAIN, "functionUrls": False, "corsOrigins": ["https://shop.example"]},
-            "corsOrigins: needs functionUrls: true or authorization: NONE; the address doesn't let pages sign requests",
+            "corsOrigins: needs functionUrls: true or authorization: NONE; the domain doesn't let pages sign requests",
         ),
-        # a company's rules
+        # governance
         ({"paused": ["eu-wset-1"]}, "paused: 'eu-wset-1' is neither in regions nor in leaving; did you mean 'eu-west-"),
         ({"paused": ["us-west-2"]}, "paused: 'us-west-2' is neither in regions nor in leaving"),
         ({"iamPath": "teams"}, "iamPath: 'teams' is not a path like /teams/shop/"),

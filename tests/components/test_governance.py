@@ -1,4 +1,4 @@
-"""What a company asks for: the path and the boundary of roles, keys, a budget, callers."""
+"""What governance asks for: the path and the boundary of roles, keys, a budget, callers."""
 
 import json
 
