@@ -18,10 +18,12 @@ from ..names import ResourceNames
 
 T = TypeVar("T")
 
+# To type checkers, None is accepted where a setting is given, and is never read, since `__post_init__` fills in the
+# defaults. At runtime it is what Pulumi's analyzer knows.
 if TYPE_CHECKING:
 
     class Setting(Generic[T]):
-        """A field that may be given as None, which stands for the default, and is never read as None."""
+        """A field that may be given as None, which stands for the default."""
 
         def __get__(self, instance: object, owner: object) -> T: ...
 
