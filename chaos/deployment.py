@@ -15,8 +15,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
 
-from local.engine.configuration import configuration, project
 from local.engine.engine import deploy
+from local.engine.stack import configuration, project
 from local.paths import LocalError
 from local.resources import Aws
 

@@ -11,7 +11,7 @@ from random import Random
 from threading import Event
 from typing import Any
 
-from local.server.ports import has_socket
+from local.server.process import has_socket
 
 from .history import History
 from .stack import NAMES, RunFailed, Stack

@@ -9,11 +9,10 @@ from typing import Any, cast
 from . import demo as caller
 from .apigateway.resources import GATEWAY
 from .demo import mint_everywhere, mint_once_moved, next_commands, table
-from .domain.instructions import LOCAL, how_to, moving, plain, serve
-from .domain.process import ADDRESS
-from .engine.configuration import configuration, project, stacks
+from .domain.instructions import DOMAIN, LOCAL, how_to, moving, plain, serve
 from .engine.engine import deploy
 from .engine.preview import preview as previewed
+from .engine.stack import configuration, project, stacks
 from .operations import Deployed
 from .paths import LocalError, command, state_folder
 from .resources import Aws
@@ -174,7 +173,7 @@ def demo(stack: str) -> None:
         raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
     proxy = local if by_name else ""
     exported["urls"] = plain(exported["urls"])
-    if local and not ADDRESS.runs():
+    if local and not DOMAIN.runs():
         raise LocalError("the process that stands for the address has ended. To start it, run `up` again as before")
     try:
         minted = mint_everywhere(exported, proxy)
@@ -193,7 +192,7 @@ def demo(stack: str) -> None:
 def down() -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
     recorded = server.recorded() is not None
-    ADDRESS.stop()
+    DOMAIN.stop()
     GATEWAY.stop()
     GATEWAY_OF_VERSION_1.stop()
     ended = server.SERVICE.stop()

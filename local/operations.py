@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from .engine.state import State
+from .engine.stack import State
 from .paths import LocalError, command
-from .progress import phase, registers
+from .resources.invocation import phase, registers
 from .resources.kind import Aws
+from .resources.lambda_ import FUNCTION
 from .server import server
 
 if TYPE_CHECKING:
     from components.names import ResourceNames
-
-FUNCTION = "aws:lambda/function:Function"
 
 MOST_COUNTERS = 20
 """`status` shows so many counters at most."""

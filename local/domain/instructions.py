@@ -1,36 +1,56 @@
-"""How to call a deployment's address on this machine."""
+"""The process that stands for a stack's domain on this machine: its start, its end, and how to call it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.configuration import stacks
-from ..engine.state import State
-from ..paths import command
+from ..engine.stack import State, stacks
+from ..paths import command, state_folder
+from ..server.process import BackgroundService, status
 from . import zone
-from .process import ADDRESS, running
 from .server import FROM
 from .zone import host_of
 
 LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
 
+DOMAIN = BackgroundService("address", "local.domain.server")
+
 
 def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
-    """Start the address's process, or end it if no deployment has an address. Return the outputs with its URL.
+    """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL.
 
     Without a hosted zone it isn't started: it decides by the zone's records, and there are none.
     """
     outputs = dict(exported)
     if "address" in outputs and "records" not in outputs:
-        outputs[LOCAL] = running(endpoint)
+        outputs[LOCAL] = _running(endpoint)
         State(stack).finish(outputs)
     elif all(LOCAL not in State(other).outputs for other in stacks()):
-        ADDRESS.stop()
+        DOMAIN.stop()
     return outputs
 
 
+def _running(endpoint: str) -> str:
+    """Return the process's URL, once it knows the records as they are now.
+
+    Start it if it doesn't run, on the same port as before if that is free.
+    """
+    recorded = DOMAIN.recorded()
+    if recorded and DOMAIN.alive(recorded[0]) and _reads_again(recorded[1]):
+        port = recorded[1]
+    else:
+        more = {"GLOBAL_INTEGERS_LOCAL": str(state_folder().resolve())}
+        port = DOMAIN.start_module([endpoint], _reads_again, "is the address", more)
+    return f"http://127.0.0.1:{port}/"
+
+
+def _reads_again(port: int) -> bool:
+    """Let it read the records now. Return whether it responds."""
+    return status(port, "OPTIONS", "*", timeout=10) is not None
+
+
 def how_to(outputs: Mapping[str, Any]) -> str:
-    """Return how to call the address here, in lines."""
+    """Return how to call the domain here, in lines."""
     if "address" not in outputs:
         return ""
     if LOCAL not in outputs:
@@ -51,7 +71,7 @@ def how_to(outputs: Mapping[str, Any]) -> str:
 
 
 def moving(outputs: Mapping[str, Any]) -> str:
-    """Return how to see the address move to another region, in lines."""
+    """Return how to see the domain move to another region, in lines."""
     first = outputs["regions"][0]
     return (
         f"take a region down:  run `up` again as before, with -c 'paused=[\"{first}\"]' added. Within seconds,\n"
@@ -60,5 +80,5 @@ def moving(outputs: Mapping[str, Any]) -> str:
 
 
 def plain(urls: Mapping[str, str]) -> dict[str, str]:
-    """Return URLs without TLS, which the address doesn't have here."""
+    """Return URLs without TLS, which the domain doesn't have here."""
     return {region: url.replace("https://", "http://", 1) for region, url in urls.items()}

@@ -1,4 +1,4 @@
-"""The stack's address on this machine: `python -m local.domain.server <port> <endpoint>`, a small process.
+"""The stack's domain on this machine: `python -m local.domain.server <port> <endpoint>`, a small process.
 
 It stands for DNS, for Route 53's health checkers, and for API Gateway's regional names. It takes a request for a host
 name, decides by the records which region answers, and passes the request on to that region's API. It has no TLS.
@@ -7,7 +7,8 @@ name, decides by the records which region answers, and passes the request on to 
 import http.client
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +19,6 @@ from ..apigateway import rest_api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
 from . import zone
-from .health import TIMEOUT, HealthChecker
 from .records import LOCATIONS, DnsRecord, HealthCheck, answer
 
 FROM = "x-from-region"
@@ -36,6 +36,51 @@ NOT_PASSED_ON = frozenset(
 """Headers between two neighbours (RFC 9110, section 7.6.1), and our own."""
 
 
+INTERVAL = 2.0
+"""Seconds between two requests of a check: shorter than the 10 s that are registered, so that nobody waits long."""
+
+TIMEOUT = 6.0
+"""Seconds that a response may take (Route 53 guide, "How Amazon Route 53 determines whether a health check is
+healthy": 4 s to connect, 2 s to respond)."""
+
+
+class HealthChecker:
+    """The status of every check. A new one is healthy until it has failed."""
+
+    def __init__(self, ask: Callable[[HealthCheck], bool]) -> None:
+        """Begin with no check.
+
+        Args:
+            ask: sends one request of a check, and returns whether the response says that the region is healthy.
+        """
+        self._ask = ask
+        self._unhealthy: set[str] = set()
+        self._against: dict[str, int] = {}
+        """Check → how many results in a row spoke against its status."""
+
+    def healthy(self, check: str) -> bool:
+        """Return a check's status, by its id."""
+        return check not in self._unhealthy
+
+    def run(self, checks: Callable[[], Sequence[HealthCheck]], stop: Event) -> None:
+        """Ask all checks at the same time, every `INTERVAL` seconds, until `stop` is set."""
+        with ThreadPoolExecutor(32) as pool:
+            while not stop.wait(INTERVAL):
+                present = checks()
+                for check, healthy in zip(present, pool.map(self._ask, present), strict=True):
+                    self.count(check, healthy=healthy)
+
+    def count(self, check: HealthCheck, *, healthy: bool) -> None:
+        """Count one result. As many in a row as the threshold says change the status."""
+        if healthy == self.healthy(check.id):
+            self._against[check.id] = 0
+            return
+        self._against[check.id] = self._against.get(check.id, 0) + 1
+        if self._against[check.id] >= check.threshold:
+            self._against[check.id] = 0
+            (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)
+
+
 @dataclass(frozen=True)
 class RegionResponse:
     """What a caller gets."""
@@ -47,7 +92,7 @@ class RegionResponse:
 
 @dataclass(frozen=True)
 class KnownZone:
-    """What the local server knew of the address when it was last read."""
+    """What the local server knew of the domain when it was last read."""
 
     domain: str
     records: list[DnsRecord]
@@ -56,7 +101,7 @@ class KnownZone:
 
 
 class DomainServer:
-    """All names of an address, and the health of its regions."""
+    """All names of a domain, and the health of its regions."""
 
     def __init__(self, endpoint: str) -> None:
         """Read the records of the local server at this URL."""
@@ -164,12 +209,12 @@ def _instead(of: RegionResponse, failed: rest.GatewayResponse) -> RegionResponse
 
 
 def _said(status: int, message: str) -> RegionResponse:
-    """Return a response of the address's own, in API Gateway's form."""
+    """Return a response of the domain's own, in API Gateway's form."""
     body = json.dumps({"message": message}).encode()
     return RegionResponse(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
 
 
-def serve(port: int, address: DomainServer) -> None:
+def serve(port: int, domain: DomainServer) -> None:
     """Serve on 127.0.0.1 until the process is ended."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -184,7 +229,7 @@ def serve(port: int, address: DomainServer) -> None:
                 self.send_error(400)
                 return
             if self.path == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
-                address.refreshed()
+                domain.refreshed()
                 self.send_response_only(204)
                 self.end_headers()
                 return
@@ -197,7 +242,7 @@ def serve(port: int, address: DomainServer) -> None:
                 key = name.lower()
                 headers[key] = f"{headers[key]},{value}" if key in headers else value  # as API Gateway joins them
             host = host.partition(":")[0].lower()
-            response = address.respond(self.command, host, target, headers, self.rfile.read(int(length)))
+            response = domain.respond(self.command, host, target, headers, self.rfile.read(int(length)))
             self.send_response_only(response.status)
             for name, value in response.headers:
                 self.send_header(name, value)
@@ -210,7 +255,7 @@ def serve(port: int, address: DomainServer) -> None:
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Log nothing: the log is for errors."""
 
-    Thread(target=address.watch, args=[Event()], daemon=True).start()
+    Thread(target=domain.watch, args=[Event()], daemon=True).start()
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 

@@ -1,17 +1,14 @@
-"""What the local server's Route 53 keeps of an address, and which API each of its names leads to."""
+"""What the local server's Route 53 keeps of a domain, and which API each of its names leads to."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..apigateway.proxied import on_server
-from ..apigateway.resources import GATEWAY
+from ..apigateway.resources import GATEWAY, on_server
 from ..apigateway.rest_api import GatewayResponse, gateway_response
-from ..engine.configuration import stacks
-from ..engine.state import State
-from ..resources.kind import Aws
-from ..resources.route53 import ANYWHERE
+from ..engine.stack import State, stacks
+from ..resources.kind import ANYWHERE, Aws
 from .records import DnsRecord, HealthCheck
 
 DOMAIN_NAME = "aws:apigatewayv2/domainName:DomainName"
@@ -94,7 +91,7 @@ def domain() -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host name of an address."""
+    """Return the host name in a URL."""
     return url.removeprefix("https://").strip("/")
 
 

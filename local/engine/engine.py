@@ -11,14 +11,12 @@ import pulumi
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ..paths import LocalError, start_afresh
-from ..progress import reported
+from ..resources.invocation import INVOCATION, reported, subject
 from ..resources.kind import Aws, Kind, Result
 from ..resources.kinds import FUNCTIONS, KINDS
-from ..resources.lambda_ import subject
-from .configuration import stacks
 from .inputs import as_json, with_kept
 from .program import Registration, main, run_program
-from .state import Made, State
+from .stack import Made, State, stacks
 
 
 def refuse_unknown(unseen: Sequence[Made]) -> None:
@@ -55,8 +53,6 @@ def refuse_protected(unseen: Sequence[Made]) -> None:
 def _lines(resources: Sequence[Made]) -> str:
     return "\n".join(f"  {made.name} ({made.key})" for made in resources)
 
-
-INVOCATION = "aws:lambda/invocation:Invocation"
 
 EXISTS = frozenset(
     {

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..paths import LocalError
+from ..resources.invocation import INVOCATION
 from ..resources.kind import Aws
-from .engine import INVOCATION, Engine, Report, is_identified, refuse_protected, refuse_unknown, user_error
+from .engine import Engine, Report, is_identified, refuse_protected, refuse_unknown, user_error
 from .program import Registration, main, run_program
-from .state import Made, State
+from .stack import Made, State
 
 
 def preview(

@@ -1,153 +1,49 @@
-"""CloudWatch log groups, alarms and dashboards.
+"""CloudWatch log groups, alarms and dashboards, and EventBridge rules that run on a schedule.
 
-The local server keeps alarms and dashboards, but it writes no metrics of what runs here, so the alarms never go off.
-The tests of the alarms evaluate them themselves (tests/components/evaluation.py).
+The local server runs the schedules itself. It keeps alarms and dashboards, but it writes no metrics of what runs here,
+so the alarms never go off. The tests of the alarms evaluate them themselves (tests/components/evaluation.py).
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.state import Made
-from .kind import Aws, Result
+from ..engine.stack import Made
+from .kind import ID, Call, Described, Inputs, Kind, capital
+
+RETENTION = Call("put_retention_policy", {"logGroupName": "name", "retentionInDays": "retentionInDays"})
 
 
-class LogGroup:
-    """A log group."""
-
-    identity: tuple[str, ...] = ("region", "name")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the log group, or change how long it keeps logs.
-
-        This server takes a key only where it creates the group. On AWS, a later one is for what is logged from then on.
-        """
-        client = aws.client("logs", inputs["region"])
-        name = inputs["name"]
-        if before is None:
-            key = {"kmsKeyId": inputs["kmsKeyId"]} if "kmsKeyId" in inputs else {}
-            client.create_log_group(logGroupName=name, **key)
-        client.put_retention_policy(logGroupName=name, retentionInDays=inputs["retentionInDays"])
-        group = client.describe_log_groups(logGroupNamePrefix=name)["logGroups"][0]
-        arn = group.get("arn", "").removesuffix(":*")  # as the provider gives it out
-        return Result(name, {"arn": arn})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or None if it no longer exists."""
-        groups = aws.client("logs", made.inputs["region"]).describe_log_groups(logGroupNamePrefix=made.id)
-        return made.outputs if any(group.get("logGroupName") == made.id for group in groups["logGroups"]) else None
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the log group with its logs."""
-        client = aws.client("logs", made.inputs["region"])
-        client.delete_log_group(logGroupName=made.id)
+def _retained(client: Any, inputs: Inputs, before: Made | None) -> None:
+    if before is None:
+        RETENTION.make(client, inputs)
 
 
-PARAMETERS = {
-    "alarmDescription": "AlarmDescription",
-    "namespace": "Namespace",
-    "metricName": "MetricName",
-    "statistic": "Statistic",
-    "extendedStatistic": "ExtendedStatistic",
-    "evaluateLowSampleCountPercentiles": "EvaluateLowSampleCountPercentile",
-    "period": "Period",
-    "evaluationPeriods": "EvaluationPeriods",
-    "datapointsToAlarm": "DatapointsToAlarm",
-    "comparisonOperator": "ComparisonOperator",
-    "threshold": "Threshold",
-    "treatMissingData": "TreatMissingData",
-    "alarmActions": "AlarmActions",
-    "okActions": "OKActions",
+def _log_group(inputs: Inputs, found: Any) -> dict[str, Any] | None:
+    arns = (group.get("arn", "") for group in found["logGroups"] if group.get("logGroupName") == inputs[ID])
+    return next(({"arn": arn.removesuffix(":*")} for arn in arns), None)  # as the provider gives it out
+
+
+ALARM = {
+    "AlarmDescription": "alarmDescription",
+    "Namespace": "namespace",
+    "MetricName": "metricName",
+    "Statistic": "statistic",
+    "ExtendedStatistic": "extendedStatistic",
+    "EvaluateLowSampleCountPercentile": "evaluateLowSampleCountPercentiles",
+    "Period": "period",
+    "EvaluationPeriods": "evaluationPeriods",
+    "DatapointsToAlarm": "datapointsToAlarm",
+    "ComparisonOperator": "comparisonOperator",
+    "Threshold": "threshold",
+    "TreatMissingData": "treatMissingData",
+    "AlarmActions": "alarmActions",
+    "OKActions": "okActions",
 }
-"""The provider's inputs, and what PutMetricAlarm calls them."""
+"""What PutMetricAlarm takes as the provider has it."""
 
 NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
 """What the server doesn't give back as it was put."""
-
-
-class MetricAlarm:
-    """An alarm on a metric, or on an expression of one. The server keeps no expressions: they aren't compared."""
-
-    identity: tuple[str, ...] = ("region", "name")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Write the alarm, over an earlier one."""
-        client = aws.client("cloudwatch", inputs["region"])
-        watched: dict[str, Any] = (
-            {"Metrics": [_query(query) for query in inputs["metricQueries"]]}
-            if "metricQueries" in inputs
-            else {"Dimensions": _dimensions(inputs["dimensions"])}
-        )
-        client.put_metric_alarm(
-            AlarmName=inputs["name"],
-            **watched,
-            **{PARAMETERS[key]: value for key, value in inputs.items() if key in PARAMETERS},
-        )
-        (alarm,) = client.describe_alarms(AlarmNames=[inputs["name"]])["MetricAlarms"]
-        return Result(inputs["name"], {"arn": alarm["AlarmArn"]})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs and its inputs as they are now, or None if it no longer exists."""
-        found = aws.client("cloudwatch", made.inputs["region"]).describe_alarms(AlarmNames=[made.id])["MetricAlarms"]
-        if not found:
-            return None
-        wanted = made.inputs.keys() - NOT_DESCRIBED
-        described = {key: found[0].get(name) for key, name in PARAMETERS.items() if key in wanted}
-        if "dimensions" in wanted:
-            described["dimensions"] = {dimension["Name"]: dimension["Value"] for dimension in found[0]["Dimensions"]}
-        return {**made.outputs, **described}
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the alarm, which AWS refuses as long as a composite alarm joins it."""
-        aws.client("cloudwatch", made.inputs["region"]).delete_alarms(AlarmNames=[made.id])
-
-
-class CompositeAlarm:
-    """An alarm on other alarms."""
-
-    identity: tuple[str, ...] = ("region", "alarmName")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Write the alarm, over an earlier one. The alarms that it joins must exist."""
-        client = aws.client("cloudwatch", inputs["region"])
-        client.put_composite_alarm(
-            AlarmName=inputs["alarmName"],
-            AlarmRule=inputs["alarmRule"],
-            AlarmDescription=inputs.get("alarmDescription", ""),
-        )
-        return Result(inputs["alarmName"], {"arn": _composite(client, inputs["alarmName"])[0]["AlarmArn"]})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs and its rule as it is now, or None if it no longer exists."""
-        found = _composite(aws.client("cloudwatch", made.inputs["region"]), made.id)
-        return {**made.outputs, "alarmRule": found[0]["AlarmRule"]} if found else None
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the alarm."""
-        aws.client("cloudwatch", made.inputs["region"]).delete_alarms(AlarmNames=[made.id])
-
-
-class Dashboard:
-    """A dashboard."""
-
-    identity: tuple[str, ...] = ("region", "dashboardName")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Write the dashboard, over an earlier one."""
-        client, name = aws.client("cloudwatch", inputs["region"]), inputs["dashboardName"]
-        client.put_dashboard(DashboardName=name, DashboardBody=inputs["dashboardBody"])
-        return Result(name, {"dashboardArn": client.get_dashboard(DashboardName=name)["DashboardArn"]})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs and its body as it is now, or raise the service's error if it no longer exists."""
-        client = aws.client("cloudwatch", made.inputs["region"])
-        body = client.get_dashboard(DashboardName=made.id)["DashboardBody"]
-        same = json.loads(body) == json.loads(made.inputs["dashboardBody"])
-        return {**made.outputs, "dashboardBody": made.inputs["dashboardBody"] if same else body}
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the dashboard."""
-        aws.client("cloudwatch", made.inputs["region"]).delete_dashboards(DashboardNames=[made.id])
 
 
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,5 +64,138 @@ def _dimensions(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Name": name, "Value": value} for name, value in dimensions.items()]
 
 
-def _composite(client: Any, name: str) -> list[dict[str, Any]]:
-    return client.describe_alarms(AlarmNames=[name], AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+def _queries(inputs: Inputs) -> list[dict[str, Any]] | None:
+    return [_query(query) for query in inputs["metricQueries"]] if "metricQueries" in inputs else None
+
+
+def _metric_alarm(inputs: Inputs, found: Any) -> dict[str, Any] | None:
+    """Return an alarm as it is now. The server keeps no expressions: they aren't compared."""
+    if not found["MetricAlarms"]:
+        return None
+    (alarm,) = found["MetricAlarms"]
+    wanted = inputs.keys() - NOT_DESCRIBED
+    described = {key: alarm.get(name) for name, key in ALARM.items() if key in wanted}
+    if "dimensions" in wanted:
+        described["dimensions"] = {dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]}
+    return {"arn": alarm["AlarmArn"], **described}
+
+
+def _composite_alarm(_inputs: Inputs, found: Any) -> dict[str, Any] | None:
+    alarms = found["CompositeAlarms"]
+    return {"arn": alarms[0]["AlarmArn"], "alarmRule": alarms[0]["AlarmRule"]} if alarms else None
+
+
+def _dashboard(inputs: Inputs, found: Any) -> dict[str, Any]:
+    body, wanted = found["DashboardBody"], inputs["dashboardBody"]
+    same = json.loads(body) == json.loads(wanted)
+    return {"dashboardArn": found["DashboardArn"], "dashboardBody": wanted if same else body}
+
+
+def _rule(inputs: Inputs, found: Any) -> dict[str, Any]:
+    same = found.get("State") == inputs.get("state", "ENABLED")
+    return {"arn": found["Arn"], "scheduleExpression": found.get("ScheduleExpression", "") if same else ""}
+
+
+def _target_id(inputs: Inputs) -> str:
+    return inputs.get("targetId", inputs["rule"])
+
+
+def _target(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return what a rule calls, as PutTargets takes it."""
+    target: dict[str, Any] = {"Id": _target_id(inputs), "Arn": inputs["arn"]}
+    if "input" in inputs:
+        target["Input"] = inputs["input"]
+    if "retryPolicy" in inputs:
+        target["RetryPolicy"] = capital(inputs["retryPolicy"])
+    return [target]
+
+
+DELETE_ALARM = Call("delete_alarms", {"AlarmNames": lambda inputs: [inputs[ID]]})
+
+KINDS: dict[str, Kind] = {
+    # The server takes a key only where it creates a group. On AWS, a later one is for what is logged from then on.
+    "aws:cloudwatch/logGroup:LogGroup": Described(
+        "logs",
+        ("region", "name"),
+        "{name}",
+        create=Call("create_log_group", {"logGroupName": "name", "kmsKeyId": "kmsKeyId"}),
+        update=RETENTION,
+        then=_retained,
+        read_by=Call("describe_log_groups", {"logGroupNamePrefix": ID}),
+        now=_log_group,
+        delete_by=Call("delete_log_group", {"logGroupName": ID}),
+    ),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": Described(
+        "cloudwatch",
+        ("region", "name"),
+        "{name}",
+        create=Call(
+            "put_metric_alarm",
+            {
+                "AlarmName": "name",
+                "Metrics": _queries,
+                "Dimensions": lambda inputs: _dimensions(inputs["dimensions"]) if "dimensions" in inputs else None,
+                **ALARM,
+            },
+        ),
+        read_by=Call("describe_alarms", {"AlarmNames": lambda inputs: [inputs[ID]]}),
+        now=_metric_alarm,
+        delete_by=DELETE_ALARM,  # which AWS refuses as long as a composite alarm joins it
+    ),
+    "aws:cloudwatch/compositeAlarm:CompositeAlarm": Described(  # the alarms that it joins must exist
+        "cloudwatch",
+        ("region", "alarmName"),
+        "{alarmName}",
+        create=Call(
+            "put_composite_alarm",
+            {
+                "AlarmName": "alarmName",
+                "AlarmRule": "alarmRule",
+                "AlarmDescription": lambda inputs: inputs.get("alarmDescription", ""),
+            },
+        ),
+        read_by=Call(
+            "describe_alarms",
+            {"AlarmNames": lambda inputs: [inputs[ID]], "AlarmTypes": lambda _inputs: ["CompositeAlarm"]},
+        ),
+        now=_composite_alarm,
+        delete_by=DELETE_ALARM,
+    ),
+    "aws:cloudwatch/dashboard:Dashboard": Described(
+        "cloudwatch",
+        ("region", "dashboardName"),
+        "{dashboardName}",
+        create=Call("put_dashboard", {"DashboardName": "dashboardName", "DashboardBody": "dashboardBody"}),
+        read_by=Call("get_dashboard", {"DashboardName": ID}),
+        now=_dashboard,
+        delete_by=Call("delete_dashboards", {"DashboardNames": lambda inputs: [inputs[ID]]}),
+    ),
+    "aws:cloudwatch/eventRule:EventRule": Described(  # the server runs the schedule itself
+        "events",
+        ("region", "name"),
+        "{name}",
+        create=Call(
+            "put_rule",
+            {
+                "Name": "name",
+                "ScheduleExpression": "scheduleExpression",
+                "Description": lambda inputs: inputs.get("description", ""),
+                "State": lambda inputs: inputs.get("state", "ENABLED"),
+            },
+        ),
+        read_by=Call("describe_rule", {"Name": ID}),
+        now=_rule,
+        delete_by=Call("delete_rule", {"Name": ID}),
+    ),
+    "aws:cloudwatch/eventTarget:EventTarget": Described(  # AWS deletes no rule that has one
+        "events",
+        ("region", "rule", "targetId"),
+        _target_id,
+        create=Call("put_targets", {"Rule": "rule", "Targets": _target}),
+        read_by=Call("list_targets_by_rule", {"Rule": "rule"}),
+        now=lambda inputs, found: (
+            {"targetId": inputs[ID]} if any(one["Id"] == inputs[ID] for one in found["Targets"]) else None
+        ),
+        delete_by=Call("remove_targets", {"Rule": "rule", "Ids": lambda inputs: [inputs[ID]]}),
+    ),
+}

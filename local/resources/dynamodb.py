@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ..engine.state import Made
+from ..engine.stack import Made
 from ..paths import LocalError
-from .kind import Aws, Result
+from .kind import Aws, Kind, Result
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_dynamodb.type_defs import SSESpecificationTypeDef, StreamSpecificationTypeDef
 
 
-class Table:
+class Table(Kind):
     """A DynamoDB table."""
 
-    identity: tuple[str, ...] = ("region", "name")
+    identity = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create the table, or bring it to `inputs`."""

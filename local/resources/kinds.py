@@ -1,57 +1,208 @@
 """What the local deployment can make and answer: the Pulumi resource types and provider functions of the program.
 
-To add a type, write a class with `apply`, `read` and `delete` (`resources/kind.py`) in the module of its AWS
-service, and a line here.
+To add a type, describe its calls (`Described` in `resources/kind.py`), in the module of its AWS service or here. Where
+a type does more than that, write a class with `apply`, `read` and `delete`. Tags aren't set.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..apigateway import http_api as apigatewayv2
-from ..apigateway.resources import Deployment, MethodSettings, RestApi, Stage
-from . import route53
-from .acm import Certificate, CertificateValidation
-from .budgets import Budget
-from .cloudwatch import CompositeAlarm, Dashboard, LogGroup, MetricAlarm
+from ..apigateway import resources as apigateway
+from ..engine.stack import Made
+from ..paths import LocalError
+from . import cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
-from .events import Rule, Target
-from .iam import Role, RolePolicy
-from .kind import Aws, Kind
-from .lambda_ import EventInvokeConfig, Function, FunctionUrl, Invocation, Permission
-from .sns import Subscription, Topic
+from .invocation import INVOCATION, Invocation
+from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Parameters, Result, capital
+
+
+class CertificateValidation(Kind):
+    """The wait for a certificate. It makes nothing."""
+
+    identity = ("region", "certificateArn")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Check that the certificate is issued.
+
+        Raises:
+            LocalError: it isn't issued. On this machine, waiting wouldn't change that.
+        """
+        arn = inputs["certificateArn"]
+        status = CERTIFICATE.make(aws.client("acm", inputs["region"]), {ID: arn})["Certificate"]["Status"]
+        if status != "ISSUED":
+            raise LocalError(f"the certificate {arn} is {status}, not ISSUED")
+        return Result(arn, {})
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if the certificate no longer exists."""
+        CERTIFICATE.make(aws.client("acm", made.inputs["region"]), {ID: made.id})
+        return made.outputs
+
+
+CERTIFICATE = Call("describe_certificate", {"CertificateArn": ID})
+
+
+def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
+    certificate = found["Certificate"]
+    return {
+        "arn": certificate["CertificateArn"],
+        "status": certificate["Status"],
+        "domainValidationOptions": [
+            {
+                "domainName": option["DomainName"],
+                "resourceRecordName": option["ResourceRecord"]["Name"],
+                "resourceRecordType": option["ResourceRecord"]["Type"],
+                "resourceRecordValue": option["ResourceRecord"]["Value"],
+            }
+            for option in certificate["DomainValidationOptions"]
+        ],
+    }
+
+
+class Role(Described):
+    """A role."""
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the role with all its policies."""
+        client = aws.client("iam", ANYWHERE)
+        for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
+            client.delete_role_policy(RoleName=made.id, PolicyName=policy)
+        super().delete(aws, made)
+
+
+def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
+    """Bring a role's description and permissions boundary to `inputs`."""
+    name = inputs["name"]
+    if before is not None:
+        client.update_role(RoleName=name, Description=inputs.get("description", ""))
+    if "permissionsBoundary" in inputs:
+        client.put_role_permissions_boundary(RoleName=name, PermissionsBoundary=inputs["permissionsBoundary"])
+    elif before is not None and "permissionsBoundary" in before.inputs:
+        client.delete_role_permissions_boundary(RoleName=name)
+
+
+POLICY = {"RoleName": "role", "PolicyName": "name"}
+
+
+def _budget(inputs: Inputs) -> dict[str, Any]:
+    return {
+        "BudgetName": inputs["name"],
+        "BudgetType": inputs["budgetType"],
+        "TimeUnit": inputs["timeUnit"],
+        "BudgetLimit": {"Amount": inputs["limitAmount"], "Unit": inputs["limitUnit"]},
+        "CostFilters": {entry["name"]: entry["values"] for entry in inputs["costFilters"]},
+    }
+
+
+def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
+    keys = ("notificationType", "comparisonOperator", "threshold", "thresholdType")
+    return [
+        {
+            "Notification": capital({key: entry[key] for key in keys}),
+            "Subscribers": [
+                {"SubscriptionType": "EMAIL", "Address": mail} for mail in entry["subscriberEmailAddresses"]
+            ],
+        }
+        for entry in inputs["notifications"]
+    ]
+
+
+BUDGET: Parameters = {"AccountId": lambda _inputs: ACCOUNT, "BudgetName": "name"}
 
 KINDS: dict[str, Kind] = {
-    "aws:acm/certificate:Certificate": Certificate(),
+    **apigateway.KINDS,
+    **cloudwatch.KINDS,
+    **lambda_.KINDS,
+    **route53.KINDS,
+    "aws:acm/certificate:Certificate": Described(  # the server issues it at once and looks for no record in DNS
+        "acm",
+        ("region", "domainName"),
+        "{CertificateArn}",
+        create=Call(
+            "request_certificate",
+            {
+                "DomainName": "domainName",
+                "SubjectAlternativeNames": "subjectAlternativeNames",
+                "ValidationMethod": "validationMethod",
+            },
+        ),
+        replaced_if=lambda _before, _inputs: True,
+        read_by=CERTIFICATE,
+        now=_certificate,
+        delete_by=Call("delete_certificate", {"CertificateArn": ID}),
+    ),
     "aws:acm/certificateValidation:CertificateValidation": CertificateValidation(),
-    "aws:apigateway/deployment:Deployment": Deployment(),
-    "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
-    "aws:apigateway/restApi:RestApi": RestApi(),
-    "aws:apigateway/stage:Stage": Stage(),
-    "aws:apigatewayv2/api:Api": apigatewayv2.HttpApi(),
-    "aws:apigatewayv2/apiMapping:ApiMapping": apigatewayv2.ApiMapping(),
-    "aws:apigatewayv2/domainName:DomainName": apigatewayv2.DomainName(),
-    "aws:apigatewayv2/integration:Integration": apigatewayv2.Integration(),
-    "aws:apigatewayv2/route:Route": apigatewayv2.Route(),
-    "aws:apigatewayv2/stage:Stage": apigatewayv2.HttpStage(),
-    "aws:budgets/budget:Budget": Budget(),
-    "aws:cloudwatch/compositeAlarm:CompositeAlarm": CompositeAlarm(),
-    "aws:cloudwatch/dashboard:Dashboard": Dashboard(),
-    "aws:cloudwatch/eventRule:EventRule": Rule(),
-    "aws:cloudwatch/eventTarget:EventTarget": Target(),
-    "aws:cloudwatch/logGroup:LogGroup": LogGroup(),
-    "aws:cloudwatch/metricAlarm:MetricAlarm": MetricAlarm(),
+    "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
+        "budgets",
+        ("name",),
+        "{name}",
+        create=Call(
+            "create_budget",
+            {
+                "AccountId": lambda _inputs: ACCOUNT,
+                "Budget": _budget,
+                "NotificationsWithSubscribers": _notifications,
+            },
+        ),
+        recreated=True,
+        read_by=Call("describe_budget", BUDGET),
+        delete_by=Call("delete_budget", BUDGET),
+    ),
     "aws:dynamodb/table:Table": Table(),
-    "aws:iam/role:Role": Role(),
-    "aws:iam/rolePolicy:RolePolicy": RolePolicy(),
-    "aws:lambda/function:Function": Function(),
-    "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": EventInvokeConfig(),
-    "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(),
-    "aws:lambda/invocation:Invocation": Invocation(),
-    "aws:lambda/permission:Permission": Permission(),
-    "aws:route53/healthCheck:HealthCheck": route53.HealthCheck(),
-    "aws:route53/record:Record": route53.Record(),
-    "aws:sns/topic:Topic": Topic(),
-    "aws:sns/topicSubscription:TopicSubscription": Subscription(),
+    "aws:iam/role:Role": Role(
+        "iam",
+        ("name",),
+        "{name}",
+        create=Call(
+            "create_role",
+            {
+                "RoleName": "name",
+                "AssumeRolePolicyDocument": "assumeRolePolicy",
+                "Description": lambda inputs: inputs.get("description", ""),
+                "Path": lambda inputs: inputs.get("path", "/"),
+            },
+        ),
+        update=Call("update_assume_role_policy", {"RoleName": "name", "PolicyDocument": "assumeRolePolicy"}),
+        then=_changed_role,
+        read_by=Call("get_role", {"RoleName": ID}),
+        now=lambda _inputs, found: {"arn": found["Role"]["Arn"]},
+        delete_by=Call("delete_role", {"RoleName": ID}),
+    ),
+    "aws:iam/rolePolicy:RolePolicy": Described(
+        "iam",
+        ("role", "name"),
+        "{role}:{name}",
+        create=Call("put_role_policy", {**POLICY, "PolicyDocument": "policy"}),
+        read_by=Call("get_role_policy", POLICY),
+        delete_by=Call("delete_role_policy", POLICY),
+    ),
+    INVOCATION: Invocation(),
+    "aws:sns/topic:Topic": Described(
+        "sns",
+        ("region", "name"),
+        "{TopicArn}",
+        create=Call("create_topic", {"Name": "name"}),
+        read_by=Call("get_topic_attributes", {"TopicArn": ID}),
+        now=lambda inputs, _: {"arn": inputs[ID]},
+        delete_by=Call("delete_topic", {"TopicArn": ID}),
+    ),
+    "aws:sns/topicSubscription:TopicSubscription": Described(
+        "sns",
+        ("region", "topic", "protocol", "endpoint"),
+        "{SubscriptionArn}",
+        create=Call(
+            "subscribe",
+            {
+                "TopicArn": "topic",
+                "Protocol": "protocol",
+                "Endpoint": "endpoint",
+                "ReturnSubscriptionArn": lambda _inputs: True,
+            },
+        ),
+        read_by=Call("get_subscription_attributes", {"SubscriptionArn": ID}),
+        now=lambda inputs, _: {"arn": inputs[ID]},
+        delete_by=Call("unsubscribe", {"SubscriptionArn": ID}),
+    ),
 }
 
 FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {

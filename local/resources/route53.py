@@ -7,50 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from ..engine.state import Made
 from ..paths import LocalError
-from .kind import Aws, Result
-
-ANYWHERE = "us-east-1"
+from .kind import ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Parameters, taken
 
 
-class Record:
-    """A record. Of a shared name, each region has one."""
-
-    identity: tuple[str, ...] = ("zoneId", "name", "type", "setIdentifier")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Write the record, over an earlier one."""
-        _change(aws, "UPSERT", inputs)
-        parts = [inputs["zoneId"], inputs["name"], inputs["type"], inputs.get("setIdentifier")]
-        return Result("_".join(filter(None, parts)), {"fqdn": inputs["name"]})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or None if there is no such record."""
-        wanted = _record_set(made.inputs)
-        found = aws.client("route53", ANYWHERE).list_resource_record_sets(
-            HostedZoneId=made.inputs["zoneId"],
-            StartRecordName=wanted["Name"],
-            StartRecordType=wanted["Type"],
-            **({"StartRecordIdentifier": wanted["SetIdentifier"]} if "SetIdentifier" in wanted else {}),
-            MaxItems="1",
-        )["ResourceRecordSets"]
-        keys = ("Name", "Type", "SetIdentifier")
-        return made.outputs if any(all(one.get(key) == wanted.get(key) for key in keys) for one in found) else None
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the record, which must be as it was written."""
-        _change(aws, "DELETE", made.inputs)
-
-
-def _change(aws: Aws, action: str, inputs: Mapping[str, Any]) -> None:
-    aws.client("route53", ANYWHERE).change_resource_record_sets(
-        HostedZoneId=inputs["zoneId"],
-        ChangeBatch={"Changes": [{"Action": action, "ResourceRecordSet": _record_set(inputs)}]},
-    )
-
-
-def _record_set(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _record_set(inputs: Inputs) -> dict[str, Any]:
     """Return a record as boto3 has it."""
     found: dict[str, Any] = {"Name": f"{inputs['name']}.", "Type": inputs["type"]}
     if "records" in inputs:
@@ -66,44 +27,6 @@ def _record_set(inputs: Mapping[str, Any]) -> dict[str, Any]:
     if "healthCheckId" in inputs:
         found["HealthCheckId"] = inputs["healthCheckId"]
     return found
-
-
-class HealthCheck:
-    """A health check. It has no name of its own: what it asks tells it from others."""
-
-    identity: tuple[str, ...] = ("fqdn", "resourcePath")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the check, or change when it counts as failed. Its interval can't be changed."""
-        client = aws.client("route53", ANYWHERE)
-        changeable = {
-            "Port": inputs["port"],
-            "ResourcePath": inputs["resourcePath"],
-            "FullyQualifiedDomainName": inputs["fqdn"],
-            "FailureThreshold": inputs["failureThreshold"],
-            "EnableSNI": inputs["enableSni"],
-        }
-        if before is not None and before.inputs["requestInterval"] == inputs["requestInterval"]:
-            client.update_health_check(HealthCheckId=before.id, **changeable)
-            return Result(before.id, {})
-        made = client.create_health_check(
-            CallerReference=str(uuid4()),
-            HealthCheckConfig={
-                "Type": inputs["type"],
-                "RequestInterval": inputs["requestInterval"],
-                **changeable,
-            },
-        )
-        return Result(made["HealthCheck"]["Id"], {}, replaces=before is not None)
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or raise the service's error if it no longer exists."""
-        aws.client("route53", ANYWHERE).get_health_check(HealthCheckId=made.id)
-        return made.outputs
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the check."""
-        aws.client("route53", ANYWHERE).delete_health_check(HealthCheckId=made.id)
 
 
 def zone(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -128,3 +51,72 @@ def make_zone(aws: Aws, name: str) -> None:
     found = client.list_hosted_zones_by_name(DNSName=name, MaxItems="1")["HostedZones"]
     if not any(one["Name"] == f"{name}." for one in found):
         client.create_hosted_zone(Name=name, CallerReference=str(uuid4()))
+
+
+def _record_id(inputs: Inputs) -> str:
+    parts = [inputs["zoneId"], inputs["name"], inputs["type"], inputs.get("setIdentifier")]
+    return "_".join(filter(None, parts))
+
+
+def _record(inputs: Inputs, found: Any) -> dict[str, Any] | None:
+    wanted, keys = _record_set(inputs), ("Name", "Type", "SetIdentifier")
+    there = any(all(one.get(key) == wanted.get(key) for key in keys) for one in found["ResourceRecordSets"])
+    return {"fqdn": inputs["name"]} if there else None
+
+
+def _change(action: str) -> Call:
+    """Return a change of a record. To be deleted, it must be as it was written."""
+
+    def changes(inputs: Inputs) -> Any:
+        return {"Changes": [{"Action": action, "ResourceRecordSet": _record_set(inputs)}]}
+
+    return Call("change_resource_record_sets", {"HostedZoneId": "zoneId", "ChangeBatch": changes})
+
+
+CHANGEABLE: Parameters = {
+    "Port": "port",
+    "ResourcePath": "resourcePath",
+    "FullyQualifiedDomainName": "fqdn",
+    "FailureThreshold": "failureThreshold",
+    "EnableSNI": "enableSni",
+}
+
+
+def _health_check(inputs: Inputs) -> dict[str, Any]:
+    fixed = {"Type": inputs["type"], "RequestInterval": inputs["requestInterval"]}
+    return {**fixed, **taken(CHANGEABLE, inputs)}
+
+
+KINDS: dict[str, Kind] = {
+    "aws:route53/healthCheck:HealthCheck": Described(  # it has no name of its own: what it asks tells it from others
+        "route53",
+        ("fqdn", "resourcePath"),
+        "{HealthCheck[Id]}",
+        create=Call(
+            "create_health_check",
+            {"CallerReference": lambda _inputs: str(uuid4()), "HealthCheckConfig": _health_check},
+        ),
+        update=Call("update_health_check", {"HealthCheckId": ID, **CHANGEABLE}),
+        replaced_if=lambda before, inputs: before["requestInterval"] != inputs["requestInterval"],
+        read_by=Call("get_health_check", {"HealthCheckId": ID}),
+        delete_by=Call("delete_health_check", {"HealthCheckId": ID}),
+    ),
+    "aws:route53/record:Record": Described(  # of a shared name, each region has one
+        "route53",
+        ("zoneId", "name", "type", "setIdentifier"),
+        _record_id,
+        create=_change("UPSERT"),
+        read_by=Call(
+            "list_resource_record_sets",
+            {
+                "HostedZoneId": "zoneId",
+                "StartRecordName": lambda inputs: f"{inputs['name']}.",
+                "StartRecordType": "type",
+                "StartRecordIdentifier": lambda inputs: _record_set(inputs).get("SetIdentifier"),
+                "MaxItems": lambda _inputs: "1",
+            },
+        ),
+        now=_record,
+        delete_by=_change("DELETE"),
+    ),
+}

@@ -1,18 +1,121 @@
-"""Processes that outlive the command that started them: their start, their records, their end."""
+"""Processes that outlive the command that started them: their ports, their start, their records, their end."""
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from ..paths import ROOT, VERSION, LocalError, command, state_folder
 from ..terminal import uninterrupted
-from .ports import command_line, is_free, reserved, working_folder
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on the port.
+
+    Raises:
+        PermissionError: this user may listen on no port as low as this one.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except PermissionError:
+            raise
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def reserved(port: int = 0) -> Generator[int]:
+    """Keep a port, by default any free one, until the server that is being started listens on it.
+
+    Linux gives a bound port to nobody who asks for any. Several sockets with SO_REUSEADDR may be bound to it as long as
+    none of them listens (socket(7)), and the servers here set that. On macOS they couldn't bind it then, so it is only
+    chosen there.
+
+    Raises:
+        OSError: somebody listens on the port, or may use it only as root.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", port))
+        chosen = held.getsockname()[1]
+        if sys.platform != "linux":
+            held.close()
+        yield chosen
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A process that listens on a port."""
+
+    pid: int
+    command: str
+    """Its command line."""
+    folder: Path | None
+    """Its working folder, if that is known. It may have been deleted since."""
+
+
+def listener(port: int) -> Listener | None:
+    """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
+    for process in psutil.process_iter():
+        try:
+            if any(
+                one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in process.net_connections("tcp")
+            ):
+                return Listener(process.pid, command_line(process.pid), working_folder(process.pid))
+        except psutil.Error:  # ended meanwhile, or of another user
+            continue
+    return None
+
+
+def has_socket(pid: int) -> bool:
+    """Return whether a process has a socket open."""
+    try:
+        return bool(psutil.Process(pid).net_connections())
+    except psutil.Error:  # it has ended
+        return False
+
+
+def command_line(pid: int) -> str:
+    """Return a process's command line, empty if there is no such process."""
+    try:
+        return " ".join(psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return ""
+
+
+def working_folder(pid: int) -> Path | None:
+    """Return a process's working folder, under the name that it has now, or None where it can't be known."""
+    try:
+        folder = psutil.Process(pid).cwd()
+    except psutil.Error:
+        return None
+    return Path(folder.removesuffix(" (deleted)")) if folder else None
+
+
+def status(port: int, method: str = "GET", path: str = "/", timeout: float = 2) -> int | None:
+    """Return the status of the response from a server at the port, or None if it doesn't respond."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request(method, path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
 
 START_TIMEOUT = 120
 """Seconds until it answers. It takes one or two, and ten times as long on a machine that is busy."""
@@ -141,7 +244,7 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        return not _is_zombie(pid) and self.mark in command_line(pid) and _works_here(pid)
+        return self.mark in command_line(pid) and working_folder(pid) in (None, state_folder().resolve())
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
@@ -177,13 +280,3 @@ class BackgroundService:
         return "\n".join(
             [f"The end of {self.log}:", *(f"  {line}" for line in end)] if end else [f"{self.log} is empty."]
         )
-
-
-def _works_here(pid: int) -> bool:
-    """Return whether its working folder is the state folder, as far as that can be known."""
-    return working_folder(pid) in (None, state_folder().resolve())
-
-
-def _is_zombie(pid: int) -> bool:
-    """Return whether it has ended, but its parent (this process, in the tests) hasn't asked for its status yet."""
-    return any(child.pid == pid and child.poll() is not None for child in _children)

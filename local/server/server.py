@@ -1,6 +1,5 @@
 """The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
 
-import http.client
 import os
 import sys
 from collections.abc import Mapping
@@ -8,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
-from .ports import Listener, is_free, listener, reserved
-from .process import START_TIMEOUT, BackgroundService
+from .process import START_TIMEOUT, BackgroundService, Listener, is_free, listener, reserved, status
 
 USUAL_PORT = 4566
 
@@ -36,14 +34,7 @@ class Server:
 
     def healthy(self) -> bool:
         """Return whether it answers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
-        try:
-            connection.request("GET", "/_ministack/health")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+        return status(self.port, path="/_ministack/health") == 200
 
     def comes_up(self) -> bool:
         """Wait until it answers. Return False if it ends instead, or doesn't answer in time."""
@@ -116,9 +107,9 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         process = SERVICE.start(program, {**_environment(chosen), **(more or {})}, chosen)
         server = Server(process.pid, chosen)
         if not server.comes_up():
-            status = process.poll()
+            ended = process.poll()
             SERVICE.stop()
-            problem = f"is silent on port {chosen}" if status is None else f"ended with status {status}"
+            problem = f"is silent on port {chosen}" if ended is None else f"ended with status {ended}"
             raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
     _port_file().write_text(f"{server.port}\n")
     return server

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import yaml
 
 from components.domain.records import FAILURES, INTERVAL
-from local.domain.health import INTERVAL as LOCAL_INTERVAL
+from local.domain.server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "address.md").read_text()

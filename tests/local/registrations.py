@@ -10,7 +10,7 @@ from typing import Any
 from components.function.policy import trusting
 from local.engine.engine import Engine
 from local.engine.program import Registration
-from local.engine.state import State
+from local.engine.stack import State
 from local.resources import Aws
 
 HOME = "us-east-1"

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from local.engine.state import Made, State
+from local.engine.stack import Made, State
 from local.paths import LocalError
 from local.resources import Aws
 from tests.local.registrations import HOME, role, table, up

@@ -18,7 +18,7 @@ from local.demo import mint
 from local.engine.engine import Engine, deploy
 from local.engine.preview import preview
 from local.engine.program import main
-from local.engine.state import State
+from local.engine.stack import State
 from local.paths import LocalError
 from local.resources import Aws
 from tests.local.machine import HANGING, Machine, up

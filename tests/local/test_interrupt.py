@@ -11,7 +11,7 @@ import pytest
 
 from local.paths import ROOT
 from local.server import server
-from local.server.ports import is_free
+from local.server.process import is_free
 from local.terminal import STATUS
 from tests.local.machine import HANGING, Machine, coordinators, mint, processes_of
 

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
-from local.server import ports
-from local.server.ports import has_socket, is_free, listener, reserved
+from local.server.process import has_socket, is_free, listener, reserved
 from tests.local.machine import HANGING
 
 
@@ -78,24 +79,10 @@ def test_a_listener_on_ipv6_is_found() -> None:
     assert found.pid == os.getpid()
 
 
-def test_without_proc_and_lsof_the_listener_is_not_known(
-    taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ports, "PROC", tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_the_listener_of_another_user_is_not_known(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(process: psutil.Process, kind: str = "inet") -> list[Any]:
+        raise psutil.AccessDenied(process.pid)
+
+    monkeypatch.setattr(psutil.Process, "net_connections", refused)
 
     assert listener(taken) is None
-
-
-def test_without_proc_lsof_and_ps_are_asked(taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on macOS. Their output is as lsof(8) says in "OUTPUT FOR OTHER PROGRAMS": a letter before each field."""
-    monkeypatch.setattr(ports, "PROC", tmp_path / "proc")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    script = (
-        '#!/bin/sh\ncase "$*" in *-iTCP:%d*) printf "p71\\nf3\\n";; *) printf "p71\\nfcwd\\nn/gone/.local\\n";; esac\n'
-    )
-    for name, text in {"lsof": script % taken, "ps": "#!/bin/sh\necho python -m ministack\n"}.items():
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-
-    assert listener(taken) == ports.Listener(71, "python -m ministack", Path("/gone/.local"))

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import pulumi
 import pytest
 
-from local.engine.configuration import configuration, project
 from local.engine.preview import preview
 from local.engine.program import main
+from local.engine.stack import configuration, project
 from local.paths import LocalError
 from tests.local.machine import Machine
 

@@ -6,8 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from local.server.ports import command_line
-from local.server.process import BackgroundService
+from local.server.process import BackgroundService, command_line
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
 FAMILY = """

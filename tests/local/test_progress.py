@@ -1,6 +1,6 @@
 """What the coordinator does is reported while it does it."""
 
-from local.progress import phase
+from local.resources.invocation import phase
 
 REGISTER = {
     "epoch": {"N": "2"},

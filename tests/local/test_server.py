@@ -17,7 +17,7 @@ import pytest
 
 from local.paths import VERSION, LocalError
 from local.server import process, server
-from local.server.ports import is_free
+from local.server.process import is_free
 from local.server.server import Server
 from tests.local.machine import HANGING, Machine, mint, processes_of, up
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.engine.state import Made, State
+from local.engine.stack import Made, State
 from local.paths import VERSION, LocalError
 
 TABLE = Made("Table us-east-1 t", "Table", "t", {"region": "us-east-1"}, "t", {"arn": "a"})

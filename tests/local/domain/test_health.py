@@ -5,9 +5,9 @@ from threading import Event
 
 import pytest
 
-from local.domain import health
-from local.domain.health import HealthChecker
+from local.domain import server
 from local.domain.records import HealthCheck
+from local.domain.server import HealthChecker
 
 CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
 
@@ -38,7 +38,7 @@ def test_the_threshold_of_results_changes_the_status(results: str, expected: str
 
 
 def test_all_checks_are_asked_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "INTERVAL", 0.001)
+    monkeypatch.setattr(server, "INTERVAL", 0.001)
     stop, asked = Event(), list[str]()
     other = HealthCheck("2", "us-east-1.integers.example.com", "/-/health", threshold=2)
 
