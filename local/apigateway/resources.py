@@ -14,7 +14,7 @@ from typing import Any
 
 from ..engine.stack import Made
 from ..paths import state_folder
-from ..resources.kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Parameters, Result, capital
+from ..resources.kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 from ..server.process import BackgroundService, status
 
 GATEWAY = BackgroundService("gateway", "local.apigateway.server")
@@ -219,10 +219,12 @@ class ApiMapping(Kind):
         client.delete_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
 
 
-HTTP_API: Parameters = {
-    "DisableExecuteApiEndpoint": "disableExecuteApiEndpoint",
-    "CorsConfiguration": lambda inputs: capital(inputs["corsConfiguration"]) if "corsConfiguration" in inputs else None,
-}
+UPDATE_API = Call(
+    "update_api",
+    "DisableExecuteApiEndpoint",
+    ApiId=ID,
+    CorsConfiguration=lambda inputs: capital(inputs.get("corsConfiguration", {})) or None,
+)
 
 
 def _changed_http_api(client: Any, inputs: Inputs, before: Made | None) -> None:
@@ -230,19 +232,15 @@ def _changed_http_api(client: Any, inputs: Inputs, before: Made | None) -> None:
         client.delete_cors_configuration(ApiId=before.id)
 
 
-HTTP_INTEGRATION = {
-    "ApiId": "apiId",
-    "IntegrationType": "integrationType",
-    "IntegrationUri": "integrationUri",
-    "PayloadFormatVersion": "payloadFormatVersion",
-}
+INTEGRATION_OF_API = Call("create_integration", "ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion")
 
-ROUTE = {"ApiId": "apiId", "RouteKey": "routeKey", "Target": "target"}
+ROUTE = Call("create_route", "ApiId", "RouteKey", "Target")
 
-DOMAIN_NAME: Parameters = {
-    "DomainName": "domainName",
-    "DomainNameConfigurations": lambda inputs: [capital(inputs["domainNameConfiguration"])],
-}
+DOMAIN_NAME = Call(
+    "create_domain_name",
+    "DomainName",
+    DomainNameConfigurations=lambda inputs: [capital(inputs["domainNameConfiguration"])],
+)
 
 
 def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -262,41 +260,41 @@ KINDS: dict[str, Kind] = {
         "apigatewayv2",
         ("region", "name"),
         "{ApiId}",
-        create=Call("create_api", {"Name": "name", "ProtocolType": "protocolType", **HTTP_API}),
-        update=Call("update_api", {"ApiId": ID, **HTTP_API}),
+        create=UPDATE_API.also("create_api", Name="name", ProtocolType="protocolType"),
+        update=UPDATE_API,
         then=_changed_http_api,
-        read_by=Call("get_api", {"ApiId": ID}),
+        read_by=Call("get_api", ApiId=ID),
         now=lambda inputs, _: {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{inputs[ID]}"},
-        delete_by=Call("delete_api", {"ApiId": ID}),
+        delete_by=Call("delete_api", ApiId=ID),
     ),
     "aws:apigatewayv2/apiMapping:ApiMapping": ApiMapping(),
     "aws:apigatewayv2/domainName:DomainName": Described(
         "apigatewayv2",
         ("region", "domainName"),
         "{domainName}",
-        create=Call("create_domain_name", DOMAIN_NAME),
-        update=Call("update_domain_name", DOMAIN_NAME),
-        read_by=Call("get_domain_name", {"DomainName": ID}),
+        create=DOMAIN_NAME,
+        update=DOMAIN_NAME.also("update_domain_name"),
+        read_by=Call("get_domain_name", DomainName=ID),
         now=_domain_name,
-        delete_by=Call("delete_domain_name", {"DomainName": ID}),  # with its mappings
+        delete_by=Call("delete_domain_name", DomainName=ID),  # with its mappings
     ),
     "aws:apigatewayv2/integration:Integration": Described(
         "apigatewayv2",
         ("region", "apiId"),
         "{IntegrationId}",
-        create=Call("create_integration", HTTP_INTEGRATION),
-        update=Call("update_integration", {"IntegrationId": ID, **HTTP_INTEGRATION}),
-        read_by=Call("get_integration", {"ApiId": "apiId", "IntegrationId": ID}),
-        delete_by=Call("delete_integration", {"ApiId": "apiId", "IntegrationId": ID}),
+        create=INTEGRATION_OF_API,
+        update=INTEGRATION_OF_API.also("update_integration", IntegrationId=ID),
+        read_by=Call("get_integration", "ApiId", IntegrationId=ID),
+        delete_by=Call("delete_integration", "ApiId", IntegrationId=ID),
     ),
     "aws:apigatewayv2/route:Route": Described(
         "apigatewayv2",
         ("region", "apiId", "routeKey"),
         "{RouteId}",
-        create=Call("create_route", ROUTE),
-        update=Call("update_route", {"RouteId": ID, **ROUTE}),
-        read_by=Call("get_route", {"ApiId": "apiId", "RouteId": ID}),
-        delete_by=Call("delete_route", {"ApiId": "apiId", "RouteId": ID}),
+        create=ROUTE,
+        update=ROUTE.also("update_route", RouteId=ID),
+        read_by=Call("get_route", "ApiId", RouteId=ID),
+        delete_by=Call("delete_route", "ApiId", RouteId=ID),
     ),
     "aws:apigatewayv2/stage:Stage": Described(  # it serves every change of its API at once; the server limits no rate
         "apigatewayv2",
@@ -304,14 +302,12 @@ KINDS: dict[str, Kind] = {
         "{name}",
         create=Call(
             "create_stage",
-            {
-                "ApiId": "apiId",
-                "StageName": "name",
-                "AutoDeploy": "autoDeploy",
-                "DefaultRouteSettings": lambda inputs: capital(inputs["defaultRouteSettings"]),
-            },
+            "ApiId",
+            "AutoDeploy",
+            StageName="name",
+            DefaultRouteSettings=lambda inputs: capital(inputs["defaultRouteSettings"]),
         ),
-        read_by=Call("get_stage", {"ApiId": "apiId", "StageName": ID}),
-        delete_by=Call("delete_stage", {"ApiId": "apiId", "StageName": ID}),
+        read_by=Call("get_stage", "ApiId", StageName=ID),
+        delete_by=Call("delete_stage", "ApiId", StageName=ID),
     ),
 }

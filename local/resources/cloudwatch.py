@@ -11,7 +11,7 @@ from typing import Any
 from ..engine.stack import Made
 from .kind import ID, Call, Described, Inputs, Kind, capital
 
-RETENTION = Call("put_retention_policy", {"logGroupName": "name", "retentionInDays": "retentionInDays"})
+RETENTION = Call("put_retention_policy", "retentionInDays", logGroupName="name")
 
 
 def _retained(client: Any, inputs: Inputs, before: Made | None) -> None:
@@ -23,24 +23,6 @@ def _log_group(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     arns = (group.get("arn", "") for group in found["logGroups"] if group.get("logGroupName") == inputs[ID])
     return next(({"arn": arn.removesuffix(":*")} for arn in arns), None)  # as the provider gives it out
 
-
-ALARM = {
-    "AlarmDescription": "alarmDescription",
-    "Namespace": "namespace",
-    "MetricName": "metricName",
-    "Statistic": "statistic",
-    "ExtendedStatistic": "extendedStatistic",
-    "EvaluateLowSampleCountPercentile": "evaluateLowSampleCountPercentiles",
-    "Period": "period",
-    "EvaluationPeriods": "evaluationPeriods",
-    "DatapointsToAlarm": "datapointsToAlarm",
-    "ComparisonOperator": "comparisonOperator",
-    "Threshold": "threshold",
-    "TreatMissingData": "treatMissingData",
-    "AlarmActions": "alarmActions",
-    "OKActions": "okActions",
-}
-"""What PutMetricAlarm takes as the provider has it."""
 
 NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
 """What the server doesn't give back as it was put."""
@@ -68,13 +50,27 @@ def _queries(inputs: Inputs) -> list[dict[str, Any]] | None:
     return [_query(query) for query in inputs["metricQueries"]] if "metricQueries" in inputs else None
 
 
+METRIC_ALARM = Call(
+    "put_metric_alarm",
+    *("AlarmDescription", "Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Period", "EvaluationPeriods"),
+    *("DatapointsToAlarm", "ComparisonOperator", "Threshold", "TreatMissingData", "AlarmActions"),
+    AlarmName="name",
+    EvaluateLowSampleCountPercentile="evaluateLowSampleCountPercentiles",
+    OKActions="okActions",
+    Metrics=_queries,
+    Dimensions=lambda inputs: _dimensions(inputs["dimensions"]) if "dimensions" in inputs else None,
+)
+
+
 def _metric_alarm(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     """Return an alarm as it is now. The server keeps no expressions: they aren't compared."""
     if not found["MetricAlarms"]:
         return None
     (alarm,) = found["MetricAlarms"]
     wanted = inputs.keys() - NOT_DESCRIBED
-    described = {key: alarm.get(name) for name, key in ALARM.items() if key in wanted}
+    described: dict[str, Any] = {
+        key: alarm.get(name) for name, key in METRIC_ALARM.sources.items() if isinstance(key, str) and key in wanted
+    }
     if "dimensions" in wanted:
         described["dimensions"] = {dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]}
     return {"arn": alarm["AlarmArn"], **described}
@@ -110,7 +106,7 @@ def _target(inputs: Inputs) -> list[dict[str, Any]]:
     return [target]
 
 
-DELETE_ALARM = Call("delete_alarms", {"AlarmNames": lambda inputs: [inputs[ID]]})
+DELETE_ALARM = Call("delete_alarms", AlarmNames=lambda inputs: [inputs[ID]])
 
 KINDS: dict[str, Kind] = {
     # The server takes a key only where it creates a group. On AWS, a later one is for what is logged from then on.
@@ -118,27 +114,19 @@ KINDS: dict[str, Kind] = {
         "logs",
         ("region", "name"),
         "{name}",
-        create=Call("create_log_group", {"logGroupName": "name", "kmsKeyId": "kmsKeyId"}),
+        create=Call("create_log_group", "kmsKeyId", logGroupName="name"),
         update=RETENTION,
         then=_retained,
-        read_by=Call("describe_log_groups", {"logGroupNamePrefix": ID}),
+        read_by=Call("describe_log_groups", logGroupNamePrefix=ID),
         now=_log_group,
-        delete_by=Call("delete_log_group", {"logGroupName": ID}),
+        delete_by=Call("delete_log_group", logGroupName=ID),
     ),
     "aws:cloudwatch/metricAlarm:MetricAlarm": Described(
         "cloudwatch",
         ("region", "name"),
         "{name}",
-        create=Call(
-            "put_metric_alarm",
-            {
-                "AlarmName": "name",
-                "Metrics": _queries,
-                "Dimensions": lambda inputs: _dimensions(inputs["dimensions"]) if "dimensions" in inputs else None,
-                **ALARM,
-            },
-        ),
-        read_by=Call("describe_alarms", {"AlarmNames": lambda inputs: [inputs[ID]]}),
+        create=METRIC_ALARM,
+        read_by=Call("describe_alarms", AlarmNames=lambda inputs: [inputs[ID]]),
         now=_metric_alarm,
         delete_by=DELETE_ALARM,  # which AWS refuses as long as a composite alarm joins it
     ),
@@ -148,15 +136,12 @@ KINDS: dict[str, Kind] = {
         "{alarmName}",
         create=Call(
             "put_composite_alarm",
-            {
-                "AlarmName": "alarmName",
-                "AlarmRule": "alarmRule",
-                "AlarmDescription": lambda inputs: inputs.get("alarmDescription", ""),
-            },
+            "AlarmName",
+            "AlarmRule",
+            AlarmDescription=lambda inputs: inputs.get("alarmDescription", ""),
         ),
         read_by=Call(
-            "describe_alarms",
-            {"AlarmNames": lambda inputs: [inputs[ID]], "AlarmTypes": lambda _inputs: ["CompositeAlarm"]},
+            "describe_alarms", AlarmNames=lambda inputs: [inputs[ID]], AlarmTypes=lambda _inputs: ["CompositeAlarm"]
         ),
         now=_composite_alarm,
         delete_by=DELETE_ALARM,
@@ -165,10 +150,10 @@ KINDS: dict[str, Kind] = {
         "cloudwatch",
         ("region", "dashboardName"),
         "{dashboardName}",
-        create=Call("put_dashboard", {"DashboardName": "dashboardName", "DashboardBody": "dashboardBody"}),
-        read_by=Call("get_dashboard", {"DashboardName": ID}),
+        create=Call("put_dashboard", "DashboardName", "DashboardBody"),
+        read_by=Call("get_dashboard", DashboardName=ID),
         now=_dashboard,
-        delete_by=Call("delete_dashboards", {"DashboardNames": lambda inputs: [inputs[ID]]}),
+        delete_by=Call("delete_dashboards", DashboardNames=lambda inputs: [inputs[ID]]),
     ),
     "aws:cloudwatch/eventRule:EventRule": Described(  # the server runs the schedule itself
         "events",
@@ -176,26 +161,24 @@ KINDS: dict[str, Kind] = {
         "{name}",
         create=Call(
             "put_rule",
-            {
-                "Name": "name",
-                "ScheduleExpression": "scheduleExpression",
-                "Description": lambda inputs: inputs.get("description", ""),
-                "State": lambda inputs: inputs.get("state", "ENABLED"),
-            },
+            "Name",
+            "ScheduleExpression",
+            Description=lambda inputs: inputs.get("description", ""),
+            State=lambda inputs: inputs.get("state", "ENABLED"),
         ),
-        read_by=Call("describe_rule", {"Name": ID}),
+        read_by=Call("describe_rule", Name=ID),
         now=_rule,
-        delete_by=Call("delete_rule", {"Name": ID}),
+        delete_by=Call("delete_rule", Name=ID),
     ),
     "aws:cloudwatch/eventTarget:EventTarget": Described(  # AWS deletes no rule that has one
         "events",
         ("region", "rule", "targetId"),
         _target_id,
-        create=Call("put_targets", {"Rule": "rule", "Targets": _target}),
-        read_by=Call("list_targets_by_rule", {"Rule": "rule"}),
+        create=Call("put_targets", "Rule", Targets=_target),
+        read_by=Call("list_targets_by_rule", "Rule"),
         now=lambda inputs, found: (
             {"targetId": inputs[ID]} if any(one["Id"] == inputs[ID] for one in found["Targets"]) else None
         ),
-        delete_by=Call("remove_targets", {"Rule": "rule", "Ids": lambda inputs: [inputs[ID]]}),
+        delete_by=Call("remove_targets", "Rule", Ids=lambda inputs: [inputs[ID]]),
     ),
 }

@@ -102,17 +102,8 @@ class Kind:
 
 Inputs = Mapping[str, Any]
 
-Parameters = Mapping[str, str | Callable[[Inputs], Any]]
-"""A call's parameters, each with the input that it comes from, or a function of the inputs that returns it."""
-
 ID = "id"
 """The resource's id among its inputs. No input of the provider is called so."""
-
-
-def taken(parameters: Parameters, inputs: Inputs) -> dict[str, Any]:
-    """Return the values of parameters, without those that there are no inputs for."""
-    values = {name: of(inputs) if callable(of) else inputs.get(of) for name, of in parameters.items()}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def capital(values: Inputs) -> dict[str, Any]:
@@ -120,16 +111,31 @@ def capital(values: Inputs) -> dict[str, Any]:
     return {name[0].upper() + name[1:]: value for name, value in values.items()}
 
 
-@dataclass(frozen=True)
 class Call:
-    """A call of a service."""
+    """A call of a service.
 
-    operation: str
-    parameters: Parameters
+    Args:
+        operation: as boto3 calls it.
+        alike: parameters that are inputs of the same name: `RouteKey` is the input `routeKey`.
+        others: parameters, each with the input that it comes from, or a function of the inputs that returns it.
+    """
+
+    def __init__(self, operation: str, *alike: str, **others: str | Callable[[Inputs], Any]) -> None:
+        self._operation = operation
+        self.sources = {**{name: name[0].lower() + name[1:] for name in alike}, **others}
+
+    def also(self, operation: str, **others: str | Callable[[Inputs], Any]) -> "Call":
+        """Return a call of another operation with the same parameters, and others."""
+        return Call(operation, **self.sources, **others)
 
     def make(self, client: Any, inputs: Inputs) -> Any:
         """Make the call, and return the response."""
-        return getattr(client, self.operation)(**taken(self.parameters, inputs))
+        return getattr(client, self._operation)(**self.parameters(inputs))
+
+    def parameters(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the parameters, without those that there are no inputs for."""
+        values = {name: of(inputs) if callable(of) else inputs.get(of) for name, of in self.sources.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..paths import LocalError
 from . import cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
 from .invocation import INVOCATION, Invocation
-from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Parameters, Result, capital
+from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
 
 class CertificateValidation(Kind):
@@ -39,7 +39,7 @@ class CertificateValidation(Kind):
         return made.outputs
 
 
-CERTIFICATE = Call("describe_certificate", {"CertificateArn": ID})
+CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
 
 
 def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
         client.delete_role_permissions_boundary(RoleName=name)
 
 
-POLICY = {"RoleName": "role", "PolicyName": "name"}
+POLICY = Call("get_role_policy", RoleName="role", PolicyName="name")
 
 
 def _budget(inputs: Inputs) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
     ]
 
 
-BUDGET: Parameters = {"AccountId": lambda _inputs: ACCOUNT, "BudgetName": "name"}
+BUDGET = Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name")
 
 KINDS: dict[str, Kind] = {
     **apigateway.KINDS,
@@ -118,18 +118,11 @@ KINDS: dict[str, Kind] = {
         "acm",
         ("region", "domainName"),
         "{CertificateArn}",
-        create=Call(
-            "request_certificate",
-            {
-                "DomainName": "domainName",
-                "SubjectAlternativeNames": "subjectAlternativeNames",
-                "ValidationMethod": "validationMethod",
-            },
-        ),
+        create=Call("request_certificate", "DomainName", "SubjectAlternativeNames", "ValidationMethod"),
         replaced_if=lambda _before, _inputs: True,
         read_by=CERTIFICATE,
         now=_certificate,
-        delete_by=Call("delete_certificate", {"CertificateArn": ID}),
+        delete_by=Call("delete_certificate", CertificateArn=ID),
     ),
     "aws:acm/certificateValidation:CertificateValidation": CertificateValidation(),
     "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
@@ -138,15 +131,13 @@ KINDS: dict[str, Kind] = {
         "{name}",
         create=Call(
             "create_budget",
-            {
-                "AccountId": lambda _inputs: ACCOUNT,
-                "Budget": _budget,
-                "NotificationsWithSubscribers": _notifications,
-            },
+            AccountId=lambda _inputs: ACCOUNT,
+            Budget=_budget,
+            NotificationsWithSubscribers=_notifications,
         ),
         recreated=True,
-        read_by=Call("describe_budget", BUDGET),
-        delete_by=Call("delete_budget", BUDGET),
+        read_by=BUDGET,
+        delete_by=BUDGET.also("delete_budget"),
     ),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": Role(
@@ -155,53 +146,43 @@ KINDS: dict[str, Kind] = {
         "{name}",
         create=Call(
             "create_role",
-            {
-                "RoleName": "name",
-                "AssumeRolePolicyDocument": "assumeRolePolicy",
-                "Description": lambda inputs: inputs.get("description", ""),
-                "Path": lambda inputs: inputs.get("path", "/"),
-            },
+            RoleName="name",
+            AssumeRolePolicyDocument="assumeRolePolicy",
+            Description=lambda inputs: inputs.get("description", ""),
+            Path=lambda inputs: inputs.get("path", "/"),
         ),
-        update=Call("update_assume_role_policy", {"RoleName": "name", "PolicyDocument": "assumeRolePolicy"}),
+        update=Call("update_assume_role_policy", RoleName="name", PolicyDocument="assumeRolePolicy"),
         then=_changed_role,
-        read_by=Call("get_role", {"RoleName": ID}),
+        read_by=Call("get_role", RoleName=ID),
         now=lambda _inputs, found: {"arn": found["Role"]["Arn"]},
-        delete_by=Call("delete_role", {"RoleName": ID}),
+        delete_by=Call("delete_role", RoleName=ID),
     ),
     "aws:iam/rolePolicy:RolePolicy": Described(
         "iam",
         ("role", "name"),
         "{role}:{name}",
-        create=Call("put_role_policy", {**POLICY, "PolicyDocument": "policy"}),
-        read_by=Call("get_role_policy", POLICY),
-        delete_by=Call("delete_role_policy", POLICY),
+        create=POLICY.also("put_role_policy", PolicyDocument="policy"),
+        read_by=POLICY,
+        delete_by=POLICY.also("delete_role_policy"),
     ),
     INVOCATION: Invocation(),
     "aws:sns/topic:Topic": Described(
         "sns",
         ("region", "name"),
         "{TopicArn}",
-        create=Call("create_topic", {"Name": "name"}),
-        read_by=Call("get_topic_attributes", {"TopicArn": ID}),
+        create=Call("create_topic", "Name"),
+        read_by=Call("get_topic_attributes", TopicArn=ID),
         now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by=Call("delete_topic", {"TopicArn": ID}),
+        delete_by=Call("delete_topic", TopicArn=ID),
     ),
     "aws:sns/topicSubscription:TopicSubscription": Described(
         "sns",
         ("region", "topic", "protocol", "endpoint"),
         "{SubscriptionArn}",
-        create=Call(
-            "subscribe",
-            {
-                "TopicArn": "topic",
-                "Protocol": "protocol",
-                "Endpoint": "endpoint",
-                "ReturnSubscriptionArn": lambda _inputs: True,
-            },
-        ),
-        read_by=Call("get_subscription_attributes", {"SubscriptionArn": ID}),
+        create=Call("subscribe", "Protocol", "Endpoint", TopicArn="topic", ReturnSubscriptionArn=lambda _inputs: True),
+        read_by=Call("get_subscription_attributes", SubscriptionArn=ID),
         now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by=Call("unsubscribe", {"SubscriptionArn": ID}),
+        delete_by=Call("unsubscribe", SubscriptionArn=ID),
     ),
 }
 

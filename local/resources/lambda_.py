@@ -6,24 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..engine.stack import Made
-from .kind import ID, Aws, Call, Described, Inputs, Kind, Parameters, Result, capital
+from .kind import ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
 FUNCTION = "aws:lambda/function:Function"
 
 SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
 """For waiters: look ten times a second. A deployment waits for several functions, one after the other."""
-
-
-FUNCTION_SETTINGS: Parameters = {
-    "FunctionName": "name",
-    "Role": "role",
-    "Runtime": "runtime",
-    "Handler": "handler",
-    "MemorySize": lambda inputs: inputs.get("memorySize", 128),
-    "Timeout": lambda inputs: inputs.get("timeout", 3),
-    "Environment": lambda inputs: {"Variables": inputs.get("environment", {}).get("variables", {})},
-    "LoggingConfig": lambda inputs: capital(inputs.get("loggingConfig", {})) or None,
-}
 
 
 def _processors(inputs: Inputs) -> list[str]:
@@ -33,6 +21,19 @@ def _processors(inputs: Inputs) -> list[str]:
 def _archive(inputs: Inputs) -> bytes:
     """Return a function's archive. It is an input as base64 text (`engine/inputs.py` makes it so)."""
     return base64.b64decode(inputs["code"])
+
+
+SETTINGS = Call(
+    "update_function_configuration",
+    "Role",
+    "Runtime",
+    "Handler",
+    FunctionName="name",
+    MemorySize=lambda inputs: inputs.get("memorySize", 128),
+    Timeout=lambda inputs: inputs.get("timeout", 3),
+    Environment=lambda inputs: {"Variables": inputs.get("environment", {}).get("variables", {})},
+    LoggingConfig=lambda inputs: capital(inputs.get("loggingConfig", {})) or None,
+)
 
 
 def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
@@ -57,11 +58,12 @@ class FunctionUrl(Described):
         return replace(result, outputs={"functionUrl": url, **result.outputs})
 
 
-FUNCTION_URL: Parameters = {
-    "FunctionName": "functionName",
-    "AuthType": "authorizationType",
-    "Cors": lambda inputs: capital(inputs.get("cors") or {}),
-}
+URL = Call(
+    "create_function_url_config",
+    "FunctionName",
+    AuthType="authorizationType",
+    Cors=lambda inputs: capital(inputs.get("cors") or {}),
+)
 
 
 def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
@@ -73,44 +75,34 @@ KINDS: dict[str, Kind] = {
         "lambda",
         ("region", "name"),
         "{name}",
-        create=Call(
-            "create_function",
-            {
-                **FUNCTION_SETTINGS,
-                "Architectures": _processors,
-                "Code": lambda inputs: {"ZipFile": _archive(inputs)},
-            },
+        create=SETTINGS.also(
+            "create_function", Architectures=_processors, Code=lambda inputs: {"ZipFile": _archive(inputs)}
         ),
-        update=Call("update_function_configuration", FUNCTION_SETTINGS),
+        update=SETTINGS,
         then=_changed_function,
-        read_by=Call("get_function", {"FunctionName": ID}),
+        read_by=Call("get_function", FunctionName=ID),
         now=lambda _inputs, found: {"arn": found["Configuration"]["FunctionArn"]},
-        delete_by=Call("delete_function", {"FunctionName": ID}),
+        delete_by=Call("delete_function", FunctionName=ID),
     ),
     "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": Described(
         "lambda",
         ("region", "functionName"),
         "{functionName}",
         create=Call(
-            "put_function_event_invoke_config",
-            {
-                "FunctionName": "functionName",
-                "MaximumEventAgeInSeconds": "maximumEventAgeInSeconds",
-                "MaximumRetryAttempts": "maximumRetryAttempts",
-            },
+            "put_function_event_invoke_config", "FunctionName", "MaximumEventAgeInSeconds", "MaximumRetryAttempts"
         ),
-        read_by=Call("get_function_event_invoke_config", {"FunctionName": ID}),
-        delete_by=Call("delete_function_event_invoke_config", {"FunctionName": ID}),
+        read_by=Call("get_function_event_invoke_config", FunctionName=ID),
+        delete_by=Call("delete_function_event_invoke_config", FunctionName=ID),
     ),
     "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(
         "lambda",
         ("region", "functionName"),
         "{functionName}",
-        create=Call("create_function_url_config", FUNCTION_URL),
-        update=Call("update_function_url_config", FUNCTION_URL),
-        read_by=Call("get_function_url_config", {"FunctionName": ID}),
+        create=URL,
+        update=URL.also("update_function_url_config"),
+        read_by=Call("get_function_url_config", FunctionName=ID),
         now=lambda _inputs, found: {"urlId": found["FunctionUrl"].split("://")[1].split(".")[0]},
-        delete_by=Call("delete_function_url_config", {"FunctionName": ID}),
+        delete_by=Call("delete_function_url_config", FunctionName=ID),
     ),
     "aws:lambda/permission:Permission": Described(
         "lambda",
@@ -118,19 +110,17 @@ KINDS: dict[str, Kind] = {
         "{statementId}",
         create=Call(
             "add_permission",
-            {
-                "FunctionName": "function",
-                "StatementId": "statementId",
-                "Action": "action",
-                "Principal": "principal",
-                "FunctionUrlAuthType": "functionUrlAuthType",
-                "InvokedViaFunctionUrl": "invokedViaFunctionUrl",
-                "SourceArn": "sourceArn",
-            },
+            "StatementId",
+            "Action",
+            "Principal",
+            "FunctionUrlAuthType",
+            "InvokedViaFunctionUrl",
+            "SourceArn",
+            FunctionName="function",
         ),
         recreated=True,
-        read_by=Call("get_policy", {"FunctionName": "function"}),
+        read_by=Call("get_policy", FunctionName="function"),
         now=_permission,
-        delete_by=Call("remove_permission", {"FunctionName": "function", "StatementId": ID}),
+        delete_by=Call("remove_permission", FunctionName="function", StatementId=ID),
     ),
 }

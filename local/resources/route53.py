@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..paths import LocalError
-from .kind import ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Parameters, taken
+from .kind import ANYWHERE, ID, Aws, Call, Described, Inputs, Kind
 
 
 def _record_set(inputs: Inputs) -> dict[str, Any]:
@@ -70,21 +70,23 @@ def _change(action: str) -> Call:
     def changes(inputs: Inputs) -> Any:
         return {"Changes": [{"Action": action, "ResourceRecordSet": _record_set(inputs)}]}
 
-    return Call("change_resource_record_sets", {"HostedZoneId": "zoneId", "ChangeBatch": changes})
+    return Call("change_resource_record_sets", HostedZoneId="zoneId", ChangeBatch=changes)
 
 
-CHANGEABLE: Parameters = {
-    "Port": "port",
-    "ResourcePath": "resourcePath",
-    "FullyQualifiedDomainName": "fqdn",
-    "FailureThreshold": "failureThreshold",
-    "EnableSNI": "enableSni",
-}
+CHANGED = Call(
+    "update_health_check",
+    "Port",
+    "ResourcePath",
+    "FailureThreshold",
+    FullyQualifiedDomainName="fqdn",
+    EnableSNI="enableSni",
+    HealthCheckId=ID,
+)
 
 
 def _health_check(inputs: Inputs) -> dict[str, Any]:
-    fixed = {"Type": inputs["type"], "RequestInterval": inputs["requestInterval"]}
-    return {**fixed, **taken(CHANGEABLE, inputs)}
+    """Return what is asked, by the same names. A check that isn't made yet has no id."""
+    return {"Type": inputs["type"], "RequestInterval": inputs["requestInterval"], **CHANGED.parameters(inputs)}
 
 
 KINDS: dict[str, Kind] = {
@@ -93,13 +95,12 @@ KINDS: dict[str, Kind] = {
         ("fqdn", "resourcePath"),
         "{HealthCheck[Id]}",
         create=Call(
-            "create_health_check",
-            {"CallerReference": lambda _inputs: str(uuid4()), "HealthCheckConfig": _health_check},
+            "create_health_check", CallerReference=lambda _inputs: str(uuid4()), HealthCheckConfig=_health_check
         ),
-        update=Call("update_health_check", {"HealthCheckId": ID, **CHANGEABLE}),
+        update=CHANGED,
         replaced_if=lambda before, inputs: before["requestInterval"] != inputs["requestInterval"],
-        read_by=Call("get_health_check", {"HealthCheckId": ID}),
-        delete_by=Call("delete_health_check", {"HealthCheckId": ID}),
+        read_by=Call("get_health_check", HealthCheckId=ID),
+        delete_by=Call("delete_health_check", HealthCheckId=ID),
     ),
     "aws:route53/record:Record": Described(  # of a shared name, each region has one
         "route53",
@@ -108,13 +109,11 @@ KINDS: dict[str, Kind] = {
         create=_change("UPSERT"),
         read_by=Call(
             "list_resource_record_sets",
-            {
-                "HostedZoneId": "zoneId",
-                "StartRecordName": lambda inputs: f"{inputs['name']}.",
-                "StartRecordType": "type",
-                "StartRecordIdentifier": lambda inputs: _record_set(inputs).get("SetIdentifier"),
-                "MaxItems": lambda _inputs: "1",
-            },
+            HostedZoneId="zoneId",
+            StartRecordName=lambda inputs: f"{inputs['name']}.",
+            StartRecordType="type",
+            StartRecordIdentifier=lambda inputs: _record_set(inputs).get("SetIdentifier"),
+            MaxItems=lambda _inputs: "1",
         ),
         now=_record,
         delete_by=_change("DELETE"),
