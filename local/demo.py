@@ -12,8 +12,11 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
+from .domain.instructions import DOMAIN, LOCAL, how_to, moving, plain
 from .domain.zone import HTTP_API_FAILED
+from .operations import Deployed
 from .paths import ROOT, LocalError, command
+from .server import server
 
 
 def check(urls: Mapping[str, str], proxy: str = "") -> None:
@@ -21,7 +24,7 @@ def check(urls: Mapping[str, str], proxy: str = "") -> None:
 
     Args:
         urls: region → its URL.
-        proxy: the URL of what stands for the address here, if the URLs are names of it.
+        proxy: the URL of what stands for the domain here, if the URLs are names of it.
 
     Raises:
         LocalError: the check found something wrong, and has printed it.
@@ -41,7 +44,7 @@ MINTS = 5
 """Integers per region."""
 
 MOVE_TIMEOUT = 15
-"""Seconds. The address leaves a region out after two failed checks, which are 2 s apart here."""
+"""Seconds. The shared name leaves a region out after two failed checks, which are 2 s apart here."""
 
 
 class Paused(LocalError):
@@ -54,7 +57,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
     Args:
         url: the URL.
         counter: a counter's name; by default the first one.
-        proxy: the URL of what stands for the address here, if the URL is one of its names.
+        proxy: the URL of what stands for the domain here, if the URL is one of its names.
 
     Raises:
         LocalError: the URL takes signed requests only.
@@ -96,8 +99,8 @@ def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, li
     return minted
 
 
-def mint_once_moved(address: str) -> int:
-    """Return one integer from the address, once it no longer leads to a paused region.
+def mint_once_moved(url: str) -> int:
+    """Return one integer from the shared name's URL, once it no longer leads to a paused region.
 
     Raises:
         Paused: it still does after `MOVE_TIMEOUT` seconds.
@@ -106,9 +109,9 @@ def mint_once_moved(address: str) -> int:
     deadline = time.monotonic() + MOVE_TIMEOUT
     while time.monotonic() < deadline:
         with suppress(Paused):
-            return mint(address)
+            return mint(url)
         time.sleep(0.5)
-    return mint(address)
+    return mint(url)
 
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
@@ -128,3 +131,28 @@ def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:
     """Return what the user may type next. `proxy`: see `mint`."""
     url = next(iter(outputs["urls"].values()))
     return f"mint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}"
+
+
+def demo(stack: str) -> None:
+    """Mint in every region, print a table, and check all regions as a caller sees them."""
+    exported = Deployed(stack).outputs
+    local = exported.get(LOCAL, "")
+    by_name = any(url.startswith("https:") for url in exported["urls"].values())  # there are no Function URLs
+    if by_name and not local:
+        raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
+    proxy = local if by_name else ""
+    exported["urls"] = plain(exported["urls"])
+    if local and not DOMAIN.runs():
+        raise LocalError("the process that stands for the address has ended. To start it, run `up` again as before")
+    try:
+        minted = mint_everywhere(exported, proxy)
+        print(f"\n{table(exported, minted)}\n")
+        exported["urls"] = {region: url for region, url in exported["urls"].items() if minted[region]}
+        if local:
+            print(f"the address, {local}, minted {mint_once_moved(local)}\n")
+        check(exported["urls"], proxy)
+        print(f"\n{next_commands(exported, proxy)}")
+        if local:
+            print(moving(exported))
+    except OSError as error:
+        raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error

@@ -14,6 +14,7 @@ LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
 
 DOMAIN = BackgroundService("address", "local.domain.server")
+"""Recorded by the name of the output."""
 
 
 def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:

@@ -19,37 +19,6 @@ from .program import Registration, main, run_program
 from .stack import Made, State, stacks
 
 
-def refuse_unknown(unseen: Sequence[Made]) -> None:
-    """Check that this version can delete what is no longer in the program.
-
-    Raises:
-        LocalError: something is of a type that is not known here.
-    """
-    unknown = [made for made in unseen if made.type not in KINDS]
-    if unknown:
-        raise LocalError(
-            f"these are no longer in the program, and of a type that can't be deleted here:\n{_lines(unknown)}\n"
-            f"Nothing was deleted. Deploy with the version that made them, or {start_afresh()}"
-        )
-
-
-def refuse_protected(unseen: Sequence[Made]) -> None:
-    """Check that nothing that is no longer in the program is protected.
-
-    Raises:
-        LocalError: something is.
-    """
-    protected = [made for made in unseen if made.protect and not made.replaced]
-    if protected:
-        regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
-        raise LocalError(
-            f"these are protected, and no longer in the program:\n{_lines(protected)}\n"
-            "Nothing was deleted. To keep them, put back what was taken out of the settings.\n"
-            f"To remove a region: deploy with `leaving: {regions}` beside `regions`, then without it.\n"
-            "To delete anything else: put it back, deploy with `protect: false`, then take it out."
-        )
-
-
 def _lines(resources: Sequence[Made]) -> str:
     return "\n".join(f"  {made.name} ({made.key})" for made in resources)
 
@@ -217,27 +186,42 @@ class Engine:
             name = next((inputs[key] for key in keys if inputs.get(key)), "")
             return kind.apply(self._aws, inputs, replace(wanted, id=name))
 
-    def unseen(self) -> list[Made]:
-        """Return what earlier runs made and this one did not register, and what it replaced, the newest first."""
-        return [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
-
-    def delete_unseen(self) -> None:
-        """Remove what is `unseen`.
+    def deletable(self) -> list[Made]:
+        """Return what earlier runs made and this one did not register, and what it replaced, the newest first.
 
         Raises:
-            LocalError: one of them is protected or of an unknown type, and nothing was deleted; or the server refuses.
+            LocalError: one of them is of an unknown type, so this version can't delete it, or it is protected.
         """
-        unseen = self.unseen()
-        refuse_unknown(unseen)
-        unseen = [made for made in unseen if self.still_there(made)]
-        refuse_protected(unseen)
-        for made in unseen:
+        unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
+        if unknown := [made for made in unseen if made.type not in KINDS]:
+            raise LocalError(
+                f"these are no longer in the program, and of a type that can't be deleted here:\n{_lines(unknown)}\n"
+                f"Nothing was deleted. Deploy with the version that made them, or {start_afresh()}"
+            )
+        there = [made for made in unseen if self._still_there(made)]
+        if protected := [made for made in there if made.protect and not made.replaced]:
+            regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
+            raise LocalError(
+                f"these are protected, and no longer in the program:\n{_lines(protected)}\n"
+                "Nothing was deleted. To keep them, put back what was taken out of the settings.\n"
+                f"To remove a region: deploy with `leaving: {regions}` beside `regions`, then without it.\n"
+                "To delete anything else: put it back, deploy with `protect: false`, then take it out."
+            )
+        return there
+
+    def delete_unseen(self) -> None:
+        """Remove what is `deletable`.
+
+        Raises:
+            LocalError: nothing was deleted, since something can't be; or the server refuses.
+        """
+        for made in self.deletable():
             self._delete(made)
             self.state.remove(made.key)
             if not made.replaced:
                 self._report("deleted", made.type, made.name)
 
-    def still_there(self, made: Made) -> bool:
+    def _still_there(self, made: Made) -> bool:
         """Return whether a resource exists."""
         with _errors_of(made.name, made.type):
             return self.refreshed(KINDS[made.type], made) is not None

@@ -6,7 +6,7 @@ from typing import Any
 from ..paths import LocalError
 from ..resources.invocation import INVOCATION
 from ..resources.kind import Aws
-from .engine import Engine, Report, is_identified, refuse_protected, refuse_unknown, user_error
+from .engine import Engine, Report, is_identified, user_error
 from .program import Registration, main, run_program
 from .stack import Made, State
 
@@ -39,7 +39,9 @@ def preview(
     outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
     if outcome.error is not None:
         raise user_error(outcome.error) from outcome.error
-    engine.look_at_unseen()
+    for made in engine.deletable():
+        if not made.replaced:
+            report("delete", made.type, made.name)
     return outcome.messages
 
 
@@ -88,17 +90,3 @@ class _Preview(Engine):
         if not self._exists:
             raise LocalError(f"{token}: the program asks AWS before it has made anything")
         return super().call(token, arguments)
-
-    def look_at_unseen(self) -> None:
-        """Report what would be deleted.
-
-        Raises:
-            LocalError: a resource can't be deleted.
-        """
-        unseen = self.unseen()
-        refuse_unknown(unseen)
-        unseen = [made for made in unseen if self.still_there(made)]
-        refuse_protected(unseen)
-        for made in unseen:
-            if not made.replaced:
-                self._report("delete", made.type, made.name)

@@ -1,4 +1,4 @@
-"""Records and health checks of Route 53, and the zone of an address. Route 53 is global: the region doesn't matter.
+"""Records and health checks of Route 53, and the zone of a domain. Route 53 is global: the region doesn't matter.
 
 The local server keeps all of it, but answers no DNS queries and asks no region for its health. Tags aren't set.
 """

@@ -149,7 +149,15 @@ class BackgroundService:
         return state_folder() / f"{self.name}.log"
 
     def start(self, arguments: Sequence[str], environment: Mapping[str, str], port: int) -> subprocess.Popen[bytes]:
-        """Start it in the state folder, in a session of its own, and record where it is."""
+        """Start it in the state folder, in a session of its own, and record where it is.
+
+        None of the user's AWS settings or proxies reach it: it sees just `environment` and what every one needs.
+        """
+        every = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PYTHONPATH": str(ROOT),
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
         with self.log.open("w") as log, uninterrupted(self.name):  # a process without a record would never be ended
             process = subprocess.Popen(
                 arguments,
@@ -157,7 +165,7 @@ class BackgroundService:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=state_folder(),
-                env=environment,
+                env={**every, **environment},
                 start_new_session=True,  # Ctrl-C at `up` is not for it
             )
             fresh = self.record.with_suffix(".new")
@@ -197,14 +205,7 @@ class BackgroundService:
         """
         recorded = self.recorded()
         self.stop()
-        environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HOME": str(state_folder()),
-            "AWS_EC2_METADATA_DISABLED": "true",
-            **(more or {}),
-        }
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": str(state_folder()), **(more or {})}
         with reserved(recorded[1] if recorded and is_free(recorded[1]) else 0) as port:
             process = self.start([sys.executable, "-m", self.mark, str(port), *arguments], environment, port)
             if not self.comes_up(process.pid, lambda: answers(port)):

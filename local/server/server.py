@@ -1,12 +1,11 @@
 """The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..paths import ROOT, VERSION, LocalError, command, start_afresh, state_folder
+from ..paths import VERSION, LocalError, command, start_afresh, state_folder
 from .process import START_TIMEOUT, BackgroundService, Listener, is_free, listener, reserved, status
 
 USUAL_PORT = 4566
@@ -147,10 +146,8 @@ def _description(found: Listener) -> str:
 
 
 def _environment(port: int) -> dict[str, str]:
-    """Return just what the server needs: none of the user's AWS settings or proxies reach it or the functions."""
+    """Return the server's settings."""
     return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "PYTHONPATH": str(ROOT),
         "HOME": str(state_folder() / "tmp"),
         "TMPDIR": str(state_folder() / "tmp"),
         "BIND_HOST": "127.0.0.1",
@@ -161,5 +158,4 @@ def _environment(port: int) -> dict[str, str]:
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",
-        "AWS_EC2_METADATA_DISABLED": "true",
     }

@@ -14,7 +14,7 @@ from global_integers.protocol import api
 from global_integers.protocol.api import checked_counter, key_header
 
 from integers.names import COUNTER_NAME
-from local.commands import as_text
+from local.command_line import as_text
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.commands import as_text, select
+from local.command_line import as_text, select
 from local.paths import LocalError
 
 OUTPUTS: dict[str, Any] = {
