@@ -35,15 +35,15 @@ SHARING = {
         "tests/client/test_integers.py",
     ),
     "opened": (
-        "tests/local/test_open_counters.py",
-        "tests/local/test_openapi.py",
-        "tests/local/test_page.py",
+        "tests/local/stacks/test_open_counters.py",
+        "tests/local/stacks/test_openapi.py",
+        "tests/local/stacks/test_page.py",
     ),
     "deployed and small": (
         "tests/local/test_command_line.py",
         "tests/local/test_interrupt.py",
-        "tests/local/test_minting_together.py",
-        "tests/local/test_server.py",
+        "tests/local/stacks/test_minting_together.py",
+        "tests/local/server/test_server.py",
     ),
     "of the recipes": ("tests/recipes/",),
 }

@@ -19,7 +19,7 @@ from local.paths import ROOT
 
 TIMES = 10
 BUSY_PER_PROCESSOR = 2
-SLOWEST = ("tests/local/test_changing_regions.py", "tests/local/test_interrupt.py", "tests/local/apigateway")
+SLOWEST = ("tests/local/stacks/test_changing_regions.py", "tests/local/test_interrupt.py", "tests/local/apigateway")
 """Where the long tests are that are run, too."""
 
 LOGS = ROOT / ".flaky"

@@ -1,7 +1,7 @@
 """CloudWatch log groups, alarms and dashboards, and EventBridge rules that run on a schedule.
 
 The local server runs the schedules itself. It keeps alarms and dashboards, but it writes no metrics of what runs here,
-so the alarms never go off. The tests of the alarms evaluate them themselves (tests/components/evaluation.py).
+so the alarms never go off. Tests evaluate the alarms themselves (tests/components/monitoring/evaluation.py).
 """
 
 import json

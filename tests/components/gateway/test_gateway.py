@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from components.gateway import openapi as gateway_api
-from tests.components.aws_answers import (
-    ACCOUNT,
-    API_DEPLOYMENT,
-    METHOD_SETTINGS,
-    POLICY,
-    REST_API,
-    ROLE,
-    STAGE,
-)
+from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
 

@@ -14,7 +14,7 @@ from coordinate.protocol.reconcile import Outcome
 from components.monitoring.observability import Observability, ObservabilityArgs
 from components.settings.alarms import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
-from tests.components.evaluation import (
+from tests.components.monitoring.evaluation import (
     MINUTE,
     READINGS,
     Reading,

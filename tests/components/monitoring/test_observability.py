@@ -23,7 +23,7 @@ from tests.components.aws_answers import (
     TABLE,
     TOPIC,
 )
-from tests.components.evaluation import Watching, composite
+from tests.components.monitoring.evaluation import Watching, composite
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy, watched
 

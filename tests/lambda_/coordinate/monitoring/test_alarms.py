@@ -12,7 +12,7 @@ from coordinate.monitoring.metrics import Metrics
 from coordinate.protocol.model import Item
 
 from tests.components.aws_answers import ALARM, COMPOSITE
-from tests.components.evaluation import Series, composite, history
+from tests.components.monitoring.evaluation import Series, composite, history
 from tests.components.running import HOME, PREFIX, THREE, config
 from tests.components.running import deploy as deploy_program
 from tests.lambda_.fixtures import Ask, Stack
