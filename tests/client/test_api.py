@@ -9,7 +9,7 @@ import pytest
 from global_integers import Refused
 from global_integers.protocol import api
 from global_integers.protocol.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
-from mint.api.reply import Problem
+from mint.model import Forbidden
 from mint.counters import _coordinator
 
 from components.domain.api import RESPONSES
@@ -110,7 +110,7 @@ def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
 
 def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COORDINATOR", raising=False)
-    with pytest.raises(Problem) as closed:
+    with pytest.raises(Forbidden) as closed:
         _coordinator()
 
     refused = answer(response(closed.value.status, {"detail": closed.value.detail}))
