@@ -7,15 +7,18 @@ blocks have grown to the demand.
 import asyncio
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 LEASE = 100_000
 SAMPLES = 200_000
 """The largest number of calls that are timed one by one."""
+
+UNTIMED = 50
+"""Where several mint at once: how many calls each makes between two that are timed."""
 
 Figures = dict[str, float]
 
@@ -40,6 +43,14 @@ def timed(call: Callable[[], object], seconds: float) -> Figures:
     return {"per_s": rate, **percentiles(sampled(call, min(SAMPLES, calls)))}
 
 
+def each_timed(call: Callable[[], object], seconds: float) -> Figures:
+    """Call for so many seconds, and time every call."""
+    ends, times = time.perf_counter() + seconds, list[float]()
+    while time.perf_counter() < ends:
+        times += sampled(call, 10)
+    return {"per_s": len(times) / sum(times), **percentiles(times)}
+
+
 def sampled(call: Callable[[], object], count: int) -> list[float]:
     """Return the seconds of each of so many calls."""
     clock = time.perf_counter
@@ -49,15 +60,6 @@ def sampled(call: Callable[[], object], count: int) -> list[float]:
         call()
         times.append(clock() - began)
     return times
-
-
-def in_threads(count: int, work: Callable[[int], None]) -> None:
-    """Do the work in so many threads at the same time, each with its number."""
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 class Requests:
@@ -77,21 +79,21 @@ class Requests:
         return {"requests": len(trips) / integers, "trip_ms": trips[len(trips) // 2] * 1e3 if trips else 0.0}
 
 
-def client(urls: str, lease: int, requests: Requests) -> Any:
-    """Return a client that is warmed up."""
+def client(urls: str, lease: int) -> tuple[Callable[[], int], Requests]:
+    """Return a client's `next` that is warmed up, and its observer."""
     from global_integers import Integers
 
+    requests = Requests()
     made = Integers(json.loads(urls), lease=lease, observer=requests)
     for _ in range(4 * lease if lease > 1 else 10):
         made.next()
     requests.seconds.clear()
-    return made
+    return made.next, requests
 
 
 def memory(urls: str, seconds: float) -> Figures:
     """Return the rate within one block: of 5,000 calls during which no request ended."""
-    requests = Requests()
-    call = client(urls, LEASE, requests).next
+    call, requests = client(urls, LEASE)
     rates: list[float] = []
     ends = time.perf_counter() + seconds
     while time.perf_counter() < ends:
@@ -109,35 +111,35 @@ def memory(urls: str, seconds: float) -> Figures:
 
 def one(urls: str, seconds: float) -> Figures:
     """Measure one thread that mints without a pause."""
-    requests = Requests()
-    call = client(urls, LEASE, requests).next
+    call, requests = client(urls, LEASE)
     found = timed(call, seconds)
     return found | requests.figures(found["per_s"] * seconds + SAMPLES)
 
 
 def eight(urls: str, seconds: float) -> Figures:
-    """Measure eight threads that mint without a pause. One call in 51 is timed."""
-    requests = Requests()
-    call = client(urls, LEASE, requests).next
-    counts, times = [0] * 8, [list[float]() for _ in range(8)]
+    """Measure eight threads that mint without a pause."""
+    call, requests = client(urls, LEASE)
+    times = [list[float]() for _ in range(8)]
     ends = time.perf_counter() + seconds
 
-    def work(number: int) -> None:
-        clock, mine = time.perf_counter, times[number]
+    def work(mine: list[float]) -> None:
+        clock = time.perf_counter
         while (began := clock()) < ends:
             call()
             mine.append(clock() - began)
-            for _ in range(50):
+            for _ in range(UNTIMED):
                 call()
-            counts[number] += 51
 
-    in_threads(8, work)
-    total = sum(counts)
-    return {"per_s": total / seconds, **percentiles([t for mine in times for t in mine]), **requests.figures(total)}
+    threads = [Thread(target=work, args=(mine,)) for mine in times]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return _together([t for mine in times for t in mine], seconds, requests)
 
 
 def tasks(urls: str, seconds: float) -> Figures:
-    """Measure a hundred tasks that mint without a pause. One call in 51 is timed."""
+    """Measure a hundred tasks that mint without a pause."""
     return asyncio.run(_tasks(urls, seconds))
 
 
@@ -151,78 +153,43 @@ async def _tasks(urls: str, seconds: float) -> Figures:
         requests.seconds.clear()
         times: list[float] = []
         ends = time.perf_counter() + seconds
-        counts = [0] * 100
 
-        async def work(number: int) -> None:
+        async def work() -> None:
             while (began := time.perf_counter()) < ends:
                 await integers.next()
                 times.append(time.perf_counter() - began)
-                for _ in range(50):
+                for _ in range(UNTIMED):
                     await integers.next()
-                counts[number] += 51
                 await asyncio.sleep(0)
 
-        await asyncio.gather(*(work(number) for number in range(100)))
-        return {"per_s": sum(counts) / seconds, **percentiles(times), **requests.figures(sum(counts))}
+        await asyncio.gather(*(work() for _ in range(100)))
+        return _together(times, seconds, requests)
+
+
+def _together(times: list[float], seconds: float, requests: Requests) -> Figures:
+    total = len(times) * (1 + UNTIMED)
+    return {"per_s": total / seconds, **percentiles(times), **requests.figures(total)}
 
 
 def paced(urls: str, seconds: float) -> Figures:
     """Measure one thread that takes an integer every 100 µs, over many changes of blocks."""
-    requests = Requests()
-    call = client(urls, 5000, requests).next  # a block lasts half a second
+    call, requests = client(urls, 5000)  # a block lasts half a second
     clock, times = time.perf_counter, list[float]()
     began = next_at = clock()
     ends = began + 2 * seconds
     while next_at < ends:
         while clock() < next_at:
             time.sleep(0.00002)
-        start = clock()
-        call()
-        times.append(clock() - start)
+        times += sampled(call, 1)
         next_at += 0.0001
     return {"per_s": len(times) / (clock() - began), **percentiles(times), **requests.figures(len(times))}
 
 
-def crowd(urls: str, seconds: float) -> Figures:
-    """Measure 64 threads that share small leases of a distant region: what each gets, as a share of the mean."""
-    import httpx
-    from global_integers import Integers
-
-    def wait(_: object) -> None:
-        time.sleep(0.05)
-
-    requests, counts = Requests(), [0] * 64
-    urls_of_one = dict(list(json.loads(urls).items())[:1])
-
-    def distant() -> httpx.Client:
-        return httpx.Client(event_hooks={"request": [wait]}, limits=httpx.Limits(max_connections=None))
-
-    with Integers(urls_of_one, lease=100, observer=requests, http=distant) as integers:
-        for _ in range(500):
-            integers.next()
-        integers.close()  # what is left of it would be the first thread's
-        requests.seconds.clear()
-        ends = time.perf_counter() + 2 * seconds
-
-        def work(number: int) -> None:
-            while time.perf_counter() < ends:
-                integers.next()
-                counts[number] += 1
-
-        in_threads(64, work)
-    mean = sum(counts) / 64
-    shares = {"least": min(counts) / mean, "most": max(counts) / mean}
-    return {"per_s": sum(counts) / (2 * seconds), **shares, **requests.figures(sum(counts))}
-
-
 def request(urls: str, seconds: float) -> Figures:
     """Measure a client that sends a request for each integer."""
-    requests = Requests()
-    call = client(urls, 1, requests).next
-    ends, times = time.perf_counter() + seconds, list[float]()
-    while time.perf_counter() < ends:
-        times += sampled(call, 10)
-    return {"per_s": len(times) / sum(times), **percentiles(times), **requests.figures(len(times))}
+    call, requests = client(urls, 1)
+    found = each_timed(call, seconds)
+    return found | requests.figures(len(requests.seconds))
 
 
 def uuid4(_: str, seconds: float) -> Figures:
@@ -232,27 +199,13 @@ def uuid4(_: str, seconds: float) -> Figures:
     return timed(uuid4, seconds)
 
 
-def snowflake(_: str, seconds: float) -> Figures:
-    """Measure `snowflake-id`, a package on PyPI."""
-    made: Any = import_module("snowflake").SnowflakeGenerator(1)
-    return timed(lambda: next(made), seconds)
-
-
 def mariadb(socket: str, seconds: float) -> Figures:
     """Measure an insert for each integer, over one open connection to a server on this machine."""
     connection: Any = import_module("pymysql").connect(
         unix_socket=socket, user="root", database="bench", autocommit=True
     )
     cursor = connection.cursor()
-    ends, times = time.perf_counter() + seconds, list[float]()
-
-    def insert() -> int:
-        cursor.execute("INSERT INTO ids VALUES (NULL)")
-        return cursor.lastrowid
-
-    while time.perf_counter() < ends:
-        times += sampled(insert, 10)
-    return {"per_s": len(times) / sum(times), **percentiles(times)}
+    return each_timed(lambda: cursor.execute("INSERT INTO ids VALUES (NULL)"), seconds)
 
 
 if __name__ == "__main__":

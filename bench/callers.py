@@ -6,17 +6,18 @@ The stack and the database run on this machine. Each subject runs in a process o
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench.databases import mariadb
-from bench.figures import Figures
-from bench.processes import PYTHON, check_installed
+from bench.figures import Columns, Figures, compared
+from bench.functions import PYTHON, check_installed
 from local.paths import ROOT
 
 SUBJECTS = {
@@ -25,44 +26,27 @@ SUBJECTS = {
     "eight": "next(), lease=100000, 8 threads",
     "tasks": "await next(), lease=100000, 100 tasks",
     "paced": "next(), lease=5000, 10,000 a second",
-    "crowd": "next(), lease=100, 64 threads, 50 ms away",
     "request": "next(), lease=1: a request each",
     "uuid4": "uuid.uuid4()",
-    "snowflake": "snowflake-id",
     "mariadb": "MariaDB AUTO_INCREMENT, an insert each",
 }
 
-IMPORTS = (
-    "from global_integers import Integers",
-    "from global_integers import AsyncIntegers",
-    "import httpx",
-)
-
-COLUMNS = {
+COLUMNS: Columns = {
     "per_s": ("integers/s", "{:,.0f}"),
     "p50_us": ("p50 µs", "{:.1f}"),
     "p99_us": ("p99 µs", "{:.1f}"),
     "p9999_us": ("p99.99 µs", "{:.0f}"),
     "requests": ("requests/integer", "{:.6f}"),
-    "least": ("least", "{:.2f}"),
-    "most": ("most", "{:.2f}"),
     "trip_ms": ("round trip ms", "{:.1f}"),
 }
 
+PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Debian puts mariadbd into /usr/sbin, which is often not in a user's PATH."""
+
 
 def table(figures: Figures) -> str:
-    """Return a table with a row per subject. Figures that a subject doesn't have are left empty."""
-    rows = [["", *(title for title, _ in COLUMNS.values())]]
-    for key, name in SUBJECTS.items():
-        found = figures.get(key, {})
-        rows.append([name, *(form.format(found[c]) if c in found else "" for c, (_, form) in COLUMNS.items())])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    """Return a table with a row per subject."""
+    return compared(figures, SUBJECTS, COLUMNS)
 
 
 def measure(rounds: int = 3, seconds: float = 4) -> Figures:
@@ -76,8 +60,7 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
     ):
         for _ in range(rounds):
             for subject, made in runs.items():
-                place = socket if subject == "mariadb" else urls
-                python = str(PYTHON) if subject in ("snowflake", "mariadb") else sys.executable
+                python, place = (str(PYTHON), socket) if subject == "mariadb" else (sys.executable, urls)
                 if place:
                     made.append(run(python, subject, seconds, place))
     return {
@@ -85,15 +68,6 @@ def measure(rounds: int = 3, seconds: float = 4) -> Figures:
         for subject, made in runs.items()
         if made
     }
-
-
-def import_ms(statement: str, runs: int = 15) -> float:
-    """Return the milliseconds that a statement takes at the start of a process, at best."""
-    program = f"import time\nbegan = time.perf_counter()\n{statement}\nprint(time.perf_counter() - began)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "src")}
-    command = [sys.executable, "-c", program]
-    found = [subprocess.run(command, env=environment, check=True, capture_output=True, text=True) for _ in range(runs)]
-    return min(float(done.stdout) for done in found) * 1000
 
 
 def run(python: str, subject: str, seconds: float, place: str) -> dict[str, float]:
@@ -122,6 +96,37 @@ def stack(folder: Path) -> Generator[str]:
         local("down")
 
 
+@contextmanager
+def mariadb(folder: Path) -> Generator[str]:
+    """Run MariaDB with an empty table `bench.ids`, and yield its socket. Without MariaDB, yield an empty string."""
+    programs = [shutil.which(name, path=PATHS) for name in ("mariadb-install-db", "mariadbd", "mariadb")]
+    if None in programs:
+        print("MariaDB is not installed, and is left out; apt-get install mariadb-server-core mariadb-client-core")
+        yield ""
+        return
+    install, server, client = (str(program) for program in programs)
+    folder.mkdir()
+    socket = folder / "socket"
+    options = [f"--datadir={folder / 'data'}", "--user=root"]
+    assert _succeeds(install, "--no-defaults", "--auth-root-authentication-method=normal", *options)
+    command = [server, "--no-defaults", "--skip-networking", f"--socket={socket}", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            create = "CREATE DATABASE bench; CREATE TABLE bench.ids (id BIGINT AUTO_INCREMENT PRIMARY KEY)"
+            deadline = time.monotonic() + 60
+            while not _succeeds(client, "--no-defaults", f"--socket={socket}", "--user=root", "-e", create):
+                if time.monotonic() > deadline:
+                    raise SystemExit("MariaDB did not start within a minute")
+                time.sleep(0.2)
+            yield str(socket)
+        finally:
+            process.terminate()
+
+
+def _succeeds(*command: str) -> bool:
+    return not subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
 def main() -> None:
     """Measure, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.callers", description=__doc__)
@@ -129,9 +134,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4, help="for each subject in each round (4)")
     options = parser.parse_args()
     print(table(measure(options.rounds, options.seconds)))
-    print()
-    for statement in IMPORTS:
-        print(f"{statement:40} {import_ms(statement):6.1f} ms")
 
 
 if __name__ == "__main__":

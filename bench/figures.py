@@ -1,66 +1,44 @@
-"""What is measured of each subject, how it is shown, and where the last figures are kept."""
+"""How figures are shown as a table, and where `make bench` keeps the last ones."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parent / "figures.json"
 
-SUBJECTS = {
-    "empty": "empty function",
-    "tutorial": "tutorial function (boto3)",
-    "autoincrement": "dynamodb-autoincrement",
-    "one": "ours",
-    "block": "ours, count=100",
-    "lease": "ours, lease=100",
-    "exchange": "an exchange on the socket alone",
-}
-
-COLUMNS = {
-    "start_ms": ("start ms", "{:.0f}"),
-    "first_ms": ("first ms", "{:.1f}"),
-    "cpu_ms": ("CPU ms/request", "{:.3f}"),
-    "peak_mb": ("peak MB", "{:.1f}"),
-    "units": ("writes/integer", "{:.3f}"),
-    "requests_per_s": ("requests/s", "{:.0f}"),
-    "integers_per_s": ("integers/s", "{:.0f}"),
-    "refused": ("refused by 8", "{:.0%}"),
-}
-"""Heading and format.
-
-`start`: until the runtime asks for the first event; `first`: the first request; `refused`: of 8 writers' writes.
-"""
-
-ALONE = ("start_ms", "first_ms", "cpu_ms", "peak_mb")
-"""What is measured of a function alone, against the stub."""
-
-RATIOS = {"start_ms": "start", "cpu_ms": "CPU", "peak_mb": "memory"}
-"""Also shown relative to the tutorial's."""
-
 Figures = Mapping[str, Mapping[str, float]]
 """By subject and column."""
 
-
-def above_empty(figures: Figures) -> dict[str, float]:
-    """Return start, processor time and memory above the empty function: ours divided by the tutorial's."""
-    ours, theirs, empty = figures["one"], figures["tutorial"], figures["empty"]
-    return {column: (ours[column] - empty[column]) / (theirs[column] - empty[column]) for column in RATIOS}
+Columns = Mapping[str, tuple[str, str]]
+"""Column → heading and format."""
 
 
-def table(figures: Figures, columns: Collection[str] = COLUMNS.keys()) -> str:
-    """Return a table with a row per subject, then ours relative to the tutorial's."""
-    rows = [["", *(COLUMNS[column][0] for column in columns)]]
-    for subject, row in figures.items():
-        cells = (COLUMNS[column][1].format(row[column]) if column in row else "" for column in columns)
-        rows.append([SUBJECTS[subject], *cells])
+def aligned(rows: Sequence[Sequence[str]], *, names: bool = False) -> str:
+    """Return rows as a table whose cells stand at the right; those of the first column at the left, if `names`."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
-    parts = ", ".join(f"{RATIOS[column]} {ratio:.2f}" for column, ratio in above_empty(figures).items())
-    return "\n".join([*lines, "", f"above the empty function, ours ÷ tutorial: {parts}"])
+    lines = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+    if names:
+        lines = [[row[0].ljust(widths[0]), *line[1:]] for row, line in zip(rows, lines, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def compared(figures: Figures, subjects: Mapping[str, str], columns: Columns) -> str:
+    """Return a table with a row per subject. Figures that a subject doesn't have are left empty.
+
+    Args:
+        figures: what was measured.
+        subjects: subject → what a reader calls it.
+        columns: those that are shown.
+    """
+    rows = [["", *(title for title, _ in columns.values())]]
+    for subject, row in figures.items():
+        cells = (form.format(row[column]) if column in row else "" for column, (_, form) in columns.items())
+        rows.append([subjects[subject], *cells])
+    return aligned(rows, names=True)
 
 
 def read() -> dict[str, Figures]:
-    """Return the figures that were kept last: `subjects`, `https`, `program` by number of regions, and `callers`."""
+    """Return the figures that were kept last: `subjects`, `https` and `callers`."""
     return json.loads(FILE.read_text())
 
 

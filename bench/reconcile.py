@@ -4,8 +4,7 @@ The function's own handler, with boto3, runs in a process that has one processor
 A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
 speaks plain HTTP, so TLS is not in the figures. Every counter has had forty layouts before.
 
-A part of the change of all layouts is measured, for two minutes, and the rest is computed from its pace. `--all`
-carries it out, as a deployment and runs of the schedule: half an hour.
+A part of the change of all layouts is measured, and the rest is computed from its pace.
 """
 
 import json
@@ -15,10 +14,8 @@ import resource
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -37,7 +34,7 @@ from coordinate.dynamodb.encoding import (
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
-from bench.stand_in import Counts, Stored, StoredTable, Tables, serve, size_of
+from bench.stand_in import Counts, Stored, StoredTable, Tables, process, serve, size_of
 from integers.lattice import Layout
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
@@ -51,9 +48,6 @@ LIMIT, EVERY = 900, 300
 
 RESERVE = 60_000
 """As in `coordinate/handler.py`, which imports boto3."""
-
-PART = 120
-"""Seconds of the change that are measured."""
 
 WINDOW = 100_000_000
 ISSUED = 1_234_567
@@ -74,8 +68,6 @@ class MeasuredRun:
     """Seconds until the first counter was begun, or until the end."""
     processor: float
     """Seconds of processor time."""
-    scanning: float
-    """Seconds of processor time in `scanned`."""
     memory: float
     """MB: the largest resident size of the process so far."""
     done: int
@@ -91,12 +83,12 @@ class Context:
 
     def __init__(self, limit: float) -> None:
         self._ends = time.monotonic() + limit
-        self.asked: tuple[float, float] | None = None
-        """The time and the processor time when it was asked first: before the first counter is begun."""
+        self.asked: float | None = None
+        """When it was asked first: before the first counter is begun."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds that are left."""
-        self.asked = self.asked or (time.monotonic(), time.process_time())
+        self.asked = self.asked or time.monotonic()
         return int((self._ends - time.monotonic()) * 1000)
 
 
@@ -120,21 +112,18 @@ def coordinator(connection: Connection, port: int, home: str, processor: int | N
         except EOFError:
             return
         context = Context(limit)
-        began, processor_before = time.monotonic(), time.process_time()
+        began, spent = time.monotonic(), time.process_time()
         reply, error = dict[str, Any](), ""
         try:
             reply = handler(event, context)
         except CoordinatorError as refused:
             error = str(refused)
-        ended, processor_after = time.monotonic(), time.process_time()
-        asked_at, processor_then = context.asked or (ended, processor_after)
-        found = re.match(r"(\d+) of", error)
+        ended, found = time.monotonic(), re.match(r"(\d+) of", error)
         connection.send(
             MeasuredRun(
                 ended - began,
-                asked_at - began,
-                processor_after - processor_before,
-                processor_then - processor_before,
+                (context.asked or ended) - began,
+                time.process_time() - spent,
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 int(found[1]) if found else reply.get("registered", 0),
                 error,
@@ -145,18 +134,12 @@ def coordinator(connection: Connection, port: int, home: str, processor: int | N
 def stand_in(connection: Connection, names: Sequence[str], counters: int, processor: int | None) -> None:
     """Serve a world in which nothing is left to do."""
     _pin(processor)
-    serve(connection, world(names, counters), Delay(names[0]))
+    serve(connection, world(names, counters), lambda region: AT_HOME if region == names[0] else ABROAD)
 
 
-class Delay:
-    """How long an answer takes."""
-
-    def __init__(self, home: str) -> None:
-        self._home = home
-
-    def __call__(self, region: str) -> float:
-        """Return seconds."""
-        return AT_HOME if region == self._home else ABROAD
+def _pin(processor: int | None) -> None:
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
 
 
 @dataclass(frozen=True)
@@ -225,8 +208,7 @@ def _without(names: Sequence[str], epoch: int) -> tuple[str, ...]:
 def _write(table: StoredTable, keys: Sequence[str], attributes: Mapping[str, Any]) -> None:
     values = {name: value for name, value in attributes.items() if name != "counter"}
     stored = Stored(values, size_of(values))
-    for key in keys:
-        table.write(key, stored)
+    table.items |= dict.fromkeys(keys, stored)
 
 
 def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:
@@ -258,165 +240,95 @@ def home_id(tables: Tables) -> str:
     return next(table.id for (_, name), table in tables.tables.items() if name == NAMES["LAYOUTS_TABLE"])
 
 
-def _pin(processor: int | None) -> None:
-    if processor is not None:
-        os.sched_setaffinity(0, {processor})
+@dataclass
+class Measured:
+    """The two processes' connections, and what they did."""
 
+    function: Connection
+    tables: Connection
+    counters: int
 
-class CoordinatorBench:
-    """The two processes."""
-
-    def __init__(self, names: Sequence[str], world: Connection, port: int, processors: Sequence[int | None]) -> None:
-        self.names = names
-        self._world = world
-        self._port = port
-        self._processors = processors
-
-    def ask(self, what: Any) -> Any:
-        """Return what a function says of the stand-in's tables."""
-        self._world.send(what)
-        return self._world.recv()
-
-    @contextmanager
-    def function(self) -> Generator[Connection]:
-        """A new process of the function. It is sent events and seconds, and sends a Run each."""
-        with _process(coordinator, self._port, self.names[0], self._processors[0]) as connection:
-            yield connection
-
-    def run(self, function: Connection, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[MeasuredRun, Counts]:
+    def run(self, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[MeasuredRun, Counts]:
         """Carry out one run. Return what it took, and what it did; its `seconds` are the stand-in's processor time."""
         before: Counts = self.ask(taken)
-        function.send((event, limit))
-        run: MeasuredRun = function.recv()
+        self.function.send((event, limit))
+        run: MeasuredRun = self.function.recv()
         counts: Counts = self.ask(taken)
         counts.seconds -= before.seconds
         return run, counts
 
-    def change(self) -> dict[str, Any]:
-        """Return the event of a deployment that replaces a region."""
-        *stay, leaves, comes = self.names
-        desired = json.loads(asked([*stay, comes], [leaves], self.names[0], self.ask(home_id)))
-        return {"wish": desired, "follows": 1, "asked": int(time.time())}
+    def ask(self, what: Any) -> Any:
+        """Return what a function says of the stand-in's tables."""
+        self.tables.send(what)
+        return self.tables.recv()
 
-
-@contextmanager
-def bench(names: Sequence[str], counters: int) -> Generator[CoordinatorBench]:
-    """A world of so many counters, in all regions but the last of these."""
-    here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
-    with _process(stand_in, names, counters, processors[1]) as connection:
-        yield CoordinatorBench(names, connection, connection.recv(), processors)
-
-
-@contextmanager
-def _process(target: Any, *arguments: Any) -> Generator[Any]:
-    spawn = get_context("spawn")  # a process of its own memory
-    ours, theirs = spawn.Pipe()
-    process = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        yield ours
-    finally:
-        ours.close()
-        process.join()
-
-
-class MeasuredReport:
-    """Prints what was measured."""
-
-    def __init__(self, counters: int) -> None:
-        self._counters = counters
-        self._largest: dict[str, tuple[int, str]] = {}
-
-    def quiet(self, name: str, run: MeasuredRun, counts: Counts) -> None:
-        """Print a scheduled run with nothing to do."""
-        if run.error or run.done != self._counters:
-            raise SystemExit(f"{run.done} of {self._counters} counters: {run.error}")
+    def quiet(self, name: str) -> None:
+        """Carry out a scheduled run with nothing to do, and print what it took."""
+        run, counts = self.run(WATCH)
+        if run.error or run.done != self.counters:
+            raise SystemExit(f"{run.done} of {self.counters} counters: {run.error}")
         print(
             f"{name:<12}  {run.seconds:>7.0f}  {run.processor:>17.1f}  {run.memory:>9.0f}  {counts.calls.total():>5,}  "
             f"{counts.reads:>10,}",
             flush=True,
         )
 
-    def change(self, begins: float, run: MeasuredRun, counts: Counts) -> None:
-        """Print a run of the change. The last two columns are shares of a processor.
+    def change(self, names: Sequence[str], part: float) -> None:
+        """Replace a region for as many counters as a run does in `part` seconds, and print what that took.
 
-        Where the coordinator's is far from all of it, other programs had it, or the calls were too few to fill it.
+        The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs
+        had it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
         """
-        self._largest = {
-            table: max(counts.largest.get(table, (0, "")), self._largest.get(table, (0, "")))
-            for table in counts.largest | self._largest
-        }
+        *stay, leaves, comes = names
+        desired = json.loads(asked([*stay, comes], [leaves], names[0], self.ask(home_id)))
+        event = {"wish": desired, "follows": 1, "asked": int(time.time())}
+        run, counts = self.run(event, RESERVE / 1000 + part)
+        if not run.done:
+            raise SystemExit(f"no counter was changed in {part:.0f} s: {run.error}")
         working = run.seconds - run.scanned
         each = counts.calls.total() - counts.calls["Scan"]
-        milliseconds = 1000 * (run.processor - run.scanning) / each
         print(
-            f"{f'{begins / 60:.0f} min':<11}  {run.seconds:>7.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  "
-            f"{run.done:>8,}  {60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {milliseconds:>9.2f}  "
-            f"{(run.processor - run.scanning) / working:>9.0%}  {counts.seconds / run.seconds:>8.0%}",
-            flush=True,
+            f"{run.seconds:>17.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  "
+            f"{60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {run.processor / run.seconds:>9.0%}  "
+            f"{counts.seconds / run.seconds:>8.0%}"
         )
-
-    def rest(self, run: MeasuredRun) -> None:
-        """Print how long all of it takes, computed from a part."""
-        pace = run.done / (run.seconds - run.scanned)
-        in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
-        runs = -(-self._counters // in_a_run)
-        left = self._counters - (runs - 1) * in_a_run
-        minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left / pace) / 60
+        in_a_run = int(run.done / working * (LIMIT - RESERVE / 1000 - run.scanned))
+        runs = -(-self.counters // in_a_run)
+        left = self.counters - (runs - 1) * in_a_run
+        minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left * working / run.done) / 60
         print(
             f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
-            f"all {self._counters:,} after {runs} runs and {minutes:.0f} minutes."
+            f"all {self.counters:,} after {runs} runs and {minutes:.0f} minutes."
         )
-
-    def largest(self) -> None:
-        """Print the largest items that were written."""
-        print("\ntable     bytes  largest item that was written")
-        for table, (size, key) in sorted(self._largest.items()):
-            print(f"{table:<8}  {size:>5,}  {key}")
-
-
-def change(measured: CoordinatorBench, report: MeasuredReport, counters: int, part: float | None) -> None:
-    """Replace a region for all counters, or for as many as a run does in `part` seconds."""
-    with measured.function() as function:
-        begins, event = 0.0, measured.change()
-        while True:
-            limit = LIMIT if part is None else RESERVE / 1000 + part
-            run, counts = measured.run(function, event, limit)
-            report.change(begins, run, counts)
-            if not run.error and run.done == counters:
-                return
-            if part is not None:
-                report.rest(run)
-                return
-            begins, event = -(-(begins + run.seconds) // EVERY) * EVERY, WATCH
+        largest = ", ".join(f"{table} {size:,}" for table, size in sorted(counts.largest.items()))
+        print(f"bytes of the largest items that were written: {largest}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print how long the runs take, and what they write."""
     from components.settings.aws_regions import partitions  # the measured processes don't need it
 
-    parser = ArgumentParser("bench.reconcile")
-    parser.add_argument("--all", action="store_true", help="carry out the whole change")
-    parser.add_argument("--counters", type=int, default=COUNTERS)
-    parser.add_argument("--regions", type=int, default=REGIONS)
-    parser.add_argument("--part", type=float, default=PART, help="seconds of the change that are measured")
+    parser = ArgumentParser(prog="python -m bench.reconcile", description=__doc__)
+    parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
+    parser.add_argument("--regions", type=int, default=REGIONS, help="how many (default: %(default)s)")
+    parser.add_argument("--part", type=float, default=120, help="seconds of the change that are measured (120)")
     options = parser.parse_args(arguments)
     others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
-    report = MeasuredReport(options.counters)
-    with bench([HOME, *others[: options.regions]], options.counters) as measured:
+    names = [HOME, *others[: options.regions]]
+    here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
+    with process(stand_in, names, options.counters, processors[1]) as tables:
+        function = coordinator, tables.recv(), HOME, processors[0]
         print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
         print("a quiet run   seconds  processor seconds  memory MB  calls  read units")
-        with measured.function() as function:
+        with process(*function) as connection:
             for name in ("cold", "warm"):
-                report.quiet(name, *measured.run(function, WATCH))
+                Measured(connection, tables, options.counters).quiet(name)
         print(
-            "\na change at  seconds  before it works  memory MB  counters  a minute  calls a counter  ms a call  "
-            "processor  stand-in"
+            "\na change  seconds  before it works  memory MB  counters  a minute  calls a counter  processor  stand-in"
         )
-        change(measured, report, options.counters, None if options.all else options.part)
-        report.largest()
+        with process(*function) as connection:
+            Measured(connection, tables, options.counters).change(names, options.part)
 
 
 if __name__ == "__main__":

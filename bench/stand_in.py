@@ -1,20 +1,24 @@
 """A stand-in for DynamoDB, in a process of its own: what the coordinator's store calls, over HTTP, after a delay.
 
 It knows the operations and the forms of expressions that `coordinate/dynamodb/` uses, and rejects all others with a
-ValidationException. One server answers for all regions: the region of a call is in its
-signature, which is not checked. It counts calls and units, and remembers the largest item that was written.
+ValidationException. One server answers for all regions: the region of a call is in its signature, which is not checked.
+It counts calls and units, and remembers the largest item that was written.
 """
 
 import asyncio
 import json
 import re
+import ssl
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple, cast
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
 
 PAGE = 2**20
 """Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
@@ -41,12 +45,12 @@ Attributes = Mapping[str, Any]
 
 
 class Rejected(Exception):
-    """An error response: its code, and its message or cancellation reasons."""
+    """An error response: its code, its message, and what else its document has."""
 
-    def __init__(self, code: str, message: str, reasons: list[str] | None = None) -> None:
+    def __init__(self, code: str, message: str, **more: Any) -> None:
         super().__init__(message)
+        self.document = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **more}
         self.code = code
-        self.reasons = reasons
 
 
 class Stored(NamedTuple):
@@ -63,16 +67,7 @@ class StoredTable:
 
     id: str
     items: dict[str, Stored] = field(default_factory=dict[str, Stored])
-    order: list[str] = field(default_factory=list[str])
-    """All keys, in the order of a scan. Some may be deleted."""
-    place: dict[str, int] = field(default_factory=dict[str, int])
-
-    def write(self, key: str, stored: Stored) -> None:
-        """Write an item."""
-        if key not in self.place:
-            self.place[key] = len(self.order)
-            self.order.append(key)
-        self.items[key] = stored
+    """In the order of a scan."""
 
 
 @dataclass
@@ -84,8 +79,8 @@ class Counts:
     """Read units."""
     writes: int = 0
     """Write units."""
-    largest: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
-    """Table → bytes and key of the largest item that was written."""
+    largest: dict[str, int] = field(default_factory=dict[str, int])
+    """Table → bytes of the largest item that was written."""
     seconds: float = 0.0
     """Of processor time."""
 
@@ -146,14 +141,12 @@ class Tables:
         )
         table, names = self._table(region, request), request.get("ExpressionAttributeNames", {})
         wanted = [_name(name, names) for name in request["ProjectionExpression"].split(", ")]
-        start = table.place[request["ExclusiveStartKey"][KEY]["S"]] + 1 if "ExclusiveStartKey" in request else 0
+        keys = list(table.items)
+        start = keys.index(request["ExclusiveStartKey"][KEY]["S"]) + 1 if "ExclusiveStartKey" in request else 0
         found: list[dict[str, Any]] = []
-        size, number = 0, start - 1
-        for number in range(start, len(table.order)):
-            key = table.order[number]
-            stored = table.items.get(key)
-            if stored is None:
-                continue
+        size, key = 0, ""
+        for key in keys[start:]:
+            stored = table.items[key]
             size += _full(key, stored)
             attributes = stored.attributes
             item = {name: attributes[name] for name in wanted if name in attributes}
@@ -163,7 +156,7 @@ class Tables:
         self.counts.reads += max(1, -(-size // READ_UNIT))
         page: dict[str, Any] = {"Items": found, "Count": len(found), "ScannedCount": len(found)}
         if size >= PAGE:
-            page["LastEvaluatedKey"] = {KEY: {"S": table.order[number]}}
+            page["LastEvaluatedKey"] = {KEY: {"S": key}}
         return page
 
     def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,7 +185,8 @@ class Tables:
                     raise
                 reasons.append("ConditionalCheckFailed")
         if set(reasons) != {"None"}:
-            raise Rejected("TransactionCanceledException", f"Transaction cancelled: {reasons}", reasons)
+            codes = [{"Code": code} for code in reasons]
+            raise Rejected("TransactionCanceledException", f"cancelled: {reasons}", CancellationReasons=codes)
         for table, key, after in writes:
             self._store(region, table, key, after, times=2)
         self.counts.writes += 2 * (len(reasons) - len(writes))  # each checked item is small
@@ -229,9 +223,9 @@ class Tables:
         if after is None:
             table.items.pop(key, None)
         else:
-            table.write(key, after)
+            table.items[key] = after
         self.counts.writes += times * max(1, -(-max(size, before) // WRITE_UNIT))
-        self.counts.largest[name] = max(self.counts.largest.get(name, (0, "")), (size, key))
+        self.counts.largest[name] = max(self.counts.largest.get(name, 0), size)
 
 
 _CONDITION = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
@@ -352,10 +346,22 @@ def _value(value: Mapping[str, Any]) -> int:
             return 1
 
 
+class Answering(Protocol):
+    """Whatever answers calls."""
+
+    def answer(self, region: str, operation: str, request: Mapping[str, Any], /) -> dict[str, Any]:
+        """Carry out one call.
+
+        Raises:
+            Rejected: the response is an error.
+        """
+        ...
+
+
 class _Http(asyncio.Protocol):
     """One connection. Its requests come one after the other."""
 
-    def __init__(self, tables: Tables, delay: Callable[[str], float]) -> None:
+    def __init__(self, tables: Answering, delay: Callable[[str], float]) -> None:
         self._tables = tables
         self._delay = delay
         self._received = b""
@@ -374,7 +380,10 @@ class _Http(asyncio.Protocol):
         if len(self._received) < end + 4 + length:
             return
         body, self._received = self._received[end + 4 : end + 4 + length], self._received[end + 4 + length :]
-        status, document = self._answer(region, operation, body)
+        try:
+            status, document = 200, self._tables.answer(region, operation, json.loads(body))
+        except Rejected as rejected:
+            status, document = 400, rejected.document
         text = json.dumps(document).encode()
         head = (
             f"HTTP/1.1 {status} X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {len(text)}\r\n"
@@ -382,17 +391,10 @@ class _Http(asyncio.Protocol):
         )
         asyncio.get_running_loop().call_later(self._delay(region), self._transport.write, head.encode() + text)
 
-    def _answer(self, region: str, operation: str, body: bytes) -> tuple[int, dict[str, Any]]:
-        try:
-            return 200, self._tables.answer(region, operation, json.loads(body))
-        except Rejected as rejected:
-            error: dict[str, Any] = {"__type": f"com.amazonaws.dynamodb.v20120810#{rejected.code}"}
-            if rejected.reasons is not None:
-                error["CancellationReasons"] = [{"Code": code} for code in rejected.reasons]
-            return 400, {**error, "message": str(rejected)}
 
-
-def serve(connection: Connection, tables: Tables, delay: Callable[[str], float]) -> None:
+def serve(
+    connection: Connection, tables: Answering, delay: Callable[[str], float], certificate: Path | None = None
+) -> None:
     """Serve on 127.0.0.1 until the other end of the connection is closed.
 
     It sends the port, and then carries out each callable that it is sent on the tables, and sends what that returns.
@@ -401,11 +403,14 @@ def serve(connection: Connection, tables: Tables, delay: Callable[[str], float])
         connection: to whoever began it.
         tables: what it has.
         delay: how long each answer takes in a region, in seconds.
+        certificate: a file of a key and its certificates, for TLS.
     """
-    asyncio.run(_serve(connection, tables, delay))
+    asyncio.run(_serve(connection, tables, delay, certificate))
 
 
-async def _serve(connection: Connection, tables: Tables, delay: Callable[[str], float]) -> None:
+async def _serve(
+    connection: Connection, tables: Answering, delay: Callable[[str], float], certificate: Path | None
+) -> None:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
 
@@ -416,8 +421,27 @@ async def _serve(connection: Connection, tables: Tables, delay: Callable[[str], 
             loop.remove_reader(connection.fileno())
             over.set()
 
-    server = await loop.create_server(lambda: _Http(tables, delay), "127.0.0.1", 0, backlog=1024)
+    context = None
+    if certificate is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+    server = await loop.create_server(lambda: _Http(tables, delay), "127.0.0.1", 0, ssl=context, backlog=1024)
     connection.send(server.sockets[0].getsockname()[1])
     loop.add_reader(connection.fileno(), asked)
     await over.wait()
     server.close()
+
+
+@contextmanager
+def process(target: Callable[..., None], *arguments: Any) -> Generator[Any]:
+    """Run `target` with a connection and these arguments in a process of its own. Yield the connection's other end."""
+    spawn = get_context("spawn")  # a process of its own memory
+    ours, theirs = spawn.Pipe()
+    started = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
+    started.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        ours.close()
+        started.join()

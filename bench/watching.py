@@ -42,6 +42,7 @@ from coordinate.protocol.steps import Each, Steps
 from coordinate.request import Watch
 from coordinate.run import run
 
+from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, asked, stood
 from bench.stand_in import PAGE, size_of
 from bench.stand_in import READ_UNIT as UNIT
@@ -54,6 +55,8 @@ CASES = (
     *((counters, regions, MAX_PAST) for counters, regions in ((1_000, 3), (1_000, 30), (10_000, 30))),
 )
 """Counters, regions, and layouts that each counter had before."""
+
+HEAD: str = "counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"
 
 SAMPLE = 50
 """How many counters are read at most. Each stands for as many as it takes."""
@@ -79,6 +82,15 @@ DAYS, MINUTES = 30, 5
 NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
+
+ENCODED: Mapping[type, Callable[[Any], Mapping[str, Any]]] = {
+    ReadAccepted: accepted_attributes,
+    ReadRecord: record_attributes,
+    ReadRecordCopy: record_copy_attributes,
+    ScanRegisters: register_attributes,
+    ScanCopies: copy_attributes,
+}
+"""How what is read is stored."""
 
 LAYOUTS = str(UUID(int=1))
 """The id of the layouts table."""
@@ -118,16 +130,10 @@ class Meter:
         match operation:
             case Clock() | TakeRunLock() | DescribeLayouts() | DescribeMirror() | DescribeTable():
                 return 0, 0
-            case ReadAccepted():
-                return size_of(accepted_attributes(answer)), 0
-            case ReadRecord():
-                return size_of(record_attributes(answer)), 0
-            case ReadRecordCopy():
-                return size_of(record_copy_attributes(answer)), 0
-            case ScanRegisters():
-                return self._scanned([register_attributes(register) for register in answer.values()])
-            case ScanCopies():
-                return self._scanned([copy_attributes(copy) for copy in answer.values()])
+            case ReadAccepted() | ReadRecord() | ReadRecordCopy():
+                return size_of(ENCODED[type(operation)](answer)), 0
+            case ScanRegisters() | ScanCopies():
+                return self._scanned([ENCODED[type(operation)](entry) for entry in answer.values()])
             case ScanItems(region):
                 kept = self.world.tables[region].counters
                 return self._scanned([record for name in answer for record in _stored(name, kept[name])])
@@ -225,14 +231,12 @@ def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any
 
 def table() -> str:
     """Return a table of all cases."""
-    lines = ["counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"]
+    rows = [HEAD.split("  ")]
     for counters, regions, past in CASES:
         cost = month(counters, regions, past)
-        lines.append(
-            f"{counters:>8}  {regions:>7}  {past:>12}  {cost.seconds:>13.1f}  {cost.units:>10}  {cost.reads:>7.2f}  "
-            f"{cost.writes:>8.2f}  {cost.function:>10.2f}  {cost.total:>9.2f}"
-        )
-    return "\n".join(lines)
+        dollars = (f"{part:.2f}" for part in (cost.reads, cost.writes, cost.function, cost.total))
+        rows.append([*map(str, (counters, regions, past)), f"{cost.seconds:.1f}", str(cost.units), *dollars])
+    return aligned(rows)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from simulation.pulumi import decoded, desired  # puts `lambda` on the import pa
 from coordinate.protocol.model import DeploymentRecord, Item, Register
 from coordinate.protocol.plan import Change, granted, plan
 
+from bench.figures import aligned
 from integers.lattice import MAX_INTEGER, MAX_REGIONS, places
 
 REGIONS = ("a", "b", "c")
@@ -86,23 +87,14 @@ def _run(register: Register, record: DeploymentRecord, issued: int, now: int) ->
 
 def table() -> str:
     """Return a table of all windows and rates."""
-    head = ("window", "minted per second", "grows to", "short", "a lost table skips", "home may be away for")
-    rows: list[tuple[str, ...]] = [head]
+    rows = [["window", "minted per second", "grows to", "short", "a lost table skips", "home may be away for"]]
     for window in WINDOWS:
         for rate, asked in RATES.items():
             found = figures(window, rate)
-            rows.append(
-                (
-                    f"{window:,}",
-                    asked,
-                    f"{found.grown:,}",
-                    span(found.short) if found.short else "never",
-                    f"{found.skipped:,}",
-                    f"{span(found.least)} to {span(found.most)}",
-                )
-            )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+            short = span(found.short) if found.short else "never"
+            lasts = f"{span(found.least)} to {span(found.most)}"
+            rows.append([f"{window:,}", asked, f"{found.grown:,}", short, f"{found.skipped:,}", lasts])
+    return aligned(rows)
 
 
 def span(seconds: float) -> str:

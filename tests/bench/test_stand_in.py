@@ -152,7 +152,7 @@ def test_it_answers_as_the_tables_in_memory(store: Store) -> None:
 def test_a_page_ends_by_the_bytes_that_are_stored(tables: Tables, store: Store) -> None:
     stored = tables.tables[HOME, "counters"].items["tenant-1"]
     for number in range(4):
-        tables.tables[HOME, "counters"].write(f"large-{number}", stored._replace(size=PAGE // 2))
+        tables.tables[HOME, "counters"].items[f"large-{number}"] = stored._replace(size=PAGE // 2)
 
     assert len(store.carry_out(ScanItems(HOME))) == COUNTERS + 4
     assert tables.counts.calls["Scan"] == 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import callers, figures, watching
+from bench import callers, figures, functions, watching
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "performance.md").read_text()
@@ -11,8 +11,8 @@ PAGE = (ROOT / "docs" / "performance.md").read_text()
 def test_the_page_has_the_figures_that_were_kept() -> None:
     kept = figures.read()
 
-    assert f"```text\n{figures.table(kept['subjects'])}\n```" in PAGE
-    secure = figures.table(kept["https"], figures.ALONE).rpartition(": ")[2]
+    assert f"```text\n{functions.table(kept['subjects'])}\n```" in PAGE
+    secure = functions.table(kept["https"], functions.ALONE).rpartition(": ")[2]
     assert f"With https, as on AWS: {secure}." in PAGE
     assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
 
@@ -21,7 +21,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     ("part", "start", "cpu", "memory"), [("subjects", 0.15, 0.15, 0.20), ("https", 0.20, 0.15, 0.27)]
 )
 def test_they_are_small_beside_the_tutorials(part: str, start: float, cpu: float, memory: float) -> None:
-    above = figures.above_empty(figures.read()[part])
+    above = functions.above_empty(figures.read()[part])
 
     assert above["start_ms"] <= start
     assert above["cpu_ms"] <= cpu
@@ -43,13 +43,6 @@ def test_a_leased_integer_costs_hardly_a_request() -> None:
     assert kept["eight"]["p99_us"] <= 50
     assert kept["one"]["requests"] <= 0.0001
     assert kept["paced"]["p9999_us"] <= 1000
-
-
-def test_the_program_grows_as_the_regions_do() -> None:
-    kept = figures.read()["program"]
-    three, ten, thirty = (kept[count]["resources"] for count in ("3", "10", "30"))
-
-    assert (ten - three) / 7 == (thirty - ten) / 20
 
 
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:

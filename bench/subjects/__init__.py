@@ -1,1 +1,0 @@
-"""What is measured beside the minting function: each module has `handler`, as its user would deploy it."""
