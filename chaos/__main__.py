@@ -1,20 +1,18 @@
 """`make chaos`: mint through all doors of all regions while everything fails that can, and look for duplicates."""
 
 import argparse
-import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import Random
 from threading import Event, Thread
 
 from .clients import CLIENTS, ChaosClient, Failed, minting
-from .events import Events
-from .history import History
+from .events import LARGEST_BLOCK, Events
+from .history import Duplicate, History
 from .operator import COORDINATORS, COUNTERS, NotHealed, Operator, kill_functions
-from .proxy import Faults, Proxy
-from .report import report
+from .proxy import Faults
 from .stack import REGIONS, running_stack, wait_until
 
 INTEGERS = 100_000
@@ -23,6 +21,9 @@ SINGLE = 5
 
 LONGEST = 3600
 """Seconds after which a run ends, whatever was minted."""
+
+SHOWN = 10
+"""Duplicates that are shown one by one."""
 
 EVENTS = (
     "regions",
@@ -52,8 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = Faults(Random(seed))
     for name in {"cuts", "throttles", "delays"} - set(options.faults):
         setattr(faults, name, 0)
-    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
-    proxy = Proxy(faults, dynamodb)
     history, stop, random = History(), Event(), Random(seed + 1)
     began = time.monotonic()
 
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{time.monotonic() - began:5.0f} s  {history.integers:>9,} integers  {text}", flush=True)
 
     problems: list[str] = []
-    with proxy.listening(), running_stack(proxy, dynamodb) as stack:
+    with running_stack(faults) as stack:
         operator = Operator(stack, history, say)
         events = Events(stack, operator, history, random, say)
         operator.deploy(regions=list(REGIONS[:3]), lease=1)
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not problems:
             problems += _reconciled(operator)
         problems += events.problems
-    lines, duplicates = report(events, time.monotonic() - began)
+    lines, duplicates = _report(events, time.monotonic() - began)
     if history.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
     if history.single < options.integers // SINGLE:
@@ -130,6 +129,47 @@ def _reconciled(operator: Operator) -> list[str]:
         for counter in COUNTERS
         if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
     ]
+
+
+def _report(events: Events, seconds: float) -> tuple[list[str], int]:
+    """Return the lines of the report but the last one, and how many integers were handed out twice."""
+    history, proxy, operator = events.history, events.stack.proxy, events.operator
+    excepted = history.excepted(proxy.writes)
+    duplicates = history.duplicates(excepted)
+    gaps = history.gaps()
+    lines = [
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; "
+        f"failed: {_counts(operator.failed)}",
+        f"events: {_counts(events.happened)}",
+        f"faults: {_counts(proxy.injected)}",
+        f"requests: {history.requests:,}, "
+        f"of them {history.replays:,} that repeated an Idempotency-Key and got the same",
+        f"failures: {history.failures.total():,}: {_counts(history.failures)}",
+        f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
+        f"skipped at most {max(events.skipped, default=0):,} integers",
+        f"gaps: the largest {gaps.largest:,}, skipped in total {gaps.skipped:,}",
+        f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
+        "restoration to the end of the coordinator's next run that began after it "
+        f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
+        f"integers: {history.integers:,}: {history.single:,} one by one, {history.in_blocks:,} in blocks; "
+        f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
+        *history.contradictions,
+        *_shown(duplicates),
+    ]
+    return lines, len(duplicates)
+
+
+def _shown(duplicates: Sequence[Duplicate]) -> list[str]:
+    lines = [
+        f"{duplicate.counter} {duplicate.integer}: "
+        + "; ".join(f"{mint.region} by {mint.entry} at {mint.began:.3f}-{mint.ended:.3f}" for mint in duplicate.mints)
+        for duplicate in duplicates[:SHOWN]
+    ]
+    return [*lines, f"… and {len(duplicates) - SHOWN:,} more"] if len(duplicates) > SHOWN else lines
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items())) or "none"
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -5,7 +5,6 @@ failure in a region that lost nothing and wasn't cut off, or if an integer was h
 """
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from threading import Event
 from .clients import ChaosClient, Entry, minting
 from .history import History
 from .operator import COUNTERS, NotHealed, Operator
-from .proxy import Faults, Proxy
+from .proxy import Faults
 from .stack import HOME, NAMES, Stack, lose, running_stack
 
 BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
@@ -33,15 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quiet", type=float, default=QUIET, help="seconds between two steps (default: %(default)s)")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds between a client's requests (default: 0)")
     options = parser.parse_args(arguments)
-    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
-    proxy = Proxy(Faults(Random(0), cuts=0, throttles=0, delays=0), dynamodb)
     stop, whole, problems = Event(), History(), list[str]()
     began = time.monotonic()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {text}", flush=True)
 
-    with proxy.listening(), running_stack(proxy, dynamodb) as stack:
+    with running_stack(Faults(Random(0), cuts=0, throttles=0, delays=0)) as stack:
         operator = Operator(stack, whole, say)
         operator.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
@@ -68,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if failures and not note:
             kinds = sum((history.failures for history in own), type(own[0].failures)())
             problems.append(f"{region}: clients saw failures: {dict(kinds)}")
-    duplicates = len(whole.duplicates(whole.excepted(proxy.writes)))
+    duplicates = len(whole.duplicates(whole.excepted(stack.proxy.writes)))
     print(*problems, f"duplicates: {duplicates:,}", sep="\n")
     return 1 if duplicates or problems else 0
 

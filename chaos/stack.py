@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -29,7 +28,7 @@ from local.server import server
 
 from .deployment import StackAws
 from .guard import end_services
-from .proxy import Proxy
+from .proxy import Faults, Proxy
 
 WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
 
@@ -103,15 +102,12 @@ class Stack:
     proxy: Proxy
     aws: StackAws
     """Clients without faults."""
-    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The outputs of the last successful deployment."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
-    _deployments: list["subprocess.Popen[str]"] = field(default_factory=list["subprocess.Popen[str]"])
-    _children: Lock = field(default_factory=Lock)
+    _deployment: "subprocess.Popen[str] | None" = None
 
-    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> dict[str, Any]:
-        """Deploy the program in a process of its own, as `pulumi up` would, and return its outputs.
+    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
+        """Deploy the program in a process of its own, as `pulumi up` would.
 
         Args:
             settings: setting → value.
@@ -121,16 +117,14 @@ class Stack:
             RunFailed: the deployment failed or was killed.
         """
         given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
-        with self._children:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
-                cwd=ROOT,
-                env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            self._deployments = [process]
+        process = self._deployment = subprocess.Popen(
+            [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
+            cwd=ROOT,
+            env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
             out, err = process.communicate(timeout=kill_after or DEPLOYMENT_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -139,10 +133,9 @@ class Stack:
             raise RunFailed("the deployment was killed") from None
         if process.returncode:
             raise RunFailed(err.strip() or f"the deployment ended with status {process.returncode}")
-        self.outputs = json.loads(out.splitlines()[-1])
-        self.entries = [(region, "function", url) for region, url in self.outputs["urls"].items()]
-        self.entries += [(region, "gateway", url) for region, url in self.outputs["gatewayUrls"].items()]
-        return self.outputs
+        outputs = json.loads(out.splitlines()[-1])
+        self.entries = [(region, "function", url) for region, url in outputs["urls"].items()]
+        self.entries += [(region, "gateway", url) for region, url in outputs["gatewayUrls"].items()]
 
     def watch(self) -> dict[str, Any]:
         """Run the coordinator as the schedule does, and return its reply.
@@ -182,23 +175,25 @@ class Stack:
 
     def end(self) -> None:
         """End what runs."""
-        with self._children:
-            for process in self._deployments:
-                process.kill()
-                process.wait()
+        if self._deployment is not None:
+            self._deployment.kill()
+            self._deployment.wait()
         end_services()
 
 
 @contextmanager
-def running_stack(proxy: Proxy, dynamodb: str | None) -> Generator[Stack]:
-    """Start a server and a gateway that reach DynamoDB through the proxy; end them with the block, whatever happens.
+def running_stack(faults: Faults) -> Generator[Stack]:
+    """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens.
+
+    `CHAOS_DYNAMODB` is the endpoint of another DynamoDB than the server's own.
 
     Args:
-        proxy: listens already.
-        dynamodb: the endpoint of another DynamoDB than the server's own.
+        faults: those that the proxy injects.
     """
+    dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
+    proxy = Proxy(faults, dynamodb)
     before = os.environ.get("GLOBAL_INTEGERS_LOCAL")
-    with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
+    with proxy.listening(), tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         guard = subprocess.Popen(
             [sys.executable, "-m", "chaos.guard"], cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True

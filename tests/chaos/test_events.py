@@ -29,12 +29,11 @@ class Registers(Stack):
     """Hot items, slow regions and whether it was calm, at each deployment."""
     epoch: int = 1
 
-    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> dict[str, Any]:
+    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
         faults = self.proxy.faults
         self.met.append((set(faults.hot), dict(faults.slow), faults.calm))
         self.epoch += 1
         self.proxy.given_up += not self.answers
-        return {}
 
     def watch(self) -> dict[str, Any]:
         return {}
