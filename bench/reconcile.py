@@ -19,24 +19,16 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-import simulation  # noqa: F401  # pyright: ignore[reportUnusedImport]  (puts `lambda` on the import path)
+from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
 
 # isort: split
-from coordinate.dynamodb.encoding import (
-    accepted_attributes,
-    copy_attributes,
-    item_values,
-    record_attributes,
-    record_copy_attributes,
-    register_attributes,
-)
-from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
+from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, RecordCopy, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
 from bench.stand_in import Counts, Stored, StoredTable, Tables, process, serve, size_of
 from integers.lattice import Layout
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -52,6 +44,9 @@ RESERVE = 60_000
 WINDOW = 100_000_000
 ISSUED = 1_234_567
 """Integers that each region has minted in each epoch."""
+
+TENANT = "tenant-0001"
+"""The counter that stands for all but the first."""
 
 NAMES = {"LAYOUTS_TABLE": "layouts", "MIRROR_TABLE": "mirror", "COUNTERS_TABLE": "counters"}
 """Environment variable → name of a table."""
@@ -142,73 +137,55 @@ def _pin(processor: int | None) -> None:
         os.sched_setaffinity(0, {processor})
 
 
-@dataclass(frozen=True)
-class Stood:
-    """A counter after changes of layout. All counters stand alike."""
+def settled(names: Sequence[str], counters: int, changes: int, now: int) -> World:
+    """Return tables in which nothing is left to do. All counters stand alike.
 
-    register: Register
-    items: Mapping[str, Item]
-    """Region → its item."""
-    past: Mapping[int, int]
-    """Epoch → the last integer issued in it, which every item remembers."""
-
-
-def stood(names: Sequence[str], ids: Sequence[str], changes: int, home: str, now: int) -> Stood:
-    """Return how a counter stands after changes of which each has replaced a region: that makes the longest history.
+    Each of the changes before has replaced a region: that makes the longest history.
 
     Args:
         names: regions; the last one has yet to join.
-        ids: of the tables of all but the last one.
+        counters: how many there are.
         changes: how many layouts there were before, up to `MAX_PAST`.
-        home: the id of the layouts table.
         now: when the limit was set, in seconds since 1970.
     """
+    ids = [str(UUID(int=number)) for number in range(1, len(names) + 3)]
+    world = World(layouts=Layouts(ids[0]), mirror=Mirror(ids[1]), now=now)
+    world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids[2:], strict=True)}
     present = tuple(names[:-1])
     each = ISSUED * len(present)
     past = tuple(Layout(epoch, 1 + (epoch - 1) * each, _without(names, epoch)) for epoch in range(1, changes + 1))
     base = 1 + changes * each
     limit = base - 1 + WINDOW * len(present)
-    register = Register("", home, changes + 1, present, tuple(ids), base, limit, WINDOW, now, past)
-    items = {
-        region: replace(item, issued=item.issued + ISSUED * item.stride)
-        for region, item in wanted_items(register).items()
-    }
-    return Stood(register, items, {layout.epoch: layout.base + each for layout in past})
+    register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, past)
+    desired = desired_state_of(asked(present, (), names[0], ids[0]))
+    world.layouts.record = DeploymentRecord(ids[0], 1, 0, now, desired, reconciled=True)
+    world.mirror.record = RecordCopy(world.layouts.record, ids[1])
+    last = {layout.epoch: layout.base + each for layout in past}
+    for counter in (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
+        world.layouts.registers[counter] = replace(register, counter=counter)
+        world.mirror.copies[counter] = Copy(world.layouts.registers[counter], ids[1])
+        for region, item in wanted_items(register).items():
+            item = replace(item, issued=item.issued + ISSUED * item.stride)
+            world.tables[region].counters[counter] = CounterKey(item, dict(last), register.layouts)
+    return world
 
 
 def world(names: Sequence[str], counters: int) -> Tables:
-    """Return the tables after `MAX_PAST` changes of layout. The last of the regions has yet to join."""
-    tables = Tables()
-    layouts, mirror = (tables.make(names[0], NAMES[name]) for name in ("LAYOUTS_TABLE", "MIRROR_TABLE"))
-    regions = {name: tables.make(name, NAMES["COUNTERS_TABLE"]) for name in names}
-    now = int(time.time())
-    each = stood(names, [regions[name].id for name in names[:-1]], MAX_PAST, layouts.id, now)
-    register = each.register
-    record = DeploymentRecord(
-        layouts.id, 1, 0, now, desired_state_of(asked(names[:-1], (), names[0], layouts.id)), reconciled=True
-    )
-    keys = [*record.desired.counters, *(f"tenant-{number}" for number in range(1, counters))]
-    _write(layouts, [RECORD_KEY], record_attributes(record))
-    _write(layouts, [ACCEPTED_KEY], accepted_attributes(record.accepted))
-    _write(mirror, [RECORD_KEY], record_copy_attributes(RecordCopy(record, mirror.id)))
-    _write(layouts, keys, register_attributes(register))
-    _write(mirror, keys, copy_attributes(Copy(register, mirror.id)))
-    history = {"epoch": {"N": str(register.epoch)}, "history": {"S": history_text(register.layouts)}}
-    remembered = {issued_in(epoch): {"N": str(issued)} for epoch, issued in each.past.items()}
-    for region, item in each.items.items():
-        _write(regions[region], keys, item_values(item) | remembered)
-        _write(regions[region], [layouts_key(key) for key in keys], history)
+    """Return the stand-in's tables after `MAX_PAST` changes of layout. Counters share their attributes."""
+    tables, model = Tables(), settled(names, 2, MAX_PAST, int(time.time()))
+    here = {(names[0], NAMES["LAYOUTS_TABLE"]): model.layouts, (names[0], NAMES["MIRROR_TABLE"]): model.mirror}
+    regions = {(name, NAMES["COUNTERS_TABLE"]): table for name, table in model.tables.items()}
+    for place, table in (here | regions).items():
+        made = tables.tables[place] = StoredTable(table.id)
+        for key, record in table.records().items():
+            attributes = {name: value for name, value in record.items() if name != "counter"}
+            tenants = (key.replace(TENANT, f"tenant-{number:04}") for number in range(1, counters))
+            made.items |= dict.fromkeys(tenants if TENANT in key else [key], Stored(attributes, size_of(attributes)))
     return tables
 
 
 def _without(names: Sequence[str], epoch: int) -> tuple[str, ...]:
     return tuple(name for number, name in enumerate(names) if number != 1 + epoch % (len(names) - 1))
-
-
-def _write(table: StoredTable, keys: Sequence[str], attributes: Mapping[str, Any]) -> None:
-    values = {name: value for name, value in attributes.items() if name != "counter"}
-    stored = Stored(values, size_of(values))
-    table.items |= dict.fromkeys(keys, stored)
 
 
 def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:

@@ -85,12 +85,6 @@ class Tables:
         self.tables: dict[tuple[str, str], StoredTable] = {}
         self.counts = Counts()
 
-    def make(self, region: str, name: str) -> StoredTable:
-        """Make an empty table."""
-        id_ = f"00000000-0000-4000-8000-{len(self.tables) + 1:012}"
-        self.tables[region, name] = table = StoredTable(id_)
-        return table
-
     def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one call.
 

@@ -6,24 +6,21 @@ are alike: a few are read, and each stands for many.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
-from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
+from simulation.world import World  # puts `lambda` on the import path
 
 # isort: split
 from coordinate.dynamodb.encoding import (
     accepted_attributes,
     copy_attributes,
-    item_values,
     record_attributes,
     record_copy_attributes,
     register_attributes,
 )
 from coordinate.monitoring.report import RunResult
-from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, desired_state_of
+from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.operations import (
     Clock,
     DescribeLayouts,
@@ -43,11 +40,10 @@ from coordinate.request import Watch
 from coordinate.run import run
 
 from bench.figures import aligned
-from bench.reconcile import ABROAD, AT_HOME, asked, stood
+from bench.reconcile import ABROAD, AT_HOME, settled
 from bench.stand_in import PAGE, size_of
 from bench.stand_in import READ_UNIT as UNIT
 from components.settings.aws_regions import partitions
-from integers.records import history_text, issued_in, layouts_key
 
 CASES = (
     *((counters, 3, 0) for counters in (1, 100, 1_000, 5_000)),
@@ -92,9 +88,6 @@ ENCODED: Mapping[type, Callable[[Any], Mapping[str, Any]]] = {
 }
 """How what is read is stored."""
 
-LAYOUTS = str(UUID(int=1))
-"""The id of the layouts table."""
-
 
 @dataclass
 class Meter:
@@ -135,24 +128,12 @@ class Meter:
             case ScanRegisters() | ScanCopies():
                 return self._scanned([ENCODED[type(operation)](entry) for entry in answer.values()])
             case ScanItems(region):
-                kept = self.world.tables[region].counters
-                return self._scanned([record for name in answer for record in _stored(name, kept[name])])
+                return self._scanned([*self.world.tables[region].records().values()])
             case _:
                 raise TypeError(f"{operation} is not one of a run with nothing to do")
 
     def _scanned(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
         return sum(size_of(record) for record in records) * self.each, len(records) * self.each
-
-
-def _stored(name: str, kept: CounterKey) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return what a region's table has of a counter: its item, and its layouts."""
-    assert kept.item is not None
-    past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
-    epoch, history = {"N": str(kept.item.epoch)}, {"S": history_text(kept.layouts)}
-    return (
-        {"counter": {"S": name}, **item_values(kept.item), **past},
-        {"counter": {"S": layouts_key(name)}, "epoch": epoch, "history": history},
-    )
 
 
 @dataclass(frozen=True)
@@ -181,7 +162,8 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     """
     sample = min(counters, SAMPLE)
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
-    world = _world(names, sample, past)
+    world = settled(names, sample, past, NOW)
+    drive(run(Watch(), "first", RunResult()), lambda batch: [world.carry_out(operation) for operation in batch])
     meter = Meter(world, names[0], counters // sample)
     result = drive(run(Watch(), "watch", RunResult()), meter.batch)
     assert len(result.outcomes) == sample
@@ -193,27 +175,6 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
         runs * LEASE_WRITES * WRITE,
         runs * (meter.seconds * MEMORY * GB_SECOND + REQUEST),
     )
-
-
-def _world(names: Sequence[str], counters: int, past: int) -> World:
-    """Return a world in which nothing is left to do. The last of the regions isn't in it."""
-    world = World(layouts=Layouts(LAYOUTS), mirror=Mirror(str(UUID(int=2))), now=NOW)
-    ids = [str(UUID(int=number)) for number in range(3, len(names) + 2)]
-    world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids, strict=False)}
-    each = stood(names, ids, past, LAYOUTS, NOW)
-    label = datetime.fromtimestamp(NOW, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
-    record = DeploymentRecord(
-        LAYOUTS, 1, 0, NOW, desired_state_of(asked(names[:-1], (), names[0], label)), reconciled=True
-    )
-    for counter in (*record.desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
-        register = replace(each.register, counter=counter)
-        world.layouts.registers[counter] = register
-        world.mirror.copies[counter] = Copy(register, world.mirror.id)
-        for region, item in each.items.items():
-            world.tables[region].counters[counter] = CounterKey(item, dict(each.past), register.layouts)
-    world.layouts.record = record
-    drive(run(Watch(), "first", RunResult()), lambda batch: [world.carry_out(operation) for operation in batch])
-    return world
 
 
 def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any]]) -> Any:

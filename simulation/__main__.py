@@ -19,7 +19,7 @@ def search(first: int, losses: int) -> tuple[int, str | None]:
         try:
             minted += len(RandomSchedule(seed, losses=losses).run().minted)
         except AssertionError as error:
-            return minted, f"Schedule({seed}, losses={losses}).run(): {type(error).__name__}: {error}"
+            return minted, f"RandomSchedule({seed}, losses={losses}).run(): {type(error).__name__}: {error}"
     return minted, None
 
 

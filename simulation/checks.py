@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from coordinate.dynamodb.encoding import item_values
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
 from mint.model import CounterItem, MintError, NoItem
@@ -15,7 +14,6 @@ from mint.owner import owner_document
 from mint.table import CounterTable
 
 from integers.lattice import Layout, places
-from integers.records import issued_in
 
 from .world import Layouts, Mirror, World
 
@@ -78,7 +76,7 @@ class CheckedWorld(World):
         """Mint one integer.
 
         Raises:
-            Duplicate: it was minted before.
+            MintedTwice: it was minted before.
         """
         self._back_up(region)
         integer = super().mint(region, counter)
@@ -90,7 +88,7 @@ class CheckedWorld(World):
         """Mint a block.
 
         Raises:
-            Duplicate: one of its integers was minted before.
+            MintedTwice: one of its integers was minted before.
         """
         self._back_up(region)
         integers = super().mint_block(region, count, counter)
@@ -189,7 +187,7 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
 
     Raises:
         Stuck: it has not.
-        Duplicate: what it mints then was minted before.
+        MintedTwice: what it mints then was minted before.
     """
     record = world.layouts.record
     if record is None or record.home != world.layouts.id or not record.reconciled:
@@ -270,6 +268,4 @@ class _Table:
         if kept is None or kept.item is None:
             raise NoItem
         item = kept.item
-        past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
-        attributes = {**item_values(item), **past}
-        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, attributes)
+        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, kept.attributes())

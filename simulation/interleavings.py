@@ -115,7 +115,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
         How many states there are, and how many of them are ends.
 
     Raises:
-        AssertionError: what `check_end` raises, or `Duplicate` if some interleaving mints an integer twice.
+        AssertionError: what `check_end` raises, or `MintedTwice` if some interleaving mints an integer twice.
     """
     world = joining(case.without)
     record = world.layouts.record

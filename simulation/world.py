@@ -8,6 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from coordinate.dynamodb.encoding import (
+    accepted_attributes,
+    copy_attributes,
+    item_values,
+    record_attributes,
+    record_copy_attributes,
+    register_attributes,
+)
 from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
 from coordinate.protocol.operations import (
     Clock,
@@ -41,6 +49,7 @@ from coordinate.protocol.operations import (
 )
 
 from integers.lattice import MAX_INTEGER, Layout
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""
@@ -90,6 +99,10 @@ ALIVE = (
 """What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
 
 
+Records = dict[str, dict[str, Any]]
+"""A table's records as DynamoDB has them, by their key."""
+
+
 @dataclass(slots=True)
 class CounterKey:
     """What one region's table has of one counter."""
@@ -104,6 +117,11 @@ class CounterKey:
         """Return a copy."""
         return CounterKey(self.item, dict(self.issued_in), self.layouts)
 
+    def attributes(self) -> dict[str, Any]:
+        """Return the item's attributes as DynamoDB has them, without its key."""
+        assert self.item is not None
+        return item_values(self.item) | {issued_in(epoch): {"N": str(last)} for epoch, last in self.issued_in.items()}
+
 
 @dataclass(slots=True)
 class SimulatedTable:
@@ -111,6 +129,17 @@ class SimulatedTable:
 
     id: str
     counters: dict[str, CounterKey] = field(default_factory=dict[str, CounterKey])
+
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found: Records = {}
+        for counter, kept in self.counters.items():
+            if kept.item is not None:
+                found[counter] = {"counter": {"S": counter}, **kept.attributes()}
+            if kept.layouts:
+                key, epoch = layouts_key(counter), {"N": str(kept.layouts[-1].epoch)}
+                found[key] = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(kept.layouts)}}
+        return found
 
 
 @dataclass(slots=True)
@@ -128,6 +157,15 @@ class Layouts:
         """What identifies the record, as it stands beside it."""
         return None if self.record is None or self.bare else self.record.accepted
 
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found = {counter: dict(register_attributes(register)) for counter, register in self.registers.items()}
+        if self.record is not None:
+            found[RECORD_KEY] = dict(record_attributes(self.record))
+        if self.accepted is not None:
+            found[ACCEPTED_KEY] = dict(accepted_attributes(self.accepted))
+        return found
+
 
 @dataclass(slots=True)
 class Mirror:
@@ -136,6 +174,13 @@ class Mirror:
     id: str
     record: RecordCopy | None = None
     copies: dict[str, Copy] = field(default_factory=dict[str, Copy])
+
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found = {counter: dict(copy_attributes(copy)) for counter, copy in self.copies.items()}
+        if self.record is not None:
+            found[RECORD_KEY] = dict(record_copy_attributes(self.record))
+        return found
 
 
 @dataclass

@@ -73,15 +73,15 @@ def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
     reply = coordinate.handler.handler(reconcile.WATCH, reconcile.Context(reconcile.LIMIT))
 
     assert (reply["registered"], reply["pending"]) == (COUNTERS, [])
-    register = Store(HOME, *reconcile.NAMES.values()).carry_out(ReadRegister("tenant-2"))
+    register = Store(HOME, *reconcile.NAMES.values()).carry_out(ReadRegister("tenant-0002"))
     assert register.regions == (HOME, NEW)
     assert register.epoch == MAX_PAST + 2
     assert len(register.past) == MAX_PAST
-    assert "issued_1" not in tables.tables[HOME, "counters"].items["tenant-2"].attributes
+    assert "issued_1" not in tables.tables[HOME, "counters"].items["tenant-0002"].attributes
 
 
 def test_a_page_ends_by_the_bytes_that_are_stored(tables: Tables, store: Store) -> None:
-    stored = tables.tables[HOME, "counters"].items["tenant-1"]
+    stored = tables.tables[HOME, "counters"].items["tenant-0001"]
     for number in range(4):
         tables.tables[HOME, "counters"].items[f"large-{number}"] = stored._replace(size=PAGE // 2)
 
@@ -92,16 +92,16 @@ def test_a_page_ends_by_the_bytes_that_are_stored(tables: Tables, store: Store) 
 
 @pytest.mark.parametrize("expression", ["ADD issued :one", "SET issued = issued - :one"])
 def test_an_update_that_it_does_not_know_is_rejected(tables: Tables, expression: str) -> None:
-    before = tables.tables[EU, "counters"].items["tenant-1"]
+    before = tables.tables[EU, "counters"].items["tenant-0001"]
 
     with pytest.raises(ClientError, match=r"ValidationException.*know"):
         client("dynamodb", EU).update_item(
             TableName="counters",
-            Key={"counter": {"S": "tenant-1"}},
+            Key={"counter": {"S": "tenant-0001"}},
             UpdateExpression=expression,
             ExpressionAttributeValues={":one": {"N": "41"}},
         )
-    assert tables.tables[EU, "counters"].items["tenant-1"] == before
+    assert tables.tables[EU, "counters"].items["tenant-0001"] == before
 
 
 def tables_now(tables: Tables) -> int:

@@ -1,6 +1,6 @@
 """Random worlds and operations, from so few values that the conditions often hold and often fail.
 
-A new operation is drawn as soon as it is in `coordinate.operations.Operation`; a field of a new name needs
+A new operation is drawn as soon as it is in `coordinate.protocol.operations.Operation`; a field of a new name needs
 its values in `FIELDS`.
 """
 

@@ -17,7 +17,7 @@ PARTS = 10
 """So that several processes share the work."""
 
 FRESH = SystemRandom().randrange(2**40)
-"""Where this run's own seeds begin. A failure prints the seed: `Schedule(seed, losses=…).run()` repeats it."""
+"""Where this run's own seeds begin. A failure prints the seed: `RandomSchedule(seed, losses=…).run()` repeats it."""
 
 
 @pytest.mark.slow
@@ -46,4 +46,4 @@ def minted_by(seed: int, losses: int) -> int:
     try:
         return len(RandomSchedule(seed, losses=losses).run().minted)
     except AssertionError as error:
-        raise AssertionError(f"Schedule({seed}, losses={losses}): {error}") from error
+        raise AssertionError(f"RandomSchedule({seed}, losses={losses}): {error}") from error

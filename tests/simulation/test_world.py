@@ -1,21 +1,11 @@
 """The world in memory does what DynamoDB does: the same random steps on both, every answer and record compared."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from coordinate.dynamodb.encoding import (
-    accepted_attributes,
-    copy_attributes,
-    item_values,
-    record_attributes,
-    record_copy_attributes,
-    register_attributes,
-)
 from hypothesis import HealthCheck, Phase, given, settings
 
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
-from simulation.world import CONDITIONS, SimulatedTable, World
+from simulation.world import CONDITIONS, World
 from tests.lambda_.fixtures import Stack
 from tests.simulation.operations import REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.simulation.tables import Records, Tables
@@ -56,30 +46,8 @@ def compare(world: World, tables: Tables, steps: list[Step]) -> None:
 
 def records(world: World) -> Records:
     """Return what the world holds, as the records that DynamoDB would have."""
-    layouts = {counter: register_attributes(register) for counter, register in world.layouts.registers.items()}
-    if world.layouts.record is not None:
-        layouts[RECORD_KEY] = record_attributes(world.layouts.record)
-        if not world.layouts.bare:
-            layouts[ACCEPTED_KEY] = accepted_attributes(world.layouts.record.accepted)
-    mirror = {counter: copy_attributes(copy) for counter, copy in world.mirror.copies.items()}
-    if world.mirror.record is not None:
-        mirror[RECORD_KEY] = record_copy_attributes(world.mirror.record)
-    counters = {region: table_records(world.tables.get(region)) for region in REGIONS}
-    return {**counters, "layouts": layouts, "mirror": mirror}
-
-
-def table_records(table: SimulatedTable | None) -> dict[str, Any] | None:
-    if table is None:
-        return None
-    found: dict[str, Any] = {}
-    for counter, kept in table.counters.items():
-        if kept.item is not None:
-            past = {issued_in(epoch): {"N": str(issued)} for epoch, issued in kept.issued_in.items()}
-            found[counter] = {"counter": {"S": counter}, **item_values(kept.item), **past}
-        if kept.layouts:
-            key, epoch = layouts_key(counter), str(kept.layouts[-1].epoch)
-            found[key] = {"counter": {"S": key}, "epoch": {"N": epoch}, "history": {"S": history_text(kept.layouts)}}
-    return found
+    found = {name: world.tables[name].records() if name in world.tables else None for name in REGIONS}
+    return {**found, "layouts": world.layouts.records(), "mirror": world.mirror.records()}
 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(EXAMPLES, marks=pytest.mark.long)])
