@@ -163,7 +163,8 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     sample = min(counters, SAMPLE)
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
     world = settled(names, sample, past, NOW)
-    drive(run(Watch(), "first", RunResult()), lambda batch: [world.carry_out(operation) for operation in batch])
+    first = run(Watch(), "first", RunResult())  # it writes the report
+    drive(first, lambda batch: [world.carry_out(operation) for operation in batch])
     meter = Meter(world, names[0], counters // sample)
     result = drive(run(Watch(), "watch", RunResult()), meter.batch)
     assert len(result.outcomes) == sample

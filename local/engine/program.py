@@ -1,4 +1,4 @@
-"""Runs `__main__.py` under Pulumi's mocks: for `python -m local`, the tests and the bench.
+"""Runs `__main__.py` under Pulumi's mocks: for `python -m local` and the tests.
 
 The program, its components, outputs and dependencies are Pulumi's own; a `Provider` does what the engine
 and the AWS provider would do. All that this project uses of Pulumi's internals is in this file.
