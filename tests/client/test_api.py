@@ -9,8 +9,8 @@ import pytest
 from global_integers import Refused
 from global_integers.protocol import api
 from global_integers.protocol.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
-from mint.model import Forbidden
 from mint.counters import _coordinator
+from mint.model import Forbidden
 
 from components.domain.api import RESPONSES
 from components.gateway.templates import problem
@@ -113,7 +113,7 @@ def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.Monke
     with pytest.raises(Forbidden) as closed:
         _coordinator()
 
-    refused = answer(response(closed.value.status, {"detail": closed.value.detail}))
+    refused = answer(response(403, {"detail": str(closed.value)}))
     assert "`pulumi config set openCounters true`" in refused.hint
     assert "`-c openCounters=true`" in str(Refused("eu-west-1", 403, refused.reason, {}, refused.hint))
 
