@@ -1,9 +1,22 @@
 """Mint the integers of a request: from the table, a lease or a receipt."""
 
 import os
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from aws import deadline
 
 from . import runtime
 from .model import Block, CeilingReached
+
+MAX_WAIT = 2.0
+"""Seconds. A fenced region normally opens again after a few calls between regions. A longer wait ends in a 503."""
+
+FIRST_PAUSE = 0.05
+MAX_PAUSE = 0.4
+
+T = TypeVar("T")
 
 
 def mint(counter: str, count: int | None, key: str | None = None, caller: str = "") -> tuple[Block, bool]:
@@ -33,8 +46,6 @@ def _mint_with_retries(counter: str, count: int | None) -> Block:
     except CeilingReached as reached:
         if not reached.item.fenced or os.environ.get("LEAVING"):
             raise
-        from .fence import wait_out_fence  # rarely needed
-
         return wait_out_fence(lambda: _mint_once(counter, count), reached)
 
 
@@ -43,3 +54,32 @@ def _mint_once(counter: str, count: int | None) -> Block:
     if count is None:
         return runtime.minter().mint(counter)
     return runtime.table().mint(counter) if count == 1 else runtime.table().mint_block(counter, count)
+
+
+def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
+    """Retry `mint` with full jitter, for up to `MAX_WAIT` seconds while the ceiling is fenced.
+
+    So clients normally don't notice a change of layout.
+
+    Args:
+        mint: mints, or raises CeilingReached.
+        reached: what it has raised.
+
+    Raises:
+        CeilingReached: the counter is still fenced, or its ceiling is reached without a fence, and waiting can't help.
+    """
+    import random  # 1 ms
+
+    ends = time.monotonic() + min(MAX_WAIT, deadline.left())
+    pause = FIRST_PAUSE
+    while reached.item.fenced:
+        wait = random.uniform(0, pause)  # noqa: S311 (not for security)
+        if time.monotonic() + wait > ends:
+            break
+        time.sleep(wait)
+        try:
+            return mint()
+        except CeilingReached as again:
+            reached = again
+        pause = min(2 * pause, MAX_PAUSE)
+    raise reached

@@ -13,7 +13,7 @@ from .zone import host_of
 LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
 
-DOMAIN = BackgroundService("address", "local.domain.server")
+DOMAIN = BackgroundService("address", "local.domain.server", former="local.address.server")
 """Recorded by the name of the output."""
 
 

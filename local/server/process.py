@@ -137,6 +137,8 @@ class BackgroundService:
     name: str
     mark: str
     """A part of its command line, which tells it from a later process with the same number."""
+    former: str = ""
+    """The same of a process that an earlier version of this code has started, and that goes on."""
 
     @property
     def record(self) -> Path:
@@ -245,7 +247,9 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        return self.mark in command_line(pid) and working_folder(pid) in (None, state_folder().resolve())
+        line = command_line(pid)
+        known = self.mark in line or (self.former != "" and self.former in line)
+        return known and working_folder(pid) in (None, state_folder().resolve())
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""

@@ -209,7 +209,7 @@ def test_an_item_that_a_crashed_coordinator_placed_cant_mint(stack: Stack, ask: 
     put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mint.fence.MAX_WAIT", 0)
+        patch.setattr("mint.minting.MAX_WAIT", 0)
         assert ask()["statusCode"] == 503
     delete_item(stack, HOME)
     deploy(HOME)

@@ -9,8 +9,8 @@ import mint.table as mint_table
 import pytest
 from aws import deadline
 from coordinate.protocol.model import Item
-from mint import fence
-from mint.fence import wait_out_fence
+from mint import minting as fence
+from mint.minting import wait_out_fence
 from mint.model import CeilingReached
 
 from tests.lambda_.fixtures import Ask, Stack
@@ -20,7 +20,7 @@ FENCED = CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=True, attrib
 
 
 def test_a_fence_that_stays_is_a_transient_error(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.fence.MAX_WAIT", 0)
+    monkeypatch.setattr("mint.minting.MAX_WAIT", 0)
     put_item(stack, "us-east-1", Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True))
 
     response = ask()
@@ -32,15 +32,15 @@ def test_a_client_does_not_notice_a_short_fence(ask: Ask, stack: Stack, monkeypa
     fenced = Item(issued=10, stride=3, ceiling=10, epoch=1, fenced=True)
     put_item(stack, "us-east-1", fenced)
     opened = replace(fenced, issued=97, ceiling=10**9, epoch=2, fenced=False)
-    monkeypatch.setattr("mint.fence.MAX_WAIT", 600)  # the first wait is short, but this machine may be slow
-    monkeypatch.setattr("mint.fence.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
+    monkeypatch.setattr("mint.minting.MAX_WAIT", 600)  # the first wait is short, but this machine may be slow
+    monkeypatch.setattr("mint.minting.time.sleep", lambda _: put_item(stack, "us-east-1", opened))
 
     assert ask()["document"]["integer"] == 100
 
 
 def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("mint.fence.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
+    monkeypatch.setattr("mint.minting.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
     monkeypatch.setattr("random.uniform", lambda _, most: most)
     results = iter([FENCED] * 5)
 
@@ -55,7 +55,7 @@ def test_it_retries_until_the_fence_is_gone(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("mint.fence.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
+    monkeypatch.setattr("mint.minting.time", SimpleNamespace(sleep=waits.append, monotonic=lambda: sum(waits)))
     monkeypatch.setattr("random.uniform", lambda _, most: most)
 
     def mint() -> int:
@@ -68,7 +68,7 @@ def test_it_does_not_wait_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint.fence.time.sleep", lambda _: None)
+    monkeypatch.setattr("mint.minting.time.sleep", lambda _: None)
     calls: list[None] = []
 
     def mint() -> int:

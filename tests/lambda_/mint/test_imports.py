@@ -25,7 +25,6 @@ LATER = {
     "aws.trust",
     "integers.lattice",
     "integers.records",
-    "mint.fence",
     "mint.api.status",
     "mint.api.accept",
     "mint.api.pages",

@@ -24,6 +24,7 @@ def test_it_is_found_again_and_ended(folder: Path) -> None:
 
     assert BackgroundService("sleeper", "the-mark").recorded() == (process.pid, 4321)
     assert service.alive(process.pid)
+    assert BackgroundService("sleeper", "another", former="the-mark").alive(process.pid), "after an upgrade"
     assert os.getsid(process.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
 
     assert service.stop()

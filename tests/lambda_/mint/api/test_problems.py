@@ -63,7 +63,7 @@ def leaving(stack: Stack) -> None:
     def waited(_: float) -> None:
         pytest.fail("a fence was waited for")
 
-    stack.monkeypatch.setattr("mint.fence.time.sleep", waited)
+    stack.monkeypatch.setattr("mint.minting.time.sleep", waited)
 
 
 @pytest.mark.usefixtures("leaving")
