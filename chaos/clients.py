@@ -1,4 +1,4 @@
-"""Clients that mint all the time, through all doors of all regions."""
+"""Clients that mint all the time, through all URLs of all regions."""
 
 import http.client
 import json

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
-from mint.model import CounterItem, MintError, NoItem
+from mint.model import CounterItem, NoItem, RequestError
 from mint.owner import owner_document
 from mint.table import CounterTable
 
@@ -239,7 +239,7 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
     table = cast("CounterTable", _Table(world, region))
     try:
         document = owner_document(table, region, counter, integer)
-    except MintError:
+    except RequestError:
         return None
     where = world.minted.get((counter, integer))
     if region in world.restored or (counter, integer) in world.excepted:

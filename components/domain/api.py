@@ -64,7 +64,7 @@ class DomainApiArgs:
 
 
 class DomainApi(pulumi.ComponentResource):
-    """An HTTP API where everyone may call, a REST API where callers sign (`openapi.py` says why).
+    """An HTTP API where everyone may call, a REST API where callers sign (see above).
 
     Its own endpoint is off: it is called by the names of the domain only.
 

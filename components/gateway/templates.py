@@ -40,7 +40,7 @@ TRANSIENT = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/failure.py).
+"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/meaning.py).
 
 A role that has just been created is refused for some seconds. API Gateway signs its calls itself. If the table's key
 can't be used, that is a ValidationException whose message begins with `KMS ` (`KEY` in lambda/aws/meaning.py)."""

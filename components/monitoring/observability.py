@@ -20,7 +20,7 @@ class ObservabilityArgs:
 
     watched: Watched
     coordinator: pulumi.Resource
-    """It has run once before its silence is an alarm."""
+    """The coordinator. The alarm `noRun` is created after its first run."""
 
 
 class Observability(pulumi.ComponentResource):

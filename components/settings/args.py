@@ -53,8 +53,8 @@ ONE = "at least one is needed"
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """The default of a setting, and which values are allowed besides those of another type."""
+class Range:
+    """The default of a setting, and what is allowed of its type."""
 
     default: Any
     least: int = 0
@@ -72,9 +72,9 @@ class Allowed:
     example: Any = None
 
 
-def allowed(default: object, **more: Any) -> Mapping[str, Allowed]:
+def allowed(default: object, **more: Any) -> Mapping[str, Range]:
     """Return the metadata of a field, with what `Allowed` takes."""
-    return {"allowed": Allowed(default, **more)}
+    return {"allowed": Range(default, **more)}
 
 
 def setting(default: object, **more: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast, get_args, get_origin
 
-from .args import SETTINGS, Allowed, GlobalIntegersArgs
+from .args import SETTINGS, GlobalIntegersArgs, Range
 
 INSTEAD = {
     "tags": "remove it: aws:defaultTags, a setting of Pulumi's AWS provider, has the tags of all resources",
@@ -58,14 +58,14 @@ def checked(args: GlobalIntegersArgs, findings: Findings) -> dict[str, Any]:
 
 
 def _checked(name: str, value: object, findings: Findings) -> Any:
-    allowed: Allowed = SETTINGS[name].metadata["allowed"]
+    allowed: Range = SETTINGS[name].metadata["allowed"]
     found = _CHECKS[kind(name)](name, value, allowed, findings)
     if found is not None:
         return found
     return tuple(allowed.default) if kind(name) is Sequence else allowed.default
 
 
-def _integer(name: str, value: object, allowed: Allowed, findings: Findings) -> int | None:
+def _integer(name: str, value: object, allowed: Range, findings: Findings) -> int | None:
     number, only = whole(value), ", ".join(map(str, allowed.choices))
     if number is None:
         what = f"one of {only} is" if only else f"{allowed.least} to {allowed.most} are"
@@ -77,14 +77,14 @@ def _integer(name: str, value: object, allowed: Allowed, findings: Findings) -> 
     return number
 
 
-def _boolean(name: str, value: object, _: Allowed, findings: Findings) -> bool | None:
+def _boolean(name: str, value: object, _: Range, findings: Findings) -> bool | None:
     if isinstance(value, bool):
         return value
     findings.wrong(name, value, "is neither true nor false")
     return None
 
 
-def _text(name: str, value: object, allowed: Allowed, findings: Findings) -> str | None:
+def _text(name: str, value: object, allowed: Range, findings: Findings) -> str | None:
     if not value and allowed.needed:
         findings.add(name, f"not set; {allowed.needed}: {findings.example(name, allowed.example)}")
         return None
@@ -97,12 +97,12 @@ def _text(name: str, value: object, allowed: Allowed, findings: Findings) -> str
     return value
 
 
-def _check_pattern(name: str, value: str, allowed: Allowed, findings: Findings) -> None:
+def _check_pattern(name: str, value: str, allowed: Range, findings: Findings) -> None:
     if allowed.pattern and value != allowed.default and not allowed.pattern.fullmatch(value):
         findings.wrong(name, value, f"is not {allowed.wanted}")
 
 
-def _list(name: str, value: object, allowed: Allowed, findings: Findings) -> tuple[Any, ...] | None:
+def _list(name: str, value: object, allowed: Range, findings: Findings) -> tuple[Any, ...] | None:
     """Check a list of strings, each of which may be listed once; or a list of such lists, which are checked later."""
     how = findings.example(name, allowed.example)
     if value is None:
@@ -138,7 +138,7 @@ def _lists(name: str, value: object, how: str, findings: Findings) -> tuple[tupl
     return tuple(tuple(map(str, each)) for each in lists)
 
 
-def _object(name: str, value: object, allowed: Allowed, findings: Findings) -> dict[str, Any] | None:
+def _object(name: str, value: object, allowed: Range, findings: Findings) -> dict[str, Any] | None:
     """Check an object's keys. Its values are checked later."""
     if not isinstance(value, Mapping):
         findings.wrong(name, value, f"is not an object of {allowed.of}: {findings.example(name, allowed.example)}")
@@ -150,7 +150,7 @@ def _object(name: str, value: object, allowed: Allowed, findings: Findings) -> d
     return {key: entry for key, entry in entries.items() if isinstance(key, str)}
 
 
-_CHECKS: Mapping[type, Callable[[str, object, Allowed, Findings], Any]] = {
+_CHECKS: Mapping[type, Callable[[str, object, Range, Findings], Any]] = {
     int: _integer,
     bool: _boolean,
     str: _text,

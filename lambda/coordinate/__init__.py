@@ -1,1 +1,4 @@
-"""The coordinator: the only writer of layouts. Runs at deployments and to create a counter, never to mint."""
+"""The coordinator, the only writer of layouts.
+
+It runs at deployments, by a schedule, and to create a counter. Minting never calls it.
+"""

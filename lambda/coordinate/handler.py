@@ -91,7 +91,7 @@ def _store() -> Store:
 def _run(request: Deploy | Watch | Create, result: RunResult, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
     store = _store()
-    lease = store.lease(token)
+    lease = store.run_lock(token)
     carry_out = audited(store.carry_out)
 
     def carry_out_or_look(operation: Operation) -> Any:

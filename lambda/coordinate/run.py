@@ -74,9 +74,9 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     looked = yield from scan_tables(record)
     result.outcomes |= looked.reconciled
     result.unknown, result.stray = looked.unknown, looked.stray
-    refused = yield from _reconcile_each(looked.unsettled, record, token, result)
+    refused = yield from _reconcile_each(looked.unreconciled, record, token, result)
     if refused or result.unfinished:
-        undone = [looked.unsettled[name] for name in looked.unsettled if name not in result.outcomes]
+        undone = [looked.unreconciled[name] for name in looked.unreconciled if name not in result.outcomes]
         unreadable = {table for tables in looked.stray.values() for table in tables}
         if None not in undone and not {"layouts", "mirror"} & unreadable:
             # Every register has its copy, so the mirror is whole: the next loss needs no operator.
@@ -86,7 +86,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
         raise refused
     if result.unfinished:
         if wanted:
-            total = len(looked.reconciled) + len(looked.unsettled)
+            total = len(looked.reconciled) + len(looked.unreconciled)
             raise Refused(
                 f"{len(result.outcomes)} of {total} counters are done; time ran out, or another run has taken over. "
                 "The schedule continues. Deploy again, now or when it has finished: what has left is deleted only then."
@@ -103,7 +103,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
 def _reconcile_each(
     counters: Mapping[str, Known | None], record: DeploymentRecord, token: str, result: RunResult
 ) -> Steps[Refused | None]:
-    """Settle counters at the same time. One that is refused does not stop the others.
+    """Reconcile counters at the same time. One that is refused does not stop the others.
 
     Returns:
         What was refused, if anything was.
@@ -118,7 +118,7 @@ def _reconcile_each(
 def _reconcile(
     counter: str, token: str, record: DeploymentRecord, known: Known | None, result: RunResult
 ) -> Steps[bool]:
-    """Settle a counter if it may be begun. Return whether it was."""
+    """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(MayBegin())):
         return False
     result.outcomes[counter] = yield from reconcile(counter, token, record, known)

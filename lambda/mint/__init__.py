@@ -19,16 +19,16 @@ with https     ssl                                               4.3   3.4   aws
 when needed    logging                                           5.4    12   loaded by Lambda's own runtime
                urllib.parse                                      1.8   2.1   a query string
                random                                            0.9   0.5   a retry
-               mint.refusals, integers.lattice                   1.1   –     a counter that can't be minted
+               mint.api.problems, integers.lattice               1.1   –     a counter that can't be minted
                mint.receipts                                     0.8   0.8   an Idempotency-Key
                mint.leases                                       0.6   0.7   the setting lease
-               mint.http.accept                                  0.4   0.4   an Accept header other than */*
+               mint.api.accept                                   0.4   0.4   an Accept header other than */*
 never          boto3, with a client                              220     –
                urllib.request                                     19    16
                http.client                                        14    10   it parses headers with the email package
                dataclasses                                       6.0   4.8   it imports inspect
 
-With the setting callers, mint.callers is loaded during initialisation: less than 1 ms on 3.11.
+With the setting callers, mint.permissions is loaded during initialisation: less than 1 ms on 3.11.
 
 tests/lambda_/mint/test_imports.py checks which modules are imported when.
 """

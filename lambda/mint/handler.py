@@ -29,7 +29,7 @@ from .api.request import (
     wants_html,
 )
 from .minting import mint
-from .model import MintError
+from .model import RequestError
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -85,7 +85,7 @@ def _respond(event: Mapping[str, Any]) -> Response:
         if isinstance(request, MintRequest):
             return _mint(request, region, allowed)
         return _without_minting(request, region, allowed)
-    except (MintError, ServiceError) as error:
+    except (RequestError, ServiceError) as error:
         if isinstance(error, ServiceError) and not error.unaccepted:
             raise
         from .api.problems import problem_of

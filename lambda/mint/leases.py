@@ -23,7 +23,8 @@ BUSY_WITHIN = 1.0
 """Seconds. A block that is used up in less time was too small."""
 
 LIFETIME = 10.0
-"""Seconds for which a block is used. After a table is lost, or a floor or layout changes, older leases end by then."""
+"""Seconds for which a block is used. So integers that were leased before a loss, or before a change of
+a floor or a layout, may be handed out for this long after it."""
 
 MAX_COUNTERS = 1000
 """The largest number of leases that a function keeps. Beyond it, the oldest lease is dropped."""
@@ -62,10 +63,10 @@ class Leases:
         """Mint the counter's next integer, from the lease or with a write.
 
         Raises:
-            UnknownCounter: the table has no such counter.
+            NoItem: the table has no such counter.
             CeilingReached: no integer is left.
             WentBackwards: the table was restored to an earlier state.
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         now, findings = self._clock(), self._table.seen.findings
         lease = self._leases.get(counter)

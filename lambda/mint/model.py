@@ -27,15 +27,15 @@ class CounterItem(NamedTuple):
     attributes: Mapping[str, Any]
 
 
-class MintError(Exception):
+class RequestError(Exception):
     """A request can't be served. No integer is handed out."""
 
 
-class NoItem(MintError):
+class NoItem(RequestError):
     """The table has no item of this counter. Minting never creates one, so that a lost table is an error."""
 
 
-class CeilingReached(MintError):
+class CeilingReached(RequestError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
     def __init__(self, item: CounterItem) -> None:
@@ -43,38 +43,39 @@ class CeilingReached(MintError):
         self.item = item
 
 
-class TableUnavailable(MintError):
+class TableUnavailable(RequestError):
     """The table did not respond, is throttled or doesn't exist."""
 
 
-class Unusable(MintError):
+class Unusable(RequestError):
     """The counter's item isn't one that the coordinator has written: a number is missing, or isn't one."""
 
 
-class WentBackwards(MintError):
+class WentBackwards(RequestError):
     """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
 
 
-class OtherRequest(MintError):
+class OtherRequest(RequestError):
     """The Idempotency-Key was used before for another count."""
 
 
-class Forbidden(MintError):
+class Forbidden(RequestError):
     """The caller may not do this. The message is for the caller."""
 
 
-class WrongName(MintError):
+class WrongName(RequestError):
     """No counter can get this name. The message is for the caller."""
 
 
-class OwnerUnknown(MintError):
+class OwnerUnknown(RequestError):
     """No region is known to mint this integer. The message is for the caller."""
 
 
-class LayoutUnknown(MintError):
+class LayoutUnknown(RequestError):
     """A layout that this region doesn't know yet is in force, or may soon be.
 
-    `item` is the counter's item if the integer lies above what it allows, None if a layout is just reaching the region.
+    `item` is set if the requested integer lies above what this region's item covers. It is None if a new layout is just
+    reaching the region.
     """
 
     def __init__(self, item: "CounterItem | None" = None) -> None:
@@ -82,7 +83,7 @@ class LayoutUnknown(MintError):
         self.item = item
 
 
-class CoordinatorFailed(MintError):
+class CoordinatorFailed(RequestError):
     """The coordinator didn't create a counter. The message is for the caller.
 
     `pause` is how many seconds the caller should wait before it tries again, None if that doesn't help.

@@ -52,7 +52,7 @@ class Receipts:
 
         Raises:
             OtherRequest: the key was used for another count.
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         request = {"TableName": self._table, "Key": key.item, "ConsistentRead": True}
         found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
@@ -87,7 +87,11 @@ class Receipts:
 
 
 def _block_of(found: Mapping[str, Any], count: int) -> Block:
-    """Return the block of a receipt, if it is one of the same request."""
+    """Return the block of a receipt.
+
+    Raises:
+        OtherRequest: it is of another count.
+    """
     block = Block(*(int(found[name]["N"]) for name in ("first", "stride", "count")))
     if block.count != count:
         raise OtherRequest

@@ -40,10 +40,10 @@ class CounterTable:
         """Mint the counter's next integer with one conditional UpdateItem.
 
         Raises:
-            UnknownCounter: the table has no such counter.
+            NoItem: the table has no such counter.
             CeilingReached: no integer is left.
             WentBackwards: the table was restored to an earlier state.
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         item = self._update(counter, 1, _mint_request(self._name, counter))
         return Block(item.issued, item.stride, 1)
@@ -51,13 +51,13 @@ class CounterTable:
     def mint_block(self, counter: str, count: int) -> Block:
         """Mint `count` integers with one write, on the condition that stride and ceiling are those seen last.
 
-        If they are unknown or have changed, the write fails and returns the present ones for a retry.
+        If they are unknown or have changed, it tries again with the present ones, in up to `ATTEMPTS` writes.
 
         Raises:
-            UnknownCounter: the table has no such counter.
+            NoItem: the table has no such counter.
             CeilingReached: fewer than `count` integers are left.
             WentBackwards: the table was restored to an earlier state.
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         stride, ceiling = self._places.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
         for _ in range(ATTEMPTS):
@@ -88,7 +88,7 @@ class CounterTable:
         """Return the counter's item, or None if there is none. It isn't compared with what was seen before.
 
         Raises:
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         attributes = self._get(counter)
         return None if attributes is None else _item_of(attributes)
@@ -97,9 +97,9 @@ class CounterTable:
         """Return the counter's item.
 
         Raises:
-            UnknownCounter: the table has no such counter.
+            NoItem: the table has no such counter.
             WentBackwards: the table was restored to an earlier state.
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         last = self.seen.last(counter)
         item = self.find(counter)
@@ -112,7 +112,7 @@ class CounterTable:
         """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown.
 
         Raises:
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         from integers.records import layouts_in, layouts_key  # not needed to mint
 
@@ -123,7 +123,7 @@ class CounterTable:
         """Return one page of a scan, in DynamoDB's own JSON.
 
         Raises:
-            Unavailable: the table is unavailable.
+            TableUnavailable: the table is unavailable.
         """
         return call_table(lambda: self._dynamodb.call("Scan", {"TableName": self._name, **request}))
 

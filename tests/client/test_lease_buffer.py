@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from global_integers.protocol.api import MintedBlock
-from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, Fetch, Lease, LeaseBuffer, Locked
+from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, Lease, LeaseBuffer, Locked
 
 from tests.client.clients import Clock, Lines
 
@@ -31,7 +31,7 @@ def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseB
     buffer = LeaseBuffer(most, 60, clock or Clock())
     first = 1
     for count in counts:
-        turn = Fetch(Somebody(), Bell())
+        turn = FetchTurn(Somebody(), Bell())
         turn.own, turn.size = 0, count
         buffer.add(MintedBlock("a", first, 1, count), turn)
         first += count
@@ -49,16 +49,16 @@ class Supply:
         self.sizes: list[int] = []
 
     def next(self) -> int:
-        turn = Fetch(self.me, Bell())
+        turn = FetchTurn(self.me, Bell())
         self.buffer.begin(turn)
         self.fetch(turn)
         if self.buffer.is_low:
-            ahead = Fetch(Somebody(), Bell())
+            ahead = FetchTurn(Somebody(), Bell())
             self.buffer.begin_ahead(ahead)
             self.fetch(ahead)
         return turn.integer
 
-    def fetch(self, turn: Fetch) -> None:
+    def fetch(self, turn: FetchTurn) -> None:
         if turn.size:
             self.sizes.append(turn.size)
             block = MintedBlock("a", self.first, 3, turn.size)
@@ -112,7 +112,7 @@ def test_the_next_block_is_fetched_ahead() -> None:
     buffer.take_many(1)
     assert buffer.is_low
     assert buffer.left == 1000 - 1000 // SPLIT - 1
-    turns = [Fetch(Somebody(), Bell()) for _ in range(2)]
+    turns = [FetchTurn(Somebody(), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
     assert [turn.size > 0 for turn in turns] == [True, False], "once"
@@ -131,7 +131,7 @@ def test_what_is_left_after_the_lifetime_is_dropped() -> None:
     assert buffer.take_many(1) == [1]
     clock.now += 60
 
-    turn = Fetch(Somebody(), Bell())
+    turn = FetchTurn(Somebody(), Bell())
     buffer.begin(turn)
     assert turn.integer == 0
     assert 1 <= turn.size <= 2, "what was used of it is all that is wanted"
@@ -189,7 +189,7 @@ class Crowd:
 
     def arrive(self, callers: int) -> None:
         self.bells = [Bell() for _ in range(callers)]
-        self.turns = [Fetch(Somebody(), bell) for bell in self.bells]
+        self.turns = [FetchTurn(Somebody(), bell) for bell in self.bells]
         for turn in self.turns:
             self.buffer.begin(turn)
 
@@ -275,12 +275,12 @@ def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
     crowd.buffer.add(MintedBlock("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
     left = crowd.buffer.left
 
-    late = Fetch(Somebody(), Bell())
+    late = FetchTurn(Somebody(), Bell())
     crowd.buffer.begin(late)
     assert late.size, "it fetches, since both may come back"
     crowd.buffer.end(late)
     crowd.clock.now += UNUSED
-    taken = [Fetch(Somebody(), Bell()) for _ in range(left)]
+    taken = [FetchTurn(Somebody(), Bell()) for _ in range(left)]
     for turn in taken:
         crowd.buffer.begin(turn)
     assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
@@ -296,7 +296,7 @@ def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
     mine: list[int] = []
     share: Lease | None = None
     for _ in range(3):
-        turn = Fetch(me, Bell(), share)
+        turn = FetchTurn(me, Bell(), share)
         crowd.buffer.begin(turn)
         crowd.buffer.end(turn)
         share = turn.share
@@ -309,7 +309,7 @@ def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
 def test_who_fetches_does_not_wait_for_itself() -> None:
     """As a signal handler would that interrupts it."""
     crowd = Crowd(1, used=5)
-    handler = Fetch(crowd.turns[0].caller, Bell())
+    handler = FetchTurn(crowd.turns[0].caller, Bell())
 
     crowd.buffer.begin(handler)
 
@@ -321,13 +321,13 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
     """Whoever fetches could not bring the block: its thread would wait for the handler's."""
     crowd = Crowd(2, used=5)
-    handler, inside = Fetch(Somebody(), Bell()), list[bool]()
+    handler, inside = FetchTurn(Somebody(), Bell()), list[bool]()
 
     def interrupt() -> None:
         inside.append(crowd.buffer._is_inside())
         crowd.buffer.begin(handler)
 
-    mine = Fetch(Somebody(), Bell())
+    mine = FetchTurn(Somebody(), Bell())
     with Lines(at, interrupt):
         crowd.buffer.begin(mine)
         crowd.buffer.take_many(1)

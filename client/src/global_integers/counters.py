@@ -10,7 +10,7 @@ from .events import Leased
 from .protocol import api
 from .protocol.api import MAX_BLOCK, MintedBlock, checked_size
 from .protocol.failover import order_of
-from .protocol.lease_buffer import Fetch, Lease, LeaseBuffer
+from .protocol.lease_buffer import FetchTurn, Lease, LeaseBuffer
 from .protocol.steps import Await, Start, Steps
 
 
@@ -85,7 +85,7 @@ class AnyCounter:
 
     def _leased(self, deadline: float) -> Steps[int]:
         """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
-        buffer, turn = self._buffer, Fetch(self.client.caller(), self.client.signal(), self._share())
+        buffer, turn = self._buffer, FetchTurn(self.client.caller(), self.client.signal(), self._share())
         try:
             buffer.begin(turn)
             if turn.size:
@@ -105,7 +105,7 @@ class AnyCounter:
 
     def _fetch_ahead(self) -> Steps[None]:
         """Fetch the next block while the present one is in use."""
-        buffer, turn = self._buffer, Fetch(self.client.caller(), self.client.signal())
+        buffer, turn = self._buffer, FetchTurn(self.client.caller(), self.client.signal())
         try:
             buffer.begin_ahead(turn)
             if turn.size:
@@ -113,7 +113,7 @@ class AnyCounter:
         finally:
             buffer.end(turn)
 
-    def _fetch(self, buffer: LeaseBuffer, turn: Fetch, deadline: float) -> Steps[None]:
+    def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: float) -> Steps[None]:
         block = yield from self._mint(turn.size, deadline)
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))

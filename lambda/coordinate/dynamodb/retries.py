@@ -26,7 +26,7 @@ REGION_SECONDS = 15
 comes back to it."""
 
 ATTEMPTS = 3
-"""How often a call is made before another region is unreachable, those that botocore makes counted."""
+"""Attempts, botocore's own included, after which a region other than home counts as unreachable."""
 
 TOGETHER = 3
 """How many calls of a region are given up, with none that succeeds in between, before all of it counts as throttled."""
@@ -107,8 +107,8 @@ def retried(home: str, call: Callable[[], Any]) -> Any:
 class Reachability:
     """The regions of one run, and what can't be reached there. Nothing that one answers stops another.
 
-    What is unreachable isn't asked again in this run: every call would take long to fail. That is a region if it is
-    unreachable, but only one counter's item if that is throttled.
+    What is unreachable isn't asked again in this run: every call would take long to fail. An unreachable region is
+    given up as a whole, a throttled item only for its counter.
     """
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ class RunLock:
     def kept(self) -> bool:
         """Return whether nobody has taken the lease over, and renew it. It asks only every `CHECK_SECONDS`.
 
-        A run that has taken none keeps it: it creates counters beside all others.
+        It is always True for a run that took no lock: one that creates counters needs none.
         """
         with self._asking:
             if self._taken and not self._lost and self._clock() - self._checked > CHECK_SECONDS:

@@ -90,7 +90,7 @@ class Store:
         counter: str | None = getattr(operation, "counter", None)
         return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
 
-    def lease(self, holder: str) -> RunLock:
+    def run_lock(self, holder: str) -> RunLock:
         """Return the lease that keeps two runs of the schedule apart."""
         return RunLock(self._clients.of(self.home), self._layouts, holder)
 

@@ -162,7 +162,7 @@ def _is_of(record: DeploymentRecord, deployment: Deploy) -> bool:
 
 
 def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
-    """Return whether a deployment knows of a new layouts table, into which the record was just put back.
+    """Return whether the preview saw the recreated layouts table, while the restored record still names the old one.
 
     Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
     the table before, as the record does.
@@ -173,7 +173,7 @@ def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
 def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[DeploymentRecord]:
     """Record that every counter is reconciled, first in the layouts table, then in the mirror.
 
-    With None as the report, some counter isn't reconciled; the mirror gets its copy of the record all the same.
+    `report` is None if some counter isn't reconciled. Then only the mirror's copy of the record is brought up to date.
 
     The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
 

@@ -77,7 +77,8 @@ def _token(item: Item | Absent | None) -> str | None:
 
 
 AHEAD = 100
-"""How many epochs a counter skips when it continues after a loss: more than the lost register was ahead of all else."""
+"""How many epochs a counter skips when it continues after a loss. The lost register is assumed to have been less than
+this ahead of what is left."""
 
 
 def first_register(
@@ -111,7 +112,9 @@ def first_register(
 
 
 def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
-    """Check that a floor says enough: no register says how far a region may mint that can't be fenced now.
+    """Check that every region of the desired state can be read.
+
+    Without a register, nothing bounds what a region mints that can't be fenced, so a floor isn't enough.
 
     Raises:
         Refused: a region of the desired state doesn't answer, or its item can't be read.
@@ -122,7 +125,7 @@ def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
 
 
 def _whole(record: DeploymentRecord) -> Steps[bool]:
-    """Return whether a counter without a register is a new one, since every register is where it should be."""
+    """Return whether no register is missing. Then a counter without one is new."""
     if not record.restored:
         return True
     copy = yield from one(ReadRecordCopy())
@@ -134,7 +137,7 @@ ATTEMPTS = 5
 
 
 class Fenced(NamedTuple):
-    """An item that can't mint above a bound, for good. The bound is 0 if it never had integers of the epoch."""
+    """An item that can't mint above `bound` any more; 0 if it was never given integers of the epoch."""
 
     bound: int
     item: Item
@@ -143,7 +146,9 @@ class Fenced(NamedTuple):
 def begin_next_epoch(
     register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
 ) -> Steps[Next]:
-    """Fence every region of this epoch. Return the next register, which begins above all that any may have minted.
+    """Fence every region of this epoch that answers. Return the next register.
+
+    It begins above all that any region may have minted.
 
     With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
     """

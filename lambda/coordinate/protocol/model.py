@@ -42,7 +42,8 @@ class DesiredState:
     watch_minutes: int
     """Minutes between two runs of the schedule."""
     home: str
-    """The home region, and what tells its layouts table from a recreated one."""
+    """`<home region> <stream label of the layouts table>`: another table has another label. No TableId, unlike
+    `DeploymentRecord.home`."""
     first: str
     """What `home` was at the first deployment, or empty if that is not known."""
     text: str

@@ -1,8 +1,8 @@
-"""What a run may do: one read or one conditional write of the tables each, or a look at its clock and its lease.
+"""What a run may do: one read or one conditional write, or a question about the clock or the run lock.
 
 A run only names them. `dynamodb/` carries them out, and `simulation/world.py` does so in memory. The answer of a
 conditional write is whether its condition held. If it didn't, nothing was changed. An operation in a region may
-also be answered by `AWAY` or `GONE`, a read also by `STRAY`. The home region must answer.
+also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. The home region must answer.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class TakeRunLock:
-    """Take the lease that keeps two runs from doing the same work. Answer: whether this run has it.
+    """Take the run lock, which keeps two runs from doing the same work. Answer: whether this run has it.
 
-    With `over`, whoever has it loses it. No integer depends on the lease: runs may race.
+    With `over`, whoever has it loses it. No integer depends on it: runs may race.
     """
 
     over: bool
@@ -29,7 +29,7 @@ class TakeRunLock:
 
 @dataclass(frozen=True, slots=True)
 class MayBegin:
-    """Ask whether a further counter may be begun. Answer: False if too little time is left or the lease is lost."""
+    """Ask whether a further counter may be begun. Answer: False if too little time is left or the run lock is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class DescribeTable:
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """Read the record. Answer: the Record, or None."""
+    """Read the record. Answer: the DeploymentRecord, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class RenewItem:
 class PlaceItem:
     """Put a closed item, which can't mint.
 
-    Condition: there is no item. If `instead_of` is given, it is instead: the item is being opened by that token.
+    Condition without `instead_of`: there is no item. With it: the item is being opened by that token.
     """
 
     region: str

@@ -93,15 +93,14 @@ class Apply:
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
-    """What is pending even then, as in `Settled`."""
+    """The regions that stay pending after this step, as in `Reconciled`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
     """Nothing is left to do in the regions that answer.
 
-    `pending` are the regions of the layout that have no item of this epoch yet, and the leaving ones that aren't
-    closed yet.
+    `pending` are the regions of the layout and the leaving ones whose item or table can't be read now.
     """
 
     pending: tuple[str, ...]

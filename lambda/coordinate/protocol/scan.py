@@ -20,7 +20,7 @@ class TablesScan:
 
     reconciled: Mapping[str, Outcome]
     """The counters for which nothing is left to do."""
-    unsettled: Mapping[str, Known | None]
+    unreconciled: Mapping[str, Known | None]
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
     come those that some region can't mint now, then those whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]]

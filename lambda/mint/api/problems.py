@@ -15,10 +15,10 @@ from ..model import (
     CounterItem,
     Forbidden,
     LayoutUnknown,
-    MintError,
     NoItem,
     OtherRequest,
     OwnerUnknown,
+    RequestError,
     TableUnavailable,
     Unusable,
     WentBackwards,
@@ -30,7 +30,7 @@ from .request import HealthRequest, MintRequest, OwnerOf, Request
 log = logging.getLogger(__name__)
 
 
-def problem_of(error: MintError | ServiceError, request: Request, default: str) -> Problem:
+def problem_of(error: RequestError | ServiceError, request: Request, default: str) -> Problem:
     """Return the problem of a request that failed, and log what an operator should know.
 
     Args:

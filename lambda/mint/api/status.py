@@ -19,7 +19,7 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool, https:
     """Return the counter's state in this region, as a page or as JSON.
 
     Raises:
-        Unavailable: the table is unavailable.
+        TableUnavailable: the table is unavailable.
     """
     layouts = table.layouts(counter)
     item, problem = _look(table, counter)

@@ -26,7 +26,7 @@ REFRESH = 300.0
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 
 Reader = Callable[[str, ApiResponse, int], tuple[str, ...]]
-"""Reads a response, as `Request.read` does."""
+"""Reads a response, as `ApiRequest.read` does."""
 
 T = TypeVar("T")
 log = logging.getLogger("global_integers")

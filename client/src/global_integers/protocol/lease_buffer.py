@@ -36,7 +36,7 @@ SPLIT = 10
 """A block of at least so many integers is split after a tenth. When the rest comes into use, the next is fetched."""
 
 UNUSED = 0.25
-"""Seconds after which another caller may take from a share that isn't used up, as after its thread has ended."""
+"""Seconds after which a share that still has integers is open to other callers: its own thread may have ended."""
 
 Lease = tuple[Iterator[int], float, float, Mark]
 """Integers, the clock times between which they may be handed out, and the mark of the process that may.
@@ -54,7 +54,7 @@ def first_of(lease: Lease, now: float) -> int:
     return 0
 
 
-class Fetch:
+class FetchTurn:
     """A call's turn to get the next integer: it gets one at once, fetches a block, or waits for one.
 
     Attributes:
@@ -123,8 +123,8 @@ class LeaseBuffer:
         self._lock = threading.RLock()  # a signal handler may come here while its thread is here
         self._shares: deque[Lease] = deque()
         """The shares of callers that have waited, the oldest first."""
-        self._waiting: deque[Fetch] = deque()
-        self._fetching: WeakSet[Fetch] = WeakSet()
+        self._waiting: deque[FetchTurn] = deque()
+        self._fetching: WeakSet[FetchTurn] = WeakSet()
         """Weak: if a call is interrupted before `end`, its turn goes with it."""
         self._crowd = 0
         """How many have just been woken to try again."""
@@ -132,7 +132,7 @@ class LeaseBuffer:
         self._left_then = 0
         self._fetched = 0.0
 
-    def begin(self, turn: Fetch) -> None:
+    def begin(self, turn: FetchTurn) -> None:
         """Give a turn an integer, or a block to fetch (`size`), or let it wait. `end` must be called afterwards.
 
         A turn of a forked child gets nothing, and must try again with a buffer of its own.
@@ -153,14 +153,14 @@ class LeaseBuffer:
                 turn.waits = True
                 self._waiting.append(turn)
 
-    def begin_ahead(self, turn: Fetch) -> None:
+    def begin_ahead(self, turn: FetchTurn) -> None:
         """Give a turn a block to fetch for others, if one is needed soon. `end` must be called afterwards."""
         with self._lock:
             turn.own = 0
             if self.is_low:
                 self._fetch(turn)
 
-    def add(self, block: MintedBlock, turn: Fetch) -> None:
+    def add(self, block: MintedBlock, turn: FetchTurn) -> None:
         """Share out the block that a turn has fetched, which may be smaller than it should be."""
         if turn.alone or not self.mark[0]:
             turn.integer = block.first
@@ -171,14 +171,14 @@ class LeaseBuffer:
             if turn.share is not None:
                 turn.integer = self._take(turn.share)
 
-    def take_share(self, turn: Fetch) -> None:
+    def take_share(self, turn: FetchTurn) -> None:
         """Give a turn that has waited an integer of its share. Without one, it must try again."""
         if not self.mark[0]:
             return
         with self._lock:
             turn.integer = 0 if turn.share is None else self._take(turn.share)
 
-    def end(self, turn: Fetch) -> None:
+    def end(self, turn: FetchTurn) -> None:
         """Let a turn no longer wait or fetch, whatever has become of it."""
         if not turn.alone and self.mark[0]:
             with self._lock:
@@ -186,7 +186,7 @@ class LeaseBuffer:
                     self._waiting.remove(turn)
                 self._fetched_by(turn)
 
-    def _fetched_by(self, turn: Fetch) -> None:
+    def _fetched_by(self, turn: FetchTurn) -> None:
         """Note that a turn fetches no longer."""
         if turn in self._fetching:
             self._fetching.discard(turn)
@@ -245,7 +245,7 @@ class LeaseBuffer:
             self._shares.popleft()
         return None
 
-    def _must_fetch(self, turn: Fetch) -> bool:
+    def _must_fetch(self, turn: FetchTurn) -> bool:
         """Return whether a turn fetches a block of its own instead of waiting."""
         if any(other.caller is turn.caller for other in self._fetching):
             return True  # it can't wait for itself, as in a signal handler
@@ -253,7 +253,7 @@ class LeaseBuffer:
             return False
         return not self._fetching or self._next_size() == self._most  # else the next block may be large enough
 
-    def _fetch(self, turn: Fetch) -> None:
+    def _fetch(self, turn: FetchTurn) -> None:
         turn.size = self._next_size()
         self._crowd = 0
         self._fetching.add(turn)

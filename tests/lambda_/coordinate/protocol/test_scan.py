@@ -87,7 +87,7 @@ def test_a_counter_without_a_register_or_a_copy_is_unsettled() -> None:
 
     found = look(seen, counters=["new", "here"])
     assert {*found.reconciled} == {"here"}
-    assert {*found.unsettled} == {"elsewhere", "uncopied", "lost", "new"}
+    assert {*found.unreconciled} == {"elsewhere", "uncopied", "lost", "new"}
     assert found.unknown == {}
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     add(seen, replace(register("a", "b"), counter="fenced"))
     change(seen, "a", "fenced", fenced=True)
 
-    assert tuple(look(seen).unsettled) == ("fenced", "old", "middle", "young")
+    assert tuple(look(seen).unreconciled) == ("fenced", "old", "middle", "young")
 
 
 def test_a_region_away_is_pending_and_not_urgent() -> None:
@@ -109,7 +109,7 @@ def test_a_region_away_is_pending_and_not_urgent() -> None:
 
     found = look(seen)
     assert found.reconciled["c"].pending == ("b",)
-    assert tuple(found.unsettled) == ("raised",)
+    assert tuple(found.unreconciled) == ("raised",)
 
 
 def test_regions_of_registers_are_looked_at_too() -> None:
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
 
     found = look(seen)
     assert found.stray == {"ordrs": ("layouts", "mirror", "b")}
-    assert ({*found.reconciled}, found.unsettled, found.unknown) == ({"c"}, {}, {})
+    assert ({*found.reconciled}, found.unreconciled, found.unknown) == ({"c"}, {}, {})
 
 
 def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
@@ -136,7 +136,7 @@ def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
     seen.mirror.copies["ordrs"] = Copy(copied, "mirror 1")
 
     found = look(seen, counters=["c"])
-    assert ({*found.reconciled}, found.unsettled) == ({"c"}, {"ordrs": None})
+    assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {"ordrs": None})
 
 
 def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None:
@@ -145,14 +145,14 @@ def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None
     seen.tables["a"].counters["ordrs"] = CounterKey(Item(1, 2, 3, 1))
 
     found = look(seen, counters=["c"])
-    assert (found.unsettled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
+    assert (found.unreconciled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
 
 
 def test_what_was_scanned_is_known() -> None:
     seen = world("c")
     change(seen, "a", "c", fenced=True)
 
-    known = look(seen).unsettled["c"]
+    known = look(seen).unreconciled["c"]
     assert known is not None
     assert known.register == seen.layouts.registers["c"]
     assert known.items["a"] == seen.tables["a"].counters["c"].item
