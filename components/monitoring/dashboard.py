@@ -55,7 +55,7 @@ class Row:
 
 def rows(watched: Watched) -> list[Row]:
     """Return what the dashboard shows, from the top."""
-    return [Row("Health", _healthy(watched)), *_why_not(watched)]
+    return [Row("Is it well?", _healthy(watched)), *_why_not(watched)]
 
 
 def body(watched: Watched) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def test_there_is_one_dashboard_at_home(signed: Deployment, elsewhere: Deploymen
 def test_its_first_row_has_a_line_for_each_region() -> None:
     heading, *graphs = body(watched(*THREE, leaving=("us-west-2",)))["widgets"][:5]
 
-    assert heading["properties"]["markdown"] == "## Health"
+    assert heading["properties"]["markdown"] == "## Is it well?"
     labels = [[entry[-1]["label"] for entry in graph["properties"]["metrics"]] for graph in graphs]
     assert labels == [
         [*THREE, "us-west-2 (leaving)"],
