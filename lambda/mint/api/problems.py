@@ -27,7 +27,7 @@ from ..model import (
 from .reply import RETRY_AFTER, RETRY_LATER, Problem
 from .request import HealthRequest, MintRequest, OwnerOf, Request
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
 
 def problem_of(error: RequestError | ServiceError, request: Request, default: str) -> Problem:
