@@ -19,7 +19,7 @@ from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.names import ResourceNames
+from components.settings.names import ResourceNames
 from integers.lattice import Layout
 from integers.records import counter_of, regions_of
 from local.apigateway.resources import running as running_gateway

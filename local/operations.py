@@ -18,7 +18,7 @@ from .resources.lambda_ import FUNCTION
 from .server import server
 
 if TYPE_CHECKING:
-    from components.names import ResourceNames
+    from components.settings.names import ResourceNames
 
 MOST_COUNTERS = 20
 """`status` shows so many counters at most."""
@@ -53,7 +53,7 @@ class Deployed:
     @cached_property
     def names(self) -> "ResourceNames":
         """The names of its resources, the same in every region."""
-        from components.names import ResourceNames  # with all of Pulumi, which few commands need
+        from components.settings.names import ResourceNames  # with all of Pulumi, which few commands need
 
         return ResourceNames(self.outputs["coordinator"].removesuffix("-coordinate"))
 

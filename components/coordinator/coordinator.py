@@ -11,8 +11,8 @@ import pulumi_aws as aws
 from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs, archive
 from ..function.table import table
-from ..names import STAYS, ResourceNames
 from ..settings.args import Settings
+from ..settings.names import STAYS, ResourceNames
 from ..settings.settings import desired_state_of
 from ..settings.values import canonical
 from .deployment import DeploymentArgs, at_home, first_home, kept_name, request

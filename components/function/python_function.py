@@ -14,8 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from ..names import STAYS
 from ..settings.args import Settings
+from ..settings.names import STAYS
 from .policy import allow, policy, role
 
 RUNTIME = "python3.14"

@@ -3,7 +3,7 @@
 import pulumi
 import pulumi_aws as aws
 
-from ..names import STAYS
+from ..settings.names import STAYS
 
 
 def table(

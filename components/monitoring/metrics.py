@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from ..names import ResourceNames
 from ..settings.args import Settings
+from ..settings.names import ResourceNames
 
 COORDINATOR = "GlobalIntegers"
 """The namespace of the coordinator's metrics, which are all in the home region (coordinate/monitoring/metrics.py)."""

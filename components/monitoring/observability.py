@@ -7,8 +7,8 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..names import STAYS
 from ..settings.args import Settings
+from ..settings.names import STAYS
 from .alarms import MEANINGS, MORE, Alarm, alarms
 from .dashboard import body
 from .metrics import Watched

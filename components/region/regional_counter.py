@@ -11,8 +11,8 @@ import pulumi_aws as aws
 from ..function.policy import allow, use_keys
 from ..function.python_function import PythonFunction, PythonFunctionArgs
 from ..function.table import table
-from ..names import ResourceNames
 from ..settings.args import Settings
+from ..settings.names import ResourceNames
 
 HEADERS = ("accept", "content-type", "idempotency-key")
 SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")

@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar
 
-from ..names import ResourceNames
+from .names import ResourceNames
 
 T = TypeVar("T")
 

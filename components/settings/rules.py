@@ -8,9 +8,9 @@ from typing import cast
 from integers.lattice import MAX_FLOOR
 from integers.names import COUNTER_NAME, RESERVED, reserved
 
-from ..names import MAX_ROLE_NAME, PREFIX
 from .args import HOST, Settings
 from .aws_regions import partitions
+from .names import MAX_ROLE_NAME, PREFIX
 from .values import Findings, did_you_mean, whole
 
 ALL = "*"

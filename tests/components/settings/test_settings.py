@@ -5,9 +5,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
+from components.settings.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.rules import MAX_DOMAIN, within
 from components.settings.settings import SettingsError, settings_of
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings

@@ -39,7 +39,7 @@ def look(world: World, counters: list[str] | None = None) -> TablesScan:
     return SimulatedCoordinator(scan_tables(asked)).finish(world.carry_out)
 
 
-def test_what_is_settled_needs_no_call_of_its_own() -> None:
+def test_what_is_reconciled_needs_no_call_of_its_own() -> None:
     operations: list[Operation] = []
     seen = world(*(f"c{n}" for n in range(50)))
 
@@ -49,7 +49,7 @@ def test_what_is_settled_needs_no_call_of_its_own() -> None:
 
     found = SimulatedCoordinator(scan_tables(record("a", "b", counters=["c1"]))).finish(carry_out)
 
-    assert (len(found.reconciled), found.unsettled, found.unknown) == (50, {}, {})
+    assert (len(found.reconciled), found.unreconciled, found.unknown) == (50, {}, {})
     assert Count(type(operation).__name__ for operation in operations) == {
         "ScanRegisters": 1,
         "ScanCopies": 1,
@@ -117,7 +117,7 @@ def test_regions_of_registers_are_looked_at_too() -> None:
     asked = record("a", counters=["c"])
 
     found = SimulatedCoordinator(scan_tables(asked)).finish(seen.carry_out)
-    assert tuple(found.unsettled) == ("c",)
+    assert tuple(found.unreconciled) == ("c",)
 
 
 def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
