@@ -91,21 +91,21 @@ class GlobalIntegers(pulumi.ComponentResource):
         )
         own_names = domain.urls if domain is not None else {}
         urls = {
-            region: _after_settling(coordinator, counter.url if counter.url is not None else own_names[region])
+            region: _once_reconciled(coordinator, counter.url if counter.url is not None else own_names[region])
             for region, counter in regional.items()
         }
         self.urls = {region: urls[region] for region in settings.regions}
         self.leaving = {region: urls[region] for region in settings.leaving}
         self.gateway_urls = {
-            region: _after_settling(coordinator, gateway.url)
+            region: _once_reconciled(coordinator, gateway.url)
             for region, gateway in gateways.items()
             if region in settings.regions
         }
         if domain is not None:
-            self.address = _after_settling(coordinator, domain.url)
+            self.address = _once_reconciled(coordinator, domain.url)
             self.records = domain.records
             if domain.gateway_url is not None:
-                self.gateway_address = _after_settling(coordinator, domain.gateway_url)
+                self.gateway_address = _once_reconciled(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
         self.coordinator = coordinator.function_name
         self.register_outputs(
@@ -147,7 +147,7 @@ def _child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(parent=parent, aliases=[old])
 
 
-def _after_settling(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
+def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
     """Return the URL once the layout stands."""
     return pulumi.Output.all(url, coordinator.reconciled).apply(lambda both: str(both[0]))
 

@@ -42,15 +42,15 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
-            raise CoordinatorFailed(NO_RESPONSE, pause=1) from None
+            raise CoordinatorFailed(NO_RESPONSE, "soon") from None
         raise CoordinatorFailed(f"the coordinator refused to create {counter!r}; the log says why") from None
     except NotAllowed as refused:
         log.error("the coordinator can't be invoked: %s", refused)
-        pause = 5 if refused.unaccepted else None
-        raise CoordinatorFailed("the coordinator can't be invoked; the log says why", pause) from None
+        retry = "later" if refused.unaccepted else "never"
+        raise CoordinatorFailed("the coordinator can't be invoked; the log says why", retry) from None
     except NotReached as lost:
         log.warning("no response from the coordinator: %s", lost)
-        raise CoordinatorFailed(NO_RESPONSE, pause=1) from None
+        raise CoordinatorFailed(NO_RESPONSE, "soon") from None
     return {"counter": counter, **result["counters"][counter]}, counter in result["created"]
 
 

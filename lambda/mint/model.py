@@ -1,7 +1,7 @@
 """Items, blocks, and the errors for which nothing is handed out. Only `api/` knows HTTP: it makes responses of them."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Block(NamedTuple):
@@ -86,9 +86,9 @@ class LayoutUnknown(RequestError):
 class CoordinatorFailed(RequestError):
     """The coordinator didn't create a counter. The message is for the caller.
 
-    `pause` is how many seconds the caller should wait before it tries again, None if that doesn't help.
+    `retry` is whether the caller should try again: soon, later, or never.
     """
 
-    def __init__(self, message: str, pause: int | None = None) -> None:
+    def __init__(self, message: str, retry: Literal["soon", "later", "never"] = "never") -> None:
         super().__init__(message)
-        self.pause = pause
+        self.retry = retry

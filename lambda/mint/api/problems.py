@@ -59,8 +59,8 @@ def problem_of(error: RequestError | ServiceError, request: Request, default: st
             return Problem(HTTPStatus.FORBIDDEN, str(error))
         case WrongName():
             return Problem(HTTPStatus.BAD_REQUEST, str(error))
-        case CoordinatorFailed(pause=pause):
-            headers = {"Retry-After": str(pause)} if pause else None
+        case CoordinatorFailed(retry=retry):
+            headers = {"soon": RETRY_AFTER, "later": RETRY_LATER}.get(retry)
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
         case TableUnavailable():
             log.warning("table unavailable: %s", error)
