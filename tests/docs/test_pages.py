@@ -1,18 +1,19 @@
 """The README and the pages: links lead somewhere, what is named exists, pictures and tables are what programs make."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
 import yaml
+from mint.api.pages import colour_of
 
+from bench import figures, functions
 from local import demo
 from local.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 README = PAGES[0].read_text()
-DRAWINGS = sorted((ROOT / "docs").glob("draw_*.py"))
+DRAWINGS = sorted((ROOT / "docs").glob("*.svg"))
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 TABLE = re.findall(r"^\| `([\w/.]+)` \| ", ARCHITECTURE, re.MULTILINE)
 LIST = re.findall(r"^\d\. `([\w/.]+)`:", ARCHITECTURE, re.MULTILINE)
@@ -61,14 +62,25 @@ def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda path: path.stem)
-def test_a_picture_is_what_its_program_draws(drawing: Path) -> None:
-    picture = drawing.with_name(drawing.stem.removeprefix("draw_").replace("_", "-") + ".svg").read_text()
+def test_a_picture_can_be_read_on_light_and_dark_pages(drawing: Path) -> None:
+    picture = drawing.read_text()
     _, _, width, height = re.findall(r'viewBox="(\d+) (\d+) (\d+) (\d+)"', picture)[0]
 
-    assert picture == runpy.run_path(str(drawing))["draw"]()
     assert re.search(r"prefers-color-scheme: dark\) \{\s*text \{ fill: #e", picture)
     assert f'<rect width="{width}" height="{height}"' not in picture, "it has no background of its own"
     assert "<title" in picture
+
+
+def test_the_bars_show_the_figures_that_were_kept() -> None:
+    assert figures.PICTURE.read_text() == figures.drawn(figures.read()["subjects"], functions.SUBJECTS)
+
+
+@pytest.mark.parametrize("drawing", ["regions", "layout-change"])
+def test_a_region_has_the_colour_that_it_has_on_the_page(drawing: str) -> None:
+    picture = (ROOT / "docs" / f"{drawing}.svg").read_text()
+
+    for region in ("us-east-1", "eu-west-1", "ap-southeast-2"):
+        assert re.search(rf'<circle cx="\S+" cy="\S+" r="\d+" fill="{colour_of(region)}"/>', picture)
 
 
 def test_the_architecture_names_folders_and_files_that_exist() -> None:
