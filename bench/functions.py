@@ -12,12 +12,12 @@ from statistics import median
 from typing import Any, cast
 
 from bench.figures import Columns, Figures, compared
+from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from bench.stand_in import Rejected, process, serve
 from components.function.python_function import archive
 from integers.lattice import MAX_INTEGER
 from local.engine.inputs import as_json
 from local.paths import ROOT
-from local.server.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 """It has AWS's runtime, and what the subjects need. The one of this process has more, which some packages would use."""

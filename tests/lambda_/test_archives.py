@@ -15,6 +15,7 @@ from uuid import uuid4
 import pytest
 from coordinate.rollout.check import _event as as_the_coordinator_asks
 
+from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from components.coordinator.coordinator import EVENT as SCHEDULED
 from integers.names import CHECK_COUNTER
 from local.engine.engine import Engine
@@ -23,7 +24,6 @@ from local.engine.program import Registration, run_program
 from local.engine.stack import State
 from local.resources import Aws
 from local.resources.invocation import INVOCATION
-from local.server.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 
@@ -43,12 +43,10 @@ class Deployed:
 
     function: LoadedFunction
     folder: Path
-    endpoint: str
 
     def runtime(self, folder: Path | None = None) -> Runtime:
         """Return AWS's runtime for it, or for another folder in place of its archive."""
-        credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
-        return Runtime(self.function, folder or self.folder, more={**credentials, "AWS_ENDPOINT_URL": self.endpoint})
+        return Runtime(self.function, folder or self.folder)
 
 
 class UnderRuntime(Engine):
@@ -72,9 +70,18 @@ class UnderRuntime(Engine):
             inputs = as_json(resource.inputs)
             folder = self._folder / resource.name
             unpack(inputs["code"], folder)
-            # A loaded machine may need longer than the function may take on AWS.
-            function = replace(LoadedFunction.registered(inputs), timeout=250)
-            self.functions[function.region, function.handler] = Deployed(function, folder, self._aws.endpoint)
+            aws = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL": self._aws.endpoint}
+            function = LoadedFunction(
+                inputs["name"],
+                inputs["handler"],
+                inputs["region"],
+                inputs["environment"]["variables"] | aws,
+                inputs["memorySize"],
+                timeout=250,  # a loaded machine may need longer than the function may take on AWS
+                log_format=inputs["loggingConfig"]["logFormat"],
+                log_level=inputs["loggingConfig"]["applicationLogLevel"],
+            )
+            self.functions[function.region, function.handler] = Deployed(function, folder)
         return super().create(resource)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server.runtime_api import FunctionError, LoadedFunction, Runtime
+from bench.runtime_api import FunctionError, LoadedFunction, Runtime
 
 pytestmark = [
     pytest.mark.slow,

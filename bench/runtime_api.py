@@ -1,0 +1,262 @@
+"""Runs a function's archive by AWS's own runtime for Python, `awslambdaric`, as Lambda does: one event at a time.
+
+The runtime asks Lambda's Runtime API for events and gives it the responses (Lambda guide, "Using the Lambda runtime
+API for custom runtimes"). This is that API, for one process. The process sees its archive, and what is installed in
+its Python; nothing of this checkout.
+"""
+
+import base64
+import http.client
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from uuid import uuid4
+
+API = "/2018-06-01/runtime/"
+
+
+@dataclass(frozen=True)
+class LoadedFunction:
+    """What Lambda knows of a function."""
+
+    name: str
+    handler: str
+    region: str = "us-east-1"
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its environment variables, also its role's credentials, and where AWS is if not at AWS."""
+    memory_size: int = 128
+    timeout: float = 900
+    """Seconds for one event. After that the process is killed."""
+    log_format: str = "JSON"
+    log_level: str = "WARN"
+    """Of what the function logs."""
+
+
+def unpack(code: str, folder: Path) -> None:
+    """Unpack an archive, a zip file as base64 text (`local/engine/inputs.py` makes it so), into a folder."""
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(code))) as zipped:
+        zipped.extractall(folder)
+
+
+class FunctionError(Exception):
+    """The function failed, in its initialisation or with an event."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        super().__init__(f"{document['errorType']}: {document['errorMessage']}")
+        self.document = document
+        """What Lambda returns to the caller: `errorType`, `errorMessage` and, from the runtime, `stackTrace`."""
+
+
+class Usage(NamedTuple):
+    """What the process has used so far. Only Linux knows it."""
+
+    cpu_seconds: float
+    peak_mb: float
+
+
+class Runtime:
+    """The runtime in a process of its own, which runs while this is used as a context.
+
+    Nothing is served in the background: `start` and `invoke` wait for the runtime's next request, and respond.
+    """
+
+    def __init__(self, function: LoadedFunction, folder: Path, python: str = sys.executable) -> None:
+        """Start nothing yet.
+
+        Args:
+            function: what is run.
+            folder: the unpacked archive.
+            python: the Python that runs it, in which `awslambdaric` is installed.
+        """
+        self._function, self._folder, self._python = function, folder.resolve(), python
+        self._connection: socket.socket | None = None
+        self._idle = False
+        """Whether the process has asked for an event and waits for it."""
+        self._started = 0.0
+        self._failure: FunctionError | None = None
+        """Why there is no process any more that could get an event."""
+
+    def __enter__(self) -> "Runtime":
+        with ExitStack() as ends:
+            self._log = ends.enter_context(tempfile.TemporaryFile())
+            self._listener = ends.enter_context(socket.create_server(("127.0.0.1", 0)))
+            self._listener.settimeout(0.05)  # then it is seen whether the process has ended
+            self._begun = time.perf_counter()
+            self._process = ends.enter_context(
+                subprocess.Popen(
+                    [self._python, "-m", "awslambdaric", self._function.handler],
+                    cwd=self._folder,
+                    env=self._environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=subprocess.STDOUT,
+                )
+            )
+            ends.callback(self._process.kill)
+            ends.callback(self._hang_up)
+            self._ends = ends.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ends.close()
+
+    def start(self) -> float:
+        """Wait until the function is initialised. Return the seconds from the start of its process to that.
+
+        Raises:
+            FunctionError: its initialisation failed.
+        """
+        if not self._started:
+            self._until_idle("init")
+            self._started = time.perf_counter() - self._begun
+        return self._started
+
+    def invoke(self, event: Any) -> Any:
+        """Send an event, and return the response.
+
+        Raises:
+            FunctionError: the function failed, or it didn't respond within its timeout.
+        """
+        self.start()  # the time for an event begins when the function is initialised
+        function, request, now = self._function, str(uuid4()), time.time()
+        self._until_idle(request)
+        self._idle = False
+        self._answer(
+            "200 OK",
+            json.dumps(event).encode(),
+            {
+                "Lambda-Runtime-Aws-Request-Id": request,
+                "Lambda-Runtime-Deadline-Ms": int((now + function.timeout) * 1000),
+                "Lambda-Runtime-Invoked-Function-Arn": f"arn:aws:lambda:{function.region}:000000000000:function:"
+                + function.name,
+                "Lambda-Runtime-Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
+            },
+        )
+        path, document = self._asked(request)
+        self._answer("202 Accepted")
+        if path == f"invocation/{request}/response":
+            return document
+        raise FunctionError(document)
+
+    def usage(self) -> Usage:
+        """Return what the process has used so far.
+
+        Raises:
+            OSError: the process has ended, or this isn't Linux.
+        """
+        # clock_getcpuclockid(3) of that process: exact to nanoseconds, and with the threads that have ended. The times
+        # in /proc/<pid>/stat are multiples of 10 ms.
+        cpu = time.clock_gettime(~self.pid << 3 | 2)
+        # getrusage(2) would include the peak of this process, from before the exec.
+        peak = Path(f"/proc/{self.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
+        return Usage(cpu, int(peak) / 1e3)
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What the process has written so far."""
+        file = self._log.fileno()  # read by position, since the process shares the file's offset
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
+
+    def _environment(self) -> dict[str, str]:
+        """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
+        function, (major, minor, *_) = self._function, sys.version_info
+        return {
+            **function.variables,
+            "_HANDLER": function.handler,
+            "AWS_DEFAULT_REGION": function.region,
+            "AWS_EXECUTION_ENV": f"AWS_Lambda_python{major}.{minor}",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_size),
+            "AWS_LAMBDA_FUNCTION_NAME": function.name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_LAMBDA_LOG_FORMAT": function.log_format,
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+            "AWS_LAMBDA_LOG_LEVEL": function.log_level,
+            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._listener.getsockname()[1]}",
+            "AWS_REGION": function.region,
+            "LAMBDA_TASK_ROOT": str(self._folder),
+            "LANG": "en_US.UTF-8",
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PYTHONDONTWRITEBYTECODE": "1",  # Lambda mounts the archive read-only
+            "TZ": ":UTC",
+        }
+
+    def _until_idle(self, request: str) -> None:
+        """Wait until the process asks for an event."""
+        if self._failure:
+            raise self._failure
+        if not self._idle:
+            path, document = self._asked(request)
+            if path != "invocation/next":  # but "init/error"
+                self._answer("202 Accepted")
+                self._failure = FunctionError(document)
+                raise self._failure
+            self._idle = True
+
+    def _asked(self, request: str) -> tuple[str, Any]:
+        """Wait for what the process asks the API. Return the path below `API`, and the body."""
+        ends = time.monotonic() + self._function.timeout
+        while (left := ends - time.monotonic()) > 0:
+            if self._connection is None and not self._accepted():
+                continue
+            assert self._connection
+            self._connection.settimeout(left)
+            with suppress(ConnectionError, TimeoutError):
+                line = self._requests.readline()
+                if line:
+                    length = http.client.parse_headers(self._requests).get("Content-Length", "0")
+                    body = self._requests.read(int(length))
+                    return line.split()[1].decode().removeprefix(API), json.loads(body or b"null")
+            self._hang_up()
+        self._process.kill()
+        message = f"RequestId: {request} Error: Task timed out after {self._function.timeout:.2f} seconds"
+        raise self._failed("Sandbox.Timedout", message)
+
+    def _accepted(self) -> bool:
+        """Accept a connection from the process. Return False if there is none yet."""
+        try:
+            self._connection, _ = self._listener.accept()
+        except TimeoutError:
+            status = self._process.poll()
+            if status is None:
+                return False
+            end = f"signal {-status}" if status < 0 else f"exit status {status}"
+            raise self._failed("Runtime.ExitError", f"Error: Runtime exited with error: {end}") from None
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._requests: BinaryIO = self._connection.makefile("rb")
+        return True
+
+    def _answer(self, status: str, body: bytes = b"{}", headers: Mapping[str, object] | None = None) -> None:
+        given = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
+        head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        with suppress(ConnectionError):  # it has ended: what is asked next finds that
+            assert self._connection
+            self._connection.sendall(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._requests.close()
+            self._connection.close()
+            self._connection = None
+
+    def _failed(self, error: str, message: str) -> FunctionError:
+        """Return the error of this event and of all later ones."""
+        self._failure = FunctionError({"errorType": error, "errorMessage": message})
+        return self._failure
