@@ -2,8 +2,7 @@
 
 All functions run under AWS's own runtime for Python, and an empty function shows what that needs itself. They call a
 stub instead of DynamoDB, so that only their own cost is measured: with http, then with https, as on AWS. Medians over
-interleaved rounds, each subject in a process of its own. Then the client, beside other sources of ids, over a stack on
-this machine.
+interleaved rounds, each subject in a process of its own. Then the client, over a stack on this machine.
 """
 
 import argparse
@@ -15,7 +14,7 @@ import trustme
 
 from bench import callers
 from bench.figures import FILE, PICTURE, drawn, write
-from bench.functions import ALONE, AT_HOME, SUBJECTS, bench, table
+from bench.functions import SUBJECTS, measure, table
 from local.paths import ROOT
 
 SECURE = ("empty", "tutorial", "one")
@@ -29,21 +28,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="for each of the client's rows (default: 3)")
     parser.add_argument("--keep", action="store_true", help=f"write {FILE.relative_to(ROOT)} and its picture")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder, archive = Path(name), Path(name) / "archive"
-        with bench(archive) as plain:
-            alone = plain.alone(SUBJECTS, options.rounds, options.requests)
-        with bench(archive, delay=AT_HOME) as distant:
-            minting = [subject for subject in SUBJECTS if subject != "empty"]
-            writes = distant.writes(minting, 2 * options.requests)
-        functions = {subject: {**row, **writes.get(subject, {})} for subject, row in alone.items()}
-        print(table(functions), flush=True)
-        certificate, bundle = _certificates(folder)
-        with bench(archive, certificate, {"SSL_CERT_FILE": bundle, "AWS_CA_BUNDLE": bundle}) as secure:
-            https = secure.alone(SECURE, options.rounds, options.requests)
-        print(f"\nwith https\n{table(https, ALONE)}", flush=True)
+    functions = measure(SUBJECTS, options.rounds, options.requests)
+    print(table(functions), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        certificate, bundle = _certificates(Path(folder))
+        trusted = {"SSL_CERT_FILE": bundle, "AWS_CA_BUNDLE": bundle}
+        https = measure(SECURE, options.rounds, options.requests, certificate, trusted)
+    print(f"\nwith https\n{table(https)}", flush=True)
     clients = callers.measure(max(1, options.rounds // 3), options.seconds)
-    print(f"\nthe client, beside other sources of ids\n{callers.table(clients)}")
+    print(f"\nthe client\n{callers.table(clients)}")
     if options.keep:
         write(subjects=functions, https=https, callers=clients)
         PICTURE.write_text(drawn(functions, SUBJECTS))

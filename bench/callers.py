@@ -1,35 +1,31 @@
-"""Compares the client with other sources of ids: `python -m bench.callers`, a part of `make bench`.
+"""Compares the client with another source of ids, over a stack on this machine: a part of `make bench`.
 
-The stack and the database run on this machine. Each subject runs in a process of its own (bench/caller.py).
+Each subject runs in a process of its own. The client is warmed up before the clock starts, so its blocks have grown to
+the demand.
 """
 
-import argparse
+import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+import uuid
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from multiprocessing import get_context
 from statistics import median
+from threading import Thread
 
 from bench.figures import Columns, Figures, compared
-from bench.functions import PYTHON, check_installed
 from local.paths import ROOT
 
-SUBJECTS = {
-    "memory": "next(), from memory",
-    "one": "next(), lease=100000",
-    "eight": "next(), lease=100000, 8 threads",
-    "tasks": "await next(), lease=100000, 100 tasks",
-    "paced": "next(), lease=5000, 10,000 a second",
-    "request": "next(), lease=1: a request each",
-    "uuid4": "uuid.uuid4()",
-    "mariadb": "MariaDB AUTO_INCREMENT, an insert each",
-}
+sys.path.append(str(ROOT / "client" / "src"))
+
+# isort: split
+from global_integers import AsyncIntegers, Integers, Requested
 
 COLUMNS: Columns = {
     "per_s": ("integers/s", "{:,.0f}"),
@@ -40,101 +36,223 @@ COLUMNS: Columns = {
     "trip_ms": ("round trip ms", "{:.1f}"),
 }
 
-PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Debian puts mariadbd into /usr/sbin, which is often not in a user's PATH."""
+LEASE = 100_000
+SAMPLES = 200_000
+"""The largest number of calls that are timed one by one."""
+
+UNTIMED = 50
+"""Where several mint at once: how many calls each makes between two that are timed."""
+
+Row = dict[str, float]
+"""One subject's figures."""
+
+Urls = Mapping[str, str]
+
+
+def percentiles(times: list[float]) -> Row:
+    """Return percentiles, in microseconds, of calls' seconds."""
+    times.sort()
+    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
+    return {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
+
+
+def timed(call: Callable[[], object], seconds: float) -> Row:
+    """Call for so many seconds. Return the rate, and percentiles of the times of further calls."""
+    calls, clock = 0, time.perf_counter
+    ends = clock() + seconds
+    began = clock()
+    while clock() < ends:
+        for _ in range(1000):
+            call()
+        calls += 1000
+    rate = calls / (clock() - began)
+    return {"per_s": rate, **percentiles(sampled(call, min(SAMPLES, calls)))}
+
+
+def sampled(call: Callable[[], object], count: int) -> list[float]:
+    """Return the seconds of each of so many calls."""
+    clock = time.perf_counter
+    times: list[float] = []
+    for _ in range(count):
+        began = clock()
+        call()
+        times.append(clock() - began)
+    return times
+
+
+class Requests:
+    """Counts a client's requests to mint and notes how long they took, as its observer."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __call__(self, event: object) -> None:
+        """Note a request."""
+        if isinstance(event, Requested) and event.subject != "health":
+            self.seconds.append(event.seconds)
+
+    def figures(self, integers: float) -> Row:
+        """Return requests per integer, and the median round trip."""
+        trips = sorted(self.seconds)
+        return {"requests": len(trips) / integers, "trip_ms": trips[len(trips) // 2] * 1e3 if trips else 0.0}
+
+
+def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
+    """Return a client's `next` that is warmed up, and its observer."""
+    requests = Requests()
+    made = Integers(urls, lease=lease, observer=requests)
+    for _ in range(4 * lease if lease > 1 else 10):
+        made.next()
+    requests.seconds.clear()
+    return made.next, requests
+
+
+def memory(urls: Urls, seconds: float) -> Row:
+    """Return the rate within one block: of 5,000 calls during which no request ended."""
+    call, requests = client(urls, LEASE)
+    rates: list[float] = []
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        sent = len(requests.seconds)
+        began = time.perf_counter()
+        for _ in range(5000):
+            call()
+        took = time.perf_counter() - began
+        if len(requests.seconds) == sent:
+            rates.append(5000 / took)
+    rates.sort()
+    assert rates, "every run of 5,000 met a request"
+    return {"per_s": rates[len(rates) // 2]}
+
+
+def one(urls: Urls, seconds: float) -> Row:
+    """Measure one thread that mints without a pause."""
+    call, requests = client(urls, LEASE)
+    found = timed(call, seconds)
+    return found | requests.figures(found["per_s"] * seconds + SAMPLES)
+
+
+def eight(urls: Urls, seconds: float) -> Row:
+    """Measure eight threads that mint without a pause."""
+    call, requests = client(urls, LEASE)
+    times = [list[float]() for _ in range(8)]
+    ends = time.perf_counter() + seconds
+
+    def work(mine: list[float]) -> None:
+        clock = time.perf_counter
+        while (began := clock()) < ends:
+            call()
+            mine.append(clock() - began)
+            for _ in range(UNTIMED):
+                call()
+
+    threads = [Thread(target=work, args=(mine,)) for mine in times]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return _together([t for mine in times for t in mine], seconds, requests)
+
+
+def tasks(urls: Urls, seconds: float) -> Row:
+    """Measure a hundred tasks that mint without a pause."""
+    return asyncio.run(_tasks(urls, seconds))
+
+
+async def _tasks(urls: Urls, seconds: float) -> Row:
+    requests = Requests()
+    async with AsyncIntegers(urls, lease=LEASE, observer=requests) as integers:
+        for _ in range(4 * LEASE):
+            await integers.next()
+        requests.seconds.clear()
+        times: list[float] = []
+        ends = time.perf_counter() + seconds
+
+        async def work() -> None:
+            while (began := time.perf_counter()) < ends:
+                await integers.next()
+                times.append(time.perf_counter() - began)
+                for _ in range(UNTIMED):
+                    await integers.next()
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(work() for _ in range(100)))
+        return _together(times, seconds, requests)
+
+
+def _together(times: list[float], seconds: float, requests: Requests) -> Row:
+    total = len(times) * (1 + UNTIMED)
+    return {"per_s": total / seconds, **percentiles(times), **requests.figures(total)}
+
+
+def paced(urls: Urls, seconds: float) -> Row:
+    """Measure one thread that takes an integer every 100 µs, over many changes of blocks."""
+    call, requests = client(urls, 5000)  # a block lasts half a second
+    clock, times = time.perf_counter, list[float]()
+    began = next_at = clock()
+    ends = began + 2 * seconds
+    while next_at < ends:
+        while clock() < next_at:
+            time.sleep(0.00002)
+        times += sampled(call, 1)
+        next_at += 0.0001
+    return {"per_s": len(times) / (clock() - began), **percentiles(times), **requests.figures(len(times))}
+
+
+def request(urls: Urls, seconds: float) -> Row:
+    """Measure a client that sends a request for each integer."""
+    call, requests = client(urls, 1)
+    ends, times = time.perf_counter() + seconds, list[float]()
+    while time.perf_counter() < ends:
+        times += sampled(call, 10)
+    return {"per_s": len(times) / sum(times), **percentiles(times), **requests.figures(len(times))}
+
+
+def uuid4(_: Urls, seconds: float) -> Row:
+    """Measure random UUIDs."""
+    return timed(uuid.uuid4, seconds)
+
+
+SUBJECTS: Mapping[str, tuple[str, Callable[[Urls, float], Row]]] = {
+    "memory": ("next(), from memory", memory),
+    "one": ("next(), lease=100000", one),
+    "eight": ("next(), lease=100000, 8 threads", eight),
+    "tasks": ("await next(), lease=100000, 100 tasks", tasks),
+    "paced": ("next(), lease=5000, 10,000 a second", paced),
+    "request": ("next(), lease=1: a request each", request),
+    "uuid4": ("uuid.uuid4()", uuid4),
+}
+"""What a reader calls it, and what measures it for so many seconds."""
 
 
 def table(figures: Figures) -> str:
     """Return a table with a row per subject."""
-    return compared(figures, SUBJECTS, COLUMNS)
+    return compared(figures, {subject: title for subject, (title, _) in SUBJECTS.items()}, COLUMNS)
 
 
-def measure(rounds: int = 3, seconds: float = 4) -> Figures:
-    """Run every subject `rounds` times, in turn. Return the medians. Without MariaDB, its subject is left out."""
-    check_installed()
-    runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in SUBJECTS}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        stack(Path(folder) / "stack") as urls,
-        mariadb(Path(folder) / "db") as socket,
-    ):
+def measure(rounds: int, seconds: float) -> Figures:
+    """Run every subject `rounds` times, in turn. Return the medians."""
+    runs: dict[str, list[Row]] = {subject: [] for subject in SUBJECTS}
+    spawn = get_context("spawn")
+    with stack() as urls, ProcessPoolExecutor(1, spawn, max_tasks_per_child=1) as pool:
         for _ in range(rounds):
-            for subject, made in runs.items():
-                python, place = (str(PYTHON), socket) if subject == "mariadb" else (sys.executable, urls)
-                if place:
-                    made.append(run(python, subject, seconds, place))
-    return {
-        subject: {column: median(one[column] for one in made) for column in made[0]}
-        for subject, made in runs.items()
-        if made
-    }
-
-
-def run(python: str, subject: str, seconds: float, place: str) -> dict[str, float]:
-    """Run one subject in a process of its own. Return its figures."""
-    command = [python, "-m", "bench.caller", subject, str(seconds), place]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'client' / 'src'}"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{subject} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
+            for subject, (_, run) in SUBJECTS.items():
+                runs[subject].append(pool.submit(run, urls, seconds).result())
+    return {subject: {c: median(run[c] for run in made) for c in made[0]} for subject, made in runs.items()}
 
 
 @contextmanager
-def stack(folder: Path) -> Generator[str]:
-    """Deploy stack `dev` on this machine, and yield its URLs as JSON."""
-    environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": str(folder)}
+def stack() -> Generator[Urls]:
+    """Deploy stack `dev` on this machine, and yield its URLs."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "GLOBAL_INTEGERS_LOCAL": folder}
 
-    def local(*arguments: str) -> str:
-        command = [sys.executable, "-m", "local", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+        def local(*arguments: str) -> str:
+            command = [sys.executable, "-m", "local", *arguments]
+            return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
 
-    local("up", "--port", "0")
-    try:
-        yield json.dumps(json.loads(local("outputs", "--json"))["urls"])
-    finally:
-        local("down")
-
-
-@contextmanager
-def mariadb(folder: Path) -> Generator[str]:
-    """Run MariaDB with an empty table `bench.ids`, and yield its socket. Without MariaDB, yield an empty string."""
-    programs = [shutil.which(name, path=PATHS) for name in ("mariadb-install-db", "mariadbd", "mariadb")]
-    if None in programs:
-        print("MariaDB is not installed, and is left out; apt-get install mariadb-server-core mariadb-client-core")
-        yield ""
-        return
-    install, server, client = (str(program) for program in programs)
-    folder.mkdir()
-    socket = folder / "socket"
-    options = [f"--datadir={folder / 'data'}", "--user=root"]
-    assert _succeeds(install, "--no-defaults", "--auth-root-authentication-method=normal", *options)
-    command = [server, "--no-defaults", "--skip-networking", f"--socket={socket}", *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        local("up", "--port", "0")
         try:
-            create = "CREATE DATABASE bench; CREATE TABLE bench.ids (id BIGINT AUTO_INCREMENT PRIMARY KEY)"
-            deadline = time.monotonic() + 60
-            while not _succeeds(client, "--no-defaults", f"--socket={socket}", "--user=root", "-e", create):
-                if time.monotonic() > deadline:
-                    raise SystemExit("MariaDB did not start within a minute")
-                time.sleep(0.2)
-            yield str(socket)
+            yield json.loads(local("outputs", "--json"))["urls"]
         finally:
-            process.terminate()
-
-
-def _succeeds(*command: str) -> bool:
-    return not subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-
-
-def main() -> None:
-    """Measure, and print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m bench.callers", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="how often each subject runs (3)")
-    parser.add_argument("--seconds", type=float, default=4, help="for each subject in each round (4)")
-    options = parser.parse_args()
-    print(table(measure(options.rounds, options.seconds)))
-
-
-if __name__ == "__main__":
-    main()
+            local("down")

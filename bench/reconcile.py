@@ -15,10 +15,11 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
@@ -27,7 +28,7 @@ from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World 
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, RecordCopy, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
-from bench.stand_in import Counts, Stored, StoredTable, Tables, process, serve, size_of
+from bench.stand_in import Stored, StoredTable, Tables, serving, size_of
 from integers.lattice import Layout
 
 COUNTERS, REGIONS = 10_000, 30
@@ -54,8 +55,7 @@ NAMES = {"LAYOUTS_TABLE": "layouts", "MIRROR_TABLE": "mirror", "COUNTERS_TABLE":
 WATCH: dict[str, Any] = {"watch": True}
 
 
-@dataclass(frozen=True)
-class MeasuredRun:
+class MeasuredRun(NamedTuple):
     """What one run of the handler took."""
 
     seconds: float
@@ -87,49 +87,40 @@ class Context:
         return int((self._ends - time.monotonic()) * 1000)
 
 
-def coordinator(connection: Connection, port: int, home: str, processor: int | None) -> None:
-    """Run the handler for each (event, seconds that it may take) that comes, until the other end is closed."""
+def begin(url: str, processor: int | None) -> None:
+    """Prepare this process for the coordinator's runs: as a function whose AWS is at this URL."""
     _pin(processor)
     os.environ |= NAMES | {
-        "AWS_REGION": home,
+        "AWS_REGION": HOME,
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}",
+        "AWS_ENDPOINT_URL_DYNAMODB": url,
         "BOTO_DISABLE_CRT": "true",  # a signature in Python: the function can't rely on a library for it
         "STACK": "bench-stack",
     }
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
+
+
+def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
+    """Run the handler, which may take `limit` seconds."""
     from coordinate.handler import CoordinatorError, handler
 
-    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (the log; the process ends with it)
-    while True:
-        try:
-            event, limit = connection.recv()
-        except EOFError:
-            return
-        context = Context(limit)
-        began, spent = time.monotonic(), time.process_time()
-        reply, error = dict[str, Any](), ""
-        try:
-            reply = handler(event, context)
-        except CoordinatorError as refused:
-            error = str(refused)
-        ended, found = time.monotonic(), re.match(r"(\d+) of", error)
-        connection.send(
-            MeasuredRun(
-                ended - began,
-                (context.asked or ended) - began,
-                time.process_time() - spent,
-                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                int(found[1]) if found else reply.get("registered", 0),
-                error,
-            )
-        )
-
-
-def stand_in(connection: Connection, names: Sequence[str], counters: int, processor: int | None) -> None:
-    """Serve a world in which nothing is left to do."""
-    _pin(processor)
-    serve(connection, world(names, counters), lambda region: AT_HOME if region == names[0] else ABROAD)
+    context = Context(limit)
+    began, spent = time.monotonic(), time.process_time()
+    reply, error = dict[str, Any](), ""
+    try:
+        reply = handler(dict(event), context)
+    except CoordinatorError as refused:
+        error = str(refused)
+    ended, found = time.monotonic(), re.match(r"(\d+) of", error)
+    return MeasuredRun(
+        ended - began,
+        (context.asked or ended) - began,
+        time.process_time() - spent,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        int(found[1]) if found else reply.get("registered", 0),
+        error,
+    )
 
 
 def _pin(processor: int | None) -> None:
@@ -205,85 +196,17 @@ def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str)
     return json.dumps(desired, sort_keys=True, separators=(",", ":"))
 
 
-def taken(tables: Tables) -> Counts:
-    """Return what was done since the last time."""
-    counts, tables.counts = tables.counts, Counts()
-    counts.seconds = time.process_time()
-    return counts
-
-
-def home_id(tables: Tables) -> str:
-    """Return the id of the layouts table."""
-    return next(table.id for (_, name), table in tables.tables.items() if name == NAMES["LAYOUTS_TABLE"])
-
-
-@dataclass
-class Measured:
-    """The two processes' connections, and what they did."""
-
-    function: Connection
-    tables: Connection
-    counters: int
-
-    def run(self, event: Mapping[str, Any], limit: float = LIMIT) -> tuple[MeasuredRun, Counts]:
-        """Carry out one run. Return what it took, and what it did; its `seconds` are the stand-in's processor time."""
-        before: Counts = self.ask(taken)
-        self.function.send((event, limit))
-        run: MeasuredRun = self.function.recv()
-        counts: Counts = self.ask(taken)
-        counts.seconds -= before.seconds
-        return run, counts
-
-    def ask(self, what: Any) -> Any:
-        """Return what a function says of the stand-in's tables."""
-        self.tables.send(what)
-        return self.tables.recv()
-
-    def quiet(self, name: str) -> None:
-        """Carry out a scheduled run with nothing to do, and print what it took."""
-        run, counts = self.run(WATCH)
-        if run.error or run.done != self.counters:
-            raise SystemExit(f"{run.done} of {self.counters} counters: {run.error}")
-        print(
-            f"{name:<12}  {run.seconds:>7.0f}  {run.processor:>17.1f}  {run.memory:>9.0f}  {counts.calls.total():>5,}  "
-            f"{counts.reads:>10,}",
-            flush=True,
-        )
-
-    def change(self, names: Sequence[str], part: float) -> None:
-        """Replace a region for as many counters as a run does in `part` seconds, and print what that took.
-
-        The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs
-        had it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
-        """
-        *stay, leaves, comes = names
-        desired = json.loads(asked([*stay, comes], [leaves], names[0], self.ask(home_id)))
-        event = {"wish": desired, "follows": 1, "asked": int(time.time())}
-        run, counts = self.run(event, RESERVE / 1000 + part)
-        if not run.done:
-            raise SystemExit(f"no counter was changed in {part:.0f} s: {run.error}")
-        working = run.seconds - run.scanned
-        each = counts.calls.total() - counts.calls["Scan"]
-        print(
-            f"{run.seconds:>17.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  "
-            f"{60 * run.done / working:>8.0f}  {each / run.done:>15.0f}  {run.processor / run.seconds:>9.0%}  "
-            f"{counts.seconds / run.seconds:>8.0%}"
-        )
-        in_a_run = int(run.done / working * (LIMIT - RESERVE / 1000 - run.scanned))
-        runs = -(-self.counters // in_a_run)
-        left = self.counters - (runs - 1) * in_a_run
-        minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left * working / run.done) / 60
-        print(
-            f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
-            f"all {self.counters:,} after {runs} runs and {minutes:.0f} minutes."
-        )
-        largest = ", ".join(f"{table} {size:,}" for table, size in sorted(counts.largest.items()))
-        print(f"bytes of the largest items that were written: {largest}")
+def change(names: Sequence[str], tables: Tables) -> dict[str, Any]:
+    """Return the event of a deployment that replaces the last but one of the regions by the last one."""
+    *stay, leaves, comes = names
+    label = tables.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
+    desired = json.loads(asked([*stay, comes], [leaves], names[0], label))
+    return {"wish": desired, "follows": 1, "asked": int(time.time())}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print how long the runs take, and what they write."""
-    from components.settings.aws_regions import partitions  # the measured processes don't need it
+    """Print how long the runs take."""
+    from components.settings.aws_regions import partitions  # the measured process doesn't need it
 
     parser = ArgumentParser(prog="python -m bench.reconcile", description=__doc__)
     parser.add_argument("--counters", type=int, default=COUNTERS, help="how many (default: %(default)s)")
@@ -294,18 +217,57 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [HOME, *others[: options.regions]]
     here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
-    with process(stand_in, names, options.counters, processors[1]) as tables:
-        function = coordinator, tables.recv(), HOME, processors[0]
-        print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
-        print("a quiet run   seconds  processor seconds  memory MB  calls  read units")
-        with process(*function) as connection:
-            for name in ("cold", "warm"):
-                Measured(connection, tables, options.counters).quiet(name)
-        print(
-            "\na change  seconds  before it works  memory MB  counters  a minute  calls a counter  processor  stand-in"
-        )
-        with process(*function) as connection:
-            Measured(connection, tables, options.counters).change(names, options.part)
+    _pin(processors[1])
+    tables = world(names, options.counters)
+    print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
+    with (
+        serving(tables.answer, lambda region: AT_HOME if region == HOME else ABROAD) as url,
+        ProcessPoolExecutor(1, get_context("spawn"), begin, (url, processors[0])) as coordinator,
+    ):
+        print("a quiet run   seconds  processor seconds  memory MB  calls")
+        for name in ("cold", "warm"):
+            tables.calls.clear()
+            quiet = coordinator.submit(run, WATCH).result()
+            if quiet.error or quiet.done != options.counters:
+                raise SystemExit(f"{quiet.done} of {options.counters} counters: {quiet.error}")
+            print(
+                f"{name:<12}  {quiet.seconds:>7.0f}  {quiet.processor:>17.1f}  {quiet.memory:>9.0f}  "
+                f"{tables.calls.total():>5,}",
+                flush=True,
+            )
+        tables.calls.clear()
+        spent = time.process_time()
+        changed = coordinator.submit(run, change(names, tables), RESERVE / 1000 + options.part).result()
+        spent = time.process_time() - spent
+    if not changed.done:
+        raise SystemExit(f"no counter was changed in {options.part:.0f} s: {changed.error}")
+    print(*described(changed, options.counters, tables.calls.total() - tables.calls["Scan"], spent), sep="\n")
+
+
+def described(run: MeasuredRun, counters: int, calls: int, spent: float) -> list[str]:
+    """Return what a part of a change took, and how long the whole would take at its pace.
+
+    The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs had
+    it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
+
+    Args:
+        run: the measured part.
+        counters: how many there are in all.
+        calls: how many calls were made for counters.
+        spent: the stand-in's seconds of processor time.
+    """
+    pace = run.done / (run.seconds - run.scanned)
+    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
+    runs = -(-counters // in_a_run)
+    left = counters - (runs - 1) * in_a_run
+    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left / pace) / 60
+    return [
+        "\na change  seconds  before it works  memory MB  counters  a minute  calls a counter  processor  stand-in",
+        f"{run.seconds:>17.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  {60 * pace:>8.0f}  "
+        f"{calls / run.done:>15.0f}  {run.processor / run.seconds:>9.0%}  {spent / run.seconds:>8.0%}",
+        f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
+        f"all {counters:,} after {runs} runs and {minutes:.0f} minutes.",
+    ]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A stand-in for DynamoDB, in a process of its own: what the coordinator's store calls, over HTTP, after a delay.
+"""A stand-in for DynamoDB, over HTTP: what the coordinator's store calls, after a delay.
 
 It takes every condition as true: a single coordinator that is measured meets no other one. It knows the operations and
 updates that `coordinate/dynamodb/` uses, and rejects all others. One server answers for all regions: the region of a
-call is in its signature, which is not checked. It counts calls and read units, and notes the largest items.
+call is in its signature, which is not checked.
 """
 
 import asyncio
@@ -15,16 +15,12 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from threading import Thread
+from typing import Any, NamedTuple, cast
 
 PAGE = 2**20
 """Bytes of items, as they are stored, after which a page of a scan ends (DynamoDB guide, "Scan")."""
-
-READ_UNIT = 4096
-"""Bytes of a consistent read unit (DynamoDB guide, "Read consistency")."""
 
 KEY = "counter"
 
@@ -38,6 +34,9 @@ UPDATE = re.compile(r"SET (.+?)(?: REMOVE (.+))?")
 
 Attributes = Mapping[str, Any]
 
+Answer = Callable[[str, str, Mapping[str, Any]], dict[str, Any]]
+"""Carries out a call, by region, operation and request. It raises `Rejected` if the response is an error."""
+
 
 class Rejected(Exception):
     """An error response: its code, its message, and what else its document has."""
@@ -45,7 +44,6 @@ class Rejected(Exception):
     def __init__(self, code: str, message: str, **more: Any) -> None:
         super().__init__(message)
         self.document = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **more}
-        self.code = code
 
 
 class Stored(NamedTuple):
@@ -66,24 +64,11 @@ class StoredTable:
 
 
 @dataclass
-class Counts:
-    """What was done since the last look."""
-
-    calls: Counter[str] = field(default_factory=Counter[str])
-    reads: int = 0
-    """Read units."""
-    largest: dict[str, int] = field(default_factory=dict[str, int])
-    """Table → bytes of the largest item that was written."""
-    seconds: float = 0.0
-    """Of processor time."""
-
-
 class Tables:
-    """The tables of all regions, and what was done with them."""
+    """The tables of all regions, by region and name, and how often each operation was called."""
 
-    def __init__(self) -> None:
-        self.tables: dict[tuple[str, str], StoredTable] = {}
-        self.counts = Counts()
+    tables: dict[tuple[str, str], StoredTable] = field(default_factory=dict[tuple[str, str], StoredTable])
+    calls: Counter[str] = field(default_factory=Counter[str])
 
     def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one call.
@@ -91,21 +76,30 @@ class Tables:
         Raises:
             Rejected: there is no such table or item, or the call isn't one that the store makes.
         """
-        self.counts.calls[operation] += 1
+        self.calls[operation] += 1
+        if operation == "TransactWriteItems":
+            for part in request["TransactItems"]:
+                if "Put" in part:  # else it is a check of a condition
+                    self._put(self._table(region, part["Put"]), part["Put"]["Item"])
+            return {}
+        table = self._table(region, request)
         match operation:
             case "GetItem":
-                return self._get(region, request)
-            case "PutItem" | "UpdateItem" | "DeleteItem":
-                return self._write(region, operation, request)
-            case "TransactWriteItems":
-                for part in request["TransactItems"]:
-                    if "Put" in part:  # else it is a check of a condition
-                        self._write(region, "PutItem", part["Put"])
+                key = request["Key"][KEY]
+                stored = table.items.get(key["S"])
+                return {} if stored is None else {"Item": {KEY: key, **stored.attributes}}
+            case "PutItem":
+                self._put(table, request["Item"])
+                return {}
+            case "UpdateItem":
+                return self._update(table, request)
+            case "DeleteItem":
+                table.items.pop(request["Key"][KEY]["S"], None)
                 return {}
             case "Scan":
-                return self._scan(region, request)
+                return self._scan(table, request)
             case "DescribeTable":
-                return {"Table": {"TableId": self._table(region, request).id, "TableStatus": "ACTIVE"}}
+                return {"Table": {"TableId": table.id, "TableStatus": "ACTIVE"}}
             case _:
                 raise Rejected("UnknownOperationException", operation)
 
@@ -115,48 +109,31 @@ class Tables:
             raise Rejected("ResourceNotFoundException", f"{region} has no table {request['TableName']}")
         return table
 
-    def _get(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        key = request["Key"][KEY]["S"]
-        stored = self._table(region, request).items.get(key)
-        self.counts.reads += max(1, -(-_full(key, stored) // READ_UNIT))
-        return {} if stored is None else {"Item": {KEY: {"S": key}, **stored.attributes}}
+    def _put(self, table: StoredTable, item: Mapping[str, Any]) -> None:
+        attributes = {name: value for name, value in item.items() if name != KEY}
+        table.items[item[KEY]["S"]] = Stored(attributes, size_of(attributes))
 
-    def _scan(self, region: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        table, wanted = self._table(region, request), list(request["ExpressionAttributeNames"].values())
-        keys = list(table.items)
+    def _update(self, table: StoredTable, request: Mapping[str, Any]) -> dict[str, Any]:
+        key = request["Key"][KEY]
+        if key["S"] not in table.items:
+            raise Rejected("ValidationException", f"an update of {key}, which doesn't exist")
+        values = request.get("ExpressionAttributeValues", {})
+        item = {KEY: key, **updated(request["UpdateExpression"], values, table.items[key["S"]].attributes)}
+        self._put(table, item)
+        return {"Attributes": item}
+
+    def _scan(self, table: StoredTable, request: Mapping[str, Any]) -> dict[str, Any]:
+        wanted, keys = list(request["ExpressionAttributeNames"].values()), list(table.items)
         start = keys.index(request["ExclusiveStartKey"][KEY]["S"]) + 1 if "ExclusiveStartKey" in request else 0
         found: list[dict[str, Any]] = []
-        size, key = 0, ""
+        size = 0
         for key in keys[start:]:
-            stored = table.items[key]
-            size += _full(key, stored)
-            attributes = stored.attributes
-            item = {name: attributes[name] for name in wanted if name in attributes}
-            found.append({KEY: {"S": key}, **item} if KEY in wanted else item)
+            attributes = {KEY: {"S": key}, **table.items[key].attributes}
+            found.append({name: attributes[name] for name in wanted if name in attributes})
+            size += len(KEY) + len(key) + table.items[key].size
             if size >= PAGE:
-                break
-        self.counts.reads += max(1, -(-size // READ_UNIT))
-        page: dict[str, Any] = {"Items": found, "Count": len(found), "ScannedCount": len(found)}
-        if size >= PAGE:
-            page["LastEvaluatedKey"] = {KEY: {"S": key}}
-        return page
-
-    def _write(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        table, name = self._table(region, request), request["TableName"]
-        key = (request["Item"] if operation == "PutItem" else request["Key"])[KEY]["S"]
-        if operation == "DeleteItem":
-            table.items.pop(key, None)
-            return {}
-        if operation == "PutItem":
-            new = {name: value for name, value in request["Item"].items() if name != KEY}
-        elif key in table.items:
-            values = request.get("ExpressionAttributeValues", {})
-            new = updated(request["UpdateExpression"], values, table.items[key].attributes)
-        else:
-            raise Rejected("ValidationException", f"an update of {key}, which doesn't exist")
-        table.items[key] = Stored(new, size_of(new))
-        self.counts.largest[name] = max(self.counts.largest.get(name, 0), _full(key, table.items[key]))
-        return {"Attributes": {KEY: {"S": key}, **new}} if operation == "UpdateItem" else {}
+                return {"Items": found, "LastEvaluatedKey": {KEY: {"S": key}}}
+        return {"Items": found}
 
 
 def updated(expression: str, values: Mapping[str, Any], before: Attributes) -> dict[str, Any]:
@@ -190,10 +167,6 @@ def _changes(expression: str) -> tuple[list[tuple[str, str, str, str]], list[str
     return assignments, removed
 
 
-def _full(key: str, stored: Stored | None) -> int:
-    return 0 if stored is None else len(KEY) + len(key) + stored.size
-
-
 def size_of(attributes: Attributes) -> int:
     """Return the bytes of an item (DynamoDB guide, "DynamoDB item sizes and formats")."""
     return sum(len(name) + _value(value) for name, value in attributes.items())
@@ -214,23 +187,11 @@ def _value(value: Mapping[str, Any]) -> int:
             return 1
 
 
-class Answering(Protocol):
-    """Whatever answers calls."""
-
-    def answer(self, region: str, operation: str, request: Mapping[str, Any], /) -> dict[str, Any]:
-        """Carry out one call.
-
-        Raises:
-            Rejected: the response is an error.
-        """
-        ...
-
-
 class _Http(asyncio.Protocol):
     """One connection. Its requests come one after the other."""
 
-    def __init__(self, tables: Answering, delay: Callable[[str], float]) -> None:
-        self._tables = tables
+    def __init__(self, answer: Answer, delay: Callable[[str], float]) -> None:
+        self._answer = answer
         self._delay = delay
         self._received = b""
 
@@ -249,7 +210,7 @@ class _Http(asyncio.Protocol):
             return
         body, self._received = self._received[end + 4 : end + 4 + length], self._received[end + 4 + length :]
         try:
-            status, document = 200, self._tables.answer(region, operation, json.loads(body))
+            status, document = 200, self._answer(region, operation, json.loads(body))
         except Rejected as rejected:
             status, document = 400, rejected.document
         text = json.dumps(document).encode()
@@ -260,56 +221,31 @@ class _Http(asyncio.Protocol):
         asyncio.get_running_loop().call_later(self._delay(region), self._transport.write, head.encode() + text)
 
 
-def serve(
-    connection: Connection, tables: Answering, delay: Callable[[str], float], certificate: Path | None = None
-) -> None:
-    """Serve on 127.0.0.1 until the other end of the connection is closed.
-
-    It sends the port, and then carries out each callable that it is sent on the tables, and sends what that returns.
+@contextmanager
+def serving(
+    answer: Answer, delay: Callable[[str], float] = lambda _: 0.0, certificate: Path | None = None
+) -> Generator[str]:
+    """Serve on 127.0.0.1 during the block, in a thread. Yield the URL.
 
     Args:
-        connection: to whoever began it.
-        tables: what it has.
+        answer: carries out a call.
         delay: how long each answer takes in a region, in seconds.
         certificate: a file of a key and its certificates, for TLS.
     """
-    asyncio.run(_serve(connection, tables, delay, certificate))
-
-
-async def _serve(
-    connection: Connection, tables: Answering, delay: Callable[[str], float], certificate: Path | None
-) -> None:
-    loop = asyncio.get_running_loop()
-    over = asyncio.Event()
-
-    def asked() -> None:
-        try:
-            connection.send(connection.recv()(tables))
-        except EOFError:
-            loop.remove_reader(connection.fileno())
-            over.set()
-
     context = None
     if certificate is not None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(certificate)
-    server = await loop.create_server(lambda: _Http(tables, delay), "127.0.0.1", 0, ssl=context, backlog=1024)
-    connection.send(server.sockets[0].getsockname()[1])
-    loop.add_reader(connection.fileno(), asked)
-    await over.wait()
-    server.close()
-
-
-@contextmanager
-def process(target: Callable[..., None], *arguments: Any) -> Generator[Any]:
-    """Run `target` with a connection and these arguments in a process of its own. Yield the connection's other end."""
-    spawn = get_context("spawn")  # a process of its own memory
-    ours, theirs = spawn.Pipe()
-    started = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
-    started.start()
-    theirs.close()
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(
+        loop.create_server(lambda: _Http(answer, delay), "127.0.0.1", 0, ssl=context, backlog=1024)
+    )
+    thread = Thread(target=loop.run_forever)
+    thread.start()
     try:
-        yield ours
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
-        ours.close()
-        started.join()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        server.close()
+        loop.close()

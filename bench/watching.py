@@ -42,7 +42,6 @@ from coordinate.run import run
 from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, settled
 from bench.stand_in import PAGE, size_of
-from bench.stand_in import READ_UNIT as UNIT
 from components.settings.aws_regions import partitions
 
 CASES = (
@@ -53,6 +52,9 @@ CASES = (
 """Counters, regions, and layouts that each counter had before."""
 
 HEAD: str = "counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"
+
+UNIT = 4096
+"""Bytes of a consistent read unit (DynamoDB guide, "Read consistency")."""
 
 SAMPLE = 50
 """How many counters are read at most. Each stands for as many as it takes."""

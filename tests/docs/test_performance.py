@@ -12,7 +12,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     kept = figures.read()
 
     assert f"```text\n{functions.table(kept['subjects'])}\n```" in PAGE
-    secure = functions.table(kept["https"], functions.ALONE).rpartition(": ")[2]
+    secure = functions.table(kept["https"]).rpartition(": ")[2]
     assert f"With https, as on AWS: {secure}." in PAGE
     assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
 
