@@ -15,10 +15,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
 
-from local.engine.engine import deploy
-from local.engine.stack import configuration, project
+from local.engine import deploy
 from local.paths import LocalError
 from local.resources import Aws
+from local.stack import configuration, project
 
 LOCAL_REGION = ":ddblocal:"
 """The region in the ARNs of DynamoDB Local, whichever region its tables are in. On AWS it is the table's own."""

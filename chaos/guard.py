@@ -9,7 +9,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from local.apigateway.resources import GATEWAY
+from local.apigateway import GATEWAY
 from local.paths import state_folder
 from local.server.server import SERVICE
 

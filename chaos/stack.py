@@ -22,7 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from components.settings.names import ResourceNames
 from integers.lattice import Layout
 from integers.records import counter_of, regions_of
-from local.apigateway.resources import running as running_gateway
+from local.apigateway import running as running_gateway
 from local.paths import ROOT
 from local.server import server
 

@@ -14,19 +14,18 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from . import operations
-from .apigateway.resources import GATEWAY
-from .demo import demo
-from .domain.instructions import DOMAIN, how_to, serve
-from .engine.engine import deploy
-from .engine.preview import preview as previewed
-from .engine.stack import configuration, project, stacks
-from .operations import Deployed
+from .domain import DOMAIN, how_to, serve
+from .engine import deploy
+from .engine import preview as previewed
+from .operations import Deployed, demo
 from .paths import LocalError, command, state_folder
 from .resources import Aws
+from .resources.apigateway import GATEWAY
 from .resources.route53 import make_zone
 from .server import server
 from .server.process import BackgroundService
 from .server.server import MAX_PORT, USUAL_PORT
+from .stack import configuration, project, stacks
 from .terminal import clear, is_terminal, say, show
 
 

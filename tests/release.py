@@ -32,7 +32,7 @@ import pulumi_global_integers
 from global_integers import Integers
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
 from local.server import server
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.resources import Aws
 
 def program():

@@ -1,1 +1,84 @@
-"""The stack's domain on this machine: what Route 53 and API Gateway's names do on AWS, by the same records."""
+"""The process that stands for a stack's domain on this machine: its start, its end, and how to call it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..paths import command, state_folder
+from ..server.process import BackgroundService, status
+from ..stack import State, stacks
+from . import zone
+from .zone import FROM, host_of
+
+LOCAL = "localAddress"
+"""The output that is added here: the URL on this machine that stands for the output `address`."""
+
+DOMAIN = BackgroundService("address", "local.domain.server", former="local.address.server")
+"""Recorded by the name of the output."""
+
+
+def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
+    """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL.
+
+    Without a hosted zone it isn't started: it decides by the zone's records, and there are none.
+    """
+    outputs = dict(exported)
+    if "address" in outputs and "records" not in outputs:
+        outputs[LOCAL] = _running(endpoint)
+        State(stack).finish(outputs)
+    elif all(LOCAL not in State(other).outputs for other in stacks()):
+        DOMAIN.stop()
+    return outputs
+
+
+def _running(endpoint: str) -> str:
+    """Return the process's URL, once it knows the records as they are now.
+
+    Start it if it doesn't run, on the same port as before if that is free.
+    """
+    recorded = DOMAIN.recorded()
+    if recorded and DOMAIN.alive(recorded[0]) and _reads_again(recorded[1]):
+        port = recorded[1]
+    else:
+        more = {"GLOBAL_INTEGERS_LOCAL": str(state_folder().resolve())}
+        port = DOMAIN.start_module([endpoint], _reads_again, "is the address", more)
+    return f"http://127.0.0.1:{port}/"
+
+
+def _reads_again(port: int) -> bool:
+    """Let it read the records now. Return whether it responds."""
+    return status(port, "OPTIONS", "*", timeout=10) is not None
+
+
+def how_to(outputs: Mapping[str, Any]) -> str:
+    """Return how to call the domain here, in lines."""
+    if "address" not in outputs:
+        return ""
+    if LOCAL not in outputs:
+        again = command(f"up -c domain={host_of(outputs['address'])} -c hostedZone={host_of(outputs['address'])}")
+        return f"address: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
+    host, url, last = host_of(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
+    if any(api.signed for api in zone.apis("").values()):
+        signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
+    else:
+        signed = ""
+    return (
+        f"address: a small process here stands for {outputs['address']}, without TLS\n"
+        f"  the nearest region:    curl {url}    (Host: {host})\n"
+        f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
+        f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
+        f"{signed}"
+    )
+
+
+def moving(outputs: Mapping[str, Any]) -> str:
+    """Return how to see the domain move to another region, in lines."""
+    first = outputs["regions"][0]
+    return (
+        f"take a region down:  run `up` again as before, with -c 'paused=[\"{first}\"]' added. Within seconds,\n"
+        f"                     the address answers from the next region: curl {outputs[LOCAL]}"
+    )
+
+
+def plain(urls: Mapping[str, str]) -> dict[str, str]:
+    """Return URLs without TLS, which the domain doesn't have here."""
+    return {region: url.replace("https://", "http://", 1) for region, url in urls.items()}

@@ -19,10 +19,7 @@ from ..apigateway import rest_api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
 from . import zone
-from .records import LOCATIONS, DnsRecord, HealthCheck, answer
-
-FROM = "x-from-region"
-"""The request header that says in which region the caller is."""
+from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer
 
 HERE = "us-east-1"
 """Where callers are that don't send this header."""
@@ -130,7 +127,7 @@ class DomainServer:
         start = headers.get(FROM, HERE)
         if start not in LOCATIONS:
             return _said(
-                400, f"{FROM}: {start!r} is not a region of local/domain/records.py; use one of them, like eu-west-1"
+                400, f"{FROM}: {start!r} is not a region of local/domain/zone.py; use one of them, like eu-west-1"
             )
         record = answer(known.records, host, start, self._health.healthy)
         if record is None:

@@ -1,1 +1,402 @@
-"""Runs the program and makes what it registers, as Pulumi's engine does."""
+"""Applies the program as `pulumi up` and `pulumi preview` would: what it registers is made in the local server."""
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+from typing import Any, cast
+
+import pulumi
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ..paths import LocalError, start_afresh
+from ..resources import FUNCTIONS, KINDS
+from ..resources.kind import Aws, Kind, Result
+from ..resources.lambda_ import INVOCATION, reported, subject
+from ..stack import Made, State, stacks
+from .inputs import as_json, with_kept
+from .program import Registration, main, run_program
+
+
+def _lines(resources: Sequence[Made]) -> str:
+    return "\n".join(f"  {made.name} ({made.key})" for made in resources)
+
+
+EXISTS = frozenset(
+    {
+        "ConflictException",
+        "EntityAlreadyExists",
+        "ResourceAlreadyExistsException",
+        "ResourceConflictException",
+        "ResourceInUseException",
+    }
+)
+
+NOT_FOUND = frozenset(
+    {
+        "DashboardNotFoundError",
+        "NoSuchEntity",
+        "NoSuchEntityException",
+        "NoSuchHealthCheck",
+        "NoSuchHostedZone",
+        "NotFound",
+        "NotFoundException",
+        "ResourceNotFound",
+        "ResourceNotFoundException",
+    }
+)
+"""What the services' errors are called where something does not exist."""
+
+Report = Callable[[str, str, str], None]
+"""Called for every resource: what happened, its type, its name.
+
+What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`."""
+
+
+class Engine:
+    """Creates, updates or reuses resources, and records them in the state once they are made."""
+
+    def __init__(self, aws: Aws, state: State, report: Report) -> None:
+        self._aws = aws
+        self.state = state
+        self._report = report
+        self._seen: dict[str, str] = {}
+        """What this run registered: key → name."""
+        self._lock = Lock()
+
+    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a provider function from the local server.
+
+        Raises:
+            LocalError: it is not known here, or it failed.
+        """
+        function = FUNCTIONS.get(token)
+        if function is None:
+            raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
+        return function(self._aws, arguments)
+
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        """Bring the real resource to what the program registers.
+
+        Where an identifying input has changed (a region, a name), it is another resource: it is created now,
+        and the old one is deleted at the end. The same holds if its kind says that it can't be changed.
+
+        Raises:
+            LocalError: its type is not known here, another resource has its identity, or the server refuses it.
+        """
+        if not resource.custom:
+            return "", resource.inputs
+        kind = self._kind(resource)
+        with _errors_of(resource.name, resource.type):
+            wanted, registered, before = self.compared(resource)
+            if before is not None and before.inputs == wanted.inputs and not before.updating:
+                self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
+                self._report("unchanged", resource.type, resource.name)
+                return before.id, {**registered, **before.outputs}
+            result = self._apply(kind, wanted, before)
+        made = replace(wanted, id=result.id, outputs=dict(result.outputs))
+        if before is not None and result.replaces:
+            self.state.replace(made)
+        else:
+            self.state.put(made)
+        event = "created" if before is None else "replaced" if result.replaces else "updated"
+        self._report(event, resource.type, resource.name)
+        return result.id, {**registered, **result.outputs}
+
+    def compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
+        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
+
+        Raises:
+            LocalError: another resource has its identity.
+        """
+        before = self.found(resource)
+        before = self.refreshed(self._kind(resource), before) if before else None
+        inputs = with_kept(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
+        key = before.key if before else _key(resource, inputs)
+        with self._lock:
+            if key in self._seen:
+                raise LocalError(f"{resource.name} and {self._seen[key]} are the same resource: {key}")
+            self._seen[key] = resource.name
+        return Made(key, resource.type, resource.name, as_json(inputs), "", {}, resource.protect), inputs, before
+
+    def found(self, resource: Registration) -> Made | None:
+        """Return what the state has of a resource: by its identity, else by its name.
+
+        If the program changes a table's region, but ignores that change, this is still the table in the region where
+        it was made.
+        """
+        found = self.state.resources.get(_key(resource, resource.inputs))
+        kept = [name for name in self._kind(resource).identity if name in resource.ignore_changes]
+        named = self.named(resource) if found is None and kept else None
+        if named and _key(resource, with_kept(resource.inputs, named.inputs, kept)) == named.key:
+            return named
+        return found
+
+    def named(self, resource: Registration) -> Made | None:
+        """Return what the state has under a resource's name."""
+        return next(
+            (
+                made
+                for made in list(self.state.resources.values())
+                if (made.type, made.name) == (resource.type, resource.name) and not made.replaced
+            ),
+            None,
+        )
+
+    def _kind(self, resource: Registration) -> Kind:
+        kind = KINDS.get(resource.type)
+        if kind is None:
+            raise LocalError(
+                f"{resource.name}: resources of type {resource.type} can't be made here yet; "
+                "describe them in local/resources/"
+            )
+        return kind
+
+    def refreshed(self, kind: Kind, made: Made) -> Made | None:
+        """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
+        try:
+            outputs = kind.read(self._aws, made)
+        except ClientError as error:
+            if _code(error) not in NOT_FOUND:
+                raise
+            outputs = None
+        if outputs is None:
+            self.state.remove(made.key)
+            return None
+        return replace(made, inputs=_as_now(made.inputs, outputs), outputs=dict(outputs))
+
+    def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
+        inputs = wanted.inputs
+        if wanted.type == INVOCATION and not subject(inputs):
+            # What it shows is beyond what `pulumi up` does, so whoever deploys needs no permission for it.
+            with reported(self._aws.as_server(), inputs["region"], inputs["functionName"]):
+                return kind.apply(self._aws, inputs, before)
+        if before is not None:
+            self.state.put(replace(before, updating=True))
+        try:
+            return kind.apply(self._aws, inputs, before)
+        except ClientError as error:
+            if before is not None or _code(error) not in EXISTS or _of_another_stack(wanted.key, self.state.stack):
+                raise
+            # Made by a run that was killed before it could record that: take it over as it is.
+            keys = ("statementId", "name", "domainName", "functionName")
+            name = next((inputs[key] for key in keys if inputs.get(key)), "")
+            return kind.apply(self._aws, inputs, replace(wanted, id=name))
+
+    def deletable(self) -> list[Made]:
+        """Return what earlier runs made and this one did not register, and what it replaced, the newest first.
+
+        Raises:
+            LocalError: one of them is of an unknown type, so this version can't delete it, or it is protected.
+        """
+        unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
+        if unknown := [made for made in unseen if made.type not in KINDS]:
+            raise LocalError(
+                f"these are no longer in the program, and of a type that can't be deleted here:\n{_lines(unknown)}\n"
+                f"Nothing was deleted. Deploy with the version that made them, or {start_afresh()}"
+            )
+        there = [made for made in unseen if self._still_there(made)]
+        if protected := [made for made in there if made.protect and not made.replaced]:
+            regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
+            raise LocalError(
+                f"these are protected, and no longer in the program:\n{_lines(protected)}\n"
+                "Nothing was deleted. To keep them, put back what was taken out of the settings.\n"
+                f"To remove a region: deploy with `leaving: {regions}` beside `regions`, then without it.\n"
+                "To delete anything else: put it back, deploy with `protect: false`, then take it out."
+            )
+        return there
+
+    def delete_unseen(self) -> None:
+        """Remove what is `deletable`.
+
+        Raises:
+            LocalError: nothing was deleted, since something can't be; or the server refuses.
+        """
+        for made in self.deletable():
+            self._delete(made)
+            self.state.remove(made.key)
+            if not made.replaced:
+                self._report("deleted", made.type, made.name)
+
+    def _still_there(self, made: Made) -> bool:
+        """Return whether a resource exists."""
+        with _errors_of(made.name, made.type):
+            return self.refreshed(KINDS[made.type], made) is not None
+
+    def _delete(self, made: Made) -> None:
+        try:
+            KINDS[made.type].delete(self._aws, made)
+        except (ClientError, BotoCoreError) as error:
+            if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
+                raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+
+
+def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
+    """Return what tells a resource from all others of the server."""
+    key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
+    if resource.type != INVOCATION:
+        return key
+    return key + (subject(inputs) if is_identified(resource) else f" {resource.name}")
+
+
+def is_identified(resource: Registration) -> bool:
+    """Return whether all that identifies a resource is known, as it is outside of a preview."""
+    names = [*KINDS[resource.type].identity, *(["input"] if resource.type == INVOCATION else [])]
+    return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
+
+
+def _of_another_stack(key: str, stack: str) -> bool:
+    return any(key in State(other).resources for other in stacks() if other != stack)
+
+
+def _as_now(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs as they are now, where the outputs say so. What the service adds within an input doesn't count."""
+    now: dict[str, Any] = {}
+    for name, value in inputs.items():
+        found = outputs.get(name, value)
+        both = isinstance(value, dict) and isinstance(found, dict)
+        now[name] = _as_now(cast("dict[str, Any]", value), cast("dict[str, Any]", found)) if both else found
+    return now
+
+
+@contextmanager
+def _errors_of(name: str, kind: str) -> Generator[None]:
+    """Name the resource in an error of the server or of the connection to it."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise LocalError(f"{name} ({kind}): {error}") from error
+
+
+def _code(error: ClientError) -> str:
+    return error.response.get("Error", {}).get("Code", "")
+
+
+def deploy(
+    project: str,
+    stack: str,
+    config: dict[str, str],
+    aws: Aws,
+    report: Report,
+    program: Callable[[], None] = main,
+) -> dict[str, Any]:
+    """Apply a program as `pulumi up` would: make, change, then remove what is gone.
+
+    Args:
+        project: The project's name.
+        stack: The stack's name.
+        config: Full key → value.
+        aws: The server's clients.
+        report: Called for every resource, from several threads.
+        program: By default `__main__.py`.
+
+    Returns:
+        What the program exports.
+
+    Raises:
+        LocalError: the program's settings are wrong, or a resource could not be made.
+    """
+    state = State(stack)
+    engine = Engine(aws, state, report)
+    outcome = run_program(engine, project=project, stack=stack, config=config, program=program)
+    if outcome.error is not None:
+        raise user_error(outcome.error) from outcome.error
+    engine.delete_unseen()
+    state.finish(outcome.outputs)
+    return outcome.outputs
+
+
+def user_error(error: BaseException) -> BaseException:
+    """Return the error that is meant for the user: our own or the program's, wherever it is in the chain."""
+    found: BaseException | None = error
+    seen: list[BaseException] = []  # a chain may lead back: Pulumi raises an error again where it was handled
+    while found is not None and found not in seen:
+        if isinstance(found, LocalError):
+            return found
+        if isinstance(found, pulumi.RunError) or str(found).startswith("invoke of "):  # a provider function failed
+            return LocalError(str(found))
+        seen.append(found)
+        found = found.__cause__ or found.__context__
+    return error
+
+
+def preview(
+    project: str,
+    stack: str,
+    config: Mapping[str, str],
+    aws: Aws | None,
+    report: Report,
+    program: Callable[[], None] = main,
+) -> list[str]:
+    """Run a program as the preview of a stack does.
+
+    Args:
+        project: The project's name.
+        stack: The stack's name.
+        config: Full key → value.
+        aws: The server's clients; None if there is no server yet.
+        report: Called for every resource: `create`, `update`, `replace`, `delete` or `unchanged`, its type, its name.
+        program: By default `__main__.py`.
+
+    Returns:
+        The program's messages about the changes.
+
+    Raises:
+        LocalError: the program's settings are wrong, or something can't be deleted.
+    """
+    engine = _Preview(aws, State(stack, frozen=True), report)
+    outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
+    if outcome.error is not None:
+        raise user_error(outcome.error) from outcome.error
+    for made in engine.deletable():
+        if not made.replaced:
+            report("delete", made.type, made.name)
+    return outcome.messages
+
+
+class _Preview(Engine):
+    """Compares what a program registers with what exists."""
+
+    def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
+        super().__init__(aws or Aws("http://127.0.0.1:9"), state, report)
+        self._exists = aws is not None
+        if not self._exists:
+            state.resources.clear()
+
+    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
+        """Return the outputs that are known: those of a resource that stays, though it may be changed."""
+        if not resource.custom:
+            return "", resource.inputs
+        wanted, inputs, before = self.compared(resource)
+        if before is None:
+            self._report("create", resource.type, resource.name)
+            return "", inputs
+        if before.inputs == wanted.inputs and not before.updating:
+            self._report("unchanged", resource.type, resource.name)
+        elif resource.type == INVOCATION:  # each is another call
+            self._report("replace", resource.type, resource.name)
+            return "", inputs
+        else:
+            self._report("update", resource.type, resource.name)
+        return before.id, {**before.outputs, **inputs}
+
+    def found(self, resource: Registration) -> Made | None:
+        """Return what the state has of a resource: by its name, where what identifies it isn't known yet."""
+        return super().found(resource) if is_identified(resource) else self.named(resource)
+
+    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.
+
+        Raises:
+            LocalError: the function failed, or isn't supported here, or there is no server to ask.
+        """
+        if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
+            if "name" not in arguments:
+                raise LocalError(
+                    f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
+                )
+            return {"id": "", "zoneId": "", "privateZone": False, **arguments}
+        if not self._exists:
+            raise LocalError(f"{token}: the program asks AWS before it has made anything")
+        return super().call(token, arguments)

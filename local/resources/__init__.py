@@ -1,5 +1,191 @@
-"""The kinds of resources that the local deployment can make, one AWS service per module."""
+"""What the local deployment can make and answer: the Pulumi resource types and provider functions of the program.
 
-from .kind import Aws, Kind, Result
+To add a type, describe its calls (`Described` in `kind.py`), in the module of its AWS service or here. Where a type
+does more than that, write a class with `apply`, `read` and `delete`. Tags aren't set.
+"""
 
-__all__ = ["Aws", "Kind", "Result"]
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..paths import LocalError
+from ..stack import Made
+from . import apigateway, cloudwatch, lambda_, route53
+from .dynamodb import Table, table_item
+from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+
+__all__ = ["FUNCTIONS", "KINDS", "Aws", "Kind", "Result"]
+
+
+class CertificateValidation(Kind):
+    """The wait for a certificate. It makes nothing."""
+
+    identity = ("region", "certificateArn")
+
+    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
+        """Check that the certificate is issued.
+
+        Raises:
+            LocalError: it isn't issued. On this machine, waiting wouldn't change that.
+        """
+        arn = inputs["certificateArn"]
+        status = CERTIFICATE.make(aws.client("acm", inputs["region"]), {ID: arn})["Certificate"]["Status"]
+        if status != "ISSUED":
+            raise LocalError(f"the certificate {arn} is {status}, not ISSUED")
+        return Result(arn, {})
+
+    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
+        """Return its outputs, or raise the service's error if the certificate no longer exists."""
+        CERTIFICATE.make(aws.client("acm", made.inputs["region"]), {ID: made.id})
+        return made.outputs
+
+
+CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
+
+
+def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
+    certificate = found["Certificate"]
+    return {
+        "arn": certificate["CertificateArn"],
+        "status": certificate["Status"],
+        "domainValidationOptions": [
+            {
+                "domainName": option["DomainName"],
+                "resourceRecordName": option["ResourceRecord"]["Name"],
+                "resourceRecordType": option["ResourceRecord"]["Type"],
+                "resourceRecordValue": option["ResourceRecord"]["Value"],
+            }
+            for option in certificate["DomainValidationOptions"]
+        ],
+    }
+
+
+class Role(Described):
+    """A role."""
+
+    def delete(self, aws: Aws, made: Made) -> None:
+        """Delete the role with all its policies."""
+        client = aws.client("iam", ANYWHERE)
+        for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
+            client.delete_role_policy(RoleName=made.id, PolicyName=policy)
+        super().delete(aws, made)
+
+
+def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
+    """Bring a role's description and permissions boundary to `inputs`."""
+    name = inputs["name"]
+    if before is not None:
+        client.update_role(RoleName=name, Description=inputs.get("description", ""))
+    if "permissionsBoundary" in inputs:
+        client.put_role_permissions_boundary(RoleName=name, PermissionsBoundary=inputs["permissionsBoundary"])
+    elif before is not None and "permissionsBoundary" in before.inputs:
+        client.delete_role_permissions_boundary(RoleName=name)
+
+
+POLICY = Call("get_role_policy", RoleName="role", PolicyName="name")
+
+
+def _budget(inputs: Inputs) -> dict[str, Any]:
+    return {
+        "BudgetName": inputs["name"],
+        "BudgetType": inputs["budgetType"],
+        "TimeUnit": inputs["timeUnit"],
+        "BudgetLimit": {"Amount": inputs["limitAmount"], "Unit": inputs["limitUnit"]},
+        "CostFilters": {entry["name"]: entry["values"] for entry in inputs["costFilters"]},
+    }
+
+
+def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
+    keys = ("notificationType", "comparisonOperator", "threshold", "thresholdType")
+    return [
+        {
+            "Notification": capital({key: entry[key] for key in keys}),
+            "Subscribers": [
+                {"SubscriptionType": "EMAIL", "Address": mail} for mail in entry["subscriberEmailAddresses"]
+            ],
+        }
+        for entry in inputs["notifications"]
+    ]
+
+
+BUDGET = Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name")
+
+KINDS: dict[str, Kind] = {
+    **apigateway.KINDS,
+    **cloudwatch.KINDS,
+    **lambda_.KINDS,
+    **route53.KINDS,
+    "aws:acm/certificate:Certificate": Described(  # the server issues it at once and looks for no record in DNS
+        "acm",
+        ("region", "domainName"),
+        "{CertificateArn}",
+        create=Call("request_certificate", "DomainName", "SubjectAlternativeNames", "ValidationMethod"),
+        replaced_if=lambda _before, _inputs: True,
+        read_by=CERTIFICATE,
+        now=_certificate,
+        delete_by=Call("delete_certificate", CertificateArn=ID),
+    ),
+    "aws:acm/certificateValidation:CertificateValidation": CertificateValidation(),
+    "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
+        "budgets",
+        ("name",),
+        "{name}",
+        create=Call(
+            "create_budget",
+            AccountId=lambda _inputs: ACCOUNT,
+            Budget=_budget,
+            NotificationsWithSubscribers=_notifications,
+        ),
+        recreated=True,
+        read_by=BUDGET,
+        delete_by=BUDGET.also("delete_budget"),
+    ),
+    "aws:dynamodb/table:Table": Table(),
+    "aws:iam/role:Role": Role(
+        "iam",
+        ("name",),
+        "{name}",
+        create=Call(
+            "create_role",
+            RoleName="name",
+            AssumeRolePolicyDocument="assumeRolePolicy",
+            Description=lambda inputs: inputs.get("description", ""),
+            Path=lambda inputs: inputs.get("path", "/"),
+        ),
+        update=Call("update_assume_role_policy", RoleName="name", PolicyDocument="assumeRolePolicy"),
+        then=_changed_role,
+        read_by=Call("get_role", RoleName=ID),
+        now=lambda _inputs, found: {"arn": found["Role"]["Arn"]},
+        delete_by=Call("delete_role", RoleName=ID),
+    ),
+    "aws:iam/rolePolicy:RolePolicy": Described(
+        "iam",
+        ("role", "name"),
+        "{role}:{name}",
+        create=POLICY.also("put_role_policy", PolicyDocument="policy"),
+        read_by=POLICY,
+        delete_by=POLICY.also("delete_role_policy"),
+    ),
+    "aws:sns/topic:Topic": Described(
+        "sns",
+        ("region", "name"),
+        "{TopicArn}",
+        create=Call("create_topic", "Name"),
+        read_by=Call("get_topic_attributes", TopicArn=ID),
+        now=lambda inputs, _: {"arn": inputs[ID]},
+        delete_by=Call("delete_topic", TopicArn=ID),
+    ),
+    "aws:sns/topicSubscription:TopicSubscription": Described(
+        "sns",
+        ("region", "topic", "protocol", "endpoint"),
+        "{SubscriptionArn}",
+        create=Call("subscribe", "Protocol", "Endpoint", TopicArn="topic", ReturnSubscriptionArn=lambda _inputs: True),
+        read_by=Call("get_subscription_attributes", SubscriptionArn=ID),
+        now=lambda inputs, _: {"arn": inputs[ID]},
+        delete_by=Call("unsubscribe", SubscriptionArn=ID),
+    ),
+}
+
+FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {
+    "aws:dynamodb/getTableItem:getTableItem": table_item,
+    "aws:route53/getZone:getZone": route53.zone,
+}

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.stack import Made
+from ..stack import Made
 from .kind import ID, Call, Described, Inputs, Kind, capital
 
 RETENTION = Call("put_retention_policy", "retentionInDays", logGroupName="name")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ..engine.stack import Made
 from ..paths import LocalError
+from ..stack import Made
 from .kind import Aws, Kind, Result
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import boto3
 from botocore.config import Config
 
-from ..engine.stack import Made
+from ..stack import Made
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient

@@ -6,9 +6,9 @@ import pytest
 
 from chaos.deployment import StackAws
 from chaos.stack import REGIONS, lose, tables_of
-from local.engine.stack import Made
 from local.resources import Aws
 from local.resources.dynamodb import Table
+from local.stack import Made
 from tests.chaos.test_chaos import IN_SHORT, PREFIX, command, nothing_left
 
 FAULTS = "cuts,throttles,delays"

@@ -8,7 +8,7 @@ import yaml
 from mint.api.pages import colour_of
 
 from bench import figures, functions
-from local import demo
+from local import operations
 from local.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -54,11 +54,11 @@ def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPat
         minted[url] = minted.get(url, offsets[url] - len(regions)) + len(regions)
         return minted[url]
 
-    monkeypatch.setattr(demo, "mint", mint)
+    monkeypatch.setattr(operations, "mint", mint)
     layout = {region: {"offset": offset, "stride": len(regions)} for offset, region in enumerate(regions, 1)}
     outputs = {"regions": regions, "layout": layout, "urls": urls}
 
-    assert shown == demo.table(outputs, demo.mint_everywhere(outputs))
+    assert shown == operations.table(outputs, operations.mint_everywhere(outputs))
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda path: path.stem)

@@ -18,12 +18,12 @@ from coordinate.rollout.check import _event as as_the_coordinator_asks
 from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from components.coordinator.coordinator import EVENT as SCHEDULED
 from integers.names import CHECK_COUNTER
-from local.engine.engine import Engine
+from local.engine import Engine
 from local.engine.inputs import as_json
 from local.engine.program import Registration, run_program
-from local.engine.stack import State
 from local.resources import Aws
-from local.resources.invocation import INVOCATION
+from local.resources.lambda_ import INVOCATION
+from local.stack import State
 from tests.components.aws_answers import FUNCTION
 from tests.components.running import PROJECT, config
 

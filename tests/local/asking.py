@@ -12,7 +12,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.function.policy import trusting
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.resources import Aws
 from tests.local.recorder import RECORDER
 

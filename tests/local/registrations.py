@@ -8,10 +8,10 @@ from collections import Counter
 from typing import Any
 
 from components.function.policy import trusting
-from local.engine.engine import Engine
+from local.engine import Engine
 from local.engine.program import Registration
-from local.engine.stack import State
 from local.resources import Aws
+from local.stack import State
 
 HOME = "us-east-1"
 

@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 from global_integers.protocol.api import PAUSED
 
-from local.demo import Paused, mint, mint_everywhere, table
 from local.domain.zone import HTTP_API_FAILED
+from local.operations import Paused, mint, mint_everywhere, table
 from local.paths import LocalError
 
 LAYOUT = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import components
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.paths import ROOT
 from local.resources import Aws
 from local.server import server

@@ -6,8 +6,8 @@ from threading import Event
 import pytest
 
 from local.domain import server
-from local.domain.records import HealthCheck
 from local.domain.server import HealthChecker
+from local.domain.zone import HealthCheck
 
 CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)
 

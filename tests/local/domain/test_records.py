@@ -3,7 +3,7 @@
 import pytest
 
 from components.settings.aws_regions import partitions
-from local.domain.records import LOCATIONS, DnsRecord, answer, latency
+from local.domain.zone import LOCATIONS, DnsRecord, answer, latency
 
 HOST = "integers.example.com"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from local.engine.stack import configuration
 from local.paths import LocalError
+from local.stack import configuration
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a project with one setting that has a default."""
-    monkeypatch.setattr("local.engine.stack.ROOT", tmp_path)
+    monkeypatch.setattr("local.stack.ROOT", tmp_path)
     settings = "  lease:\n    default: 1\n  regions: {type: array}\n  floors: {type: object}\n"
     (tmp_path / "Pulumi.yaml").write_text(f"name: x\nconfig:\n{settings}")
     return tmp_path

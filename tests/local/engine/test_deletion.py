@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from local.engine.stack import Made, State
 from local.paths import LocalError
 from local.resources import Aws
+from local.stack import Made, State
 from tests.local.registrations import HOME, role, table, up
 
 OTHER = "eu-west-1"

@@ -14,13 +14,12 @@ import pytest
 
 from components.global_integers import GlobalIntegers
 from components.settings.configuration import args_of_stack
-from local.demo import mint
-from local.engine.engine import Engine, deploy
-from local.engine.preview import preview
+from local.engine import Engine, deploy, preview
 from local.engine.program import main
-from local.engine.stack import State
+from local.operations import mint
 from local.paths import LocalError
 from local.resources import Aws
+from local.stack import State
 from tests.local.machine import HANGING, Machine, up
 from tests.local.machine import mint as ask
 from tests.local.registrations import HOME, registration, table
@@ -168,14 +167,14 @@ def test_a_table_that_a_killed_run_had_half_made_is_completed(aws: Aws, folder: 
 def test_a_resource_that_cant_be_made_here_is_named(folder: Path) -> None:
     engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
 
-    with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/resources/kinds.py"):
+    with pytest.raises(LocalError, match=r"my-queue: .* aws:sqs/queue:Queue .*local/resources/"):
         engine.create(registration("aws:sqs/queue:Queue", "my-queue", {}))
 
 
 def test_a_question_that_cant_be_answered_here_is_named(folder: Path) -> None:
     engine = Engine(Aws("http://127.0.0.1:1"), State("dev"), ignore)
 
-    with pytest.raises(LocalError, match=r"aws:ec2/getAmi:getAmi: .*local/resources/kinds.py"):
+    with pytest.raises(LocalError, match=r"aws:ec2/getAmi:getAmi: .*local/resources/"):
         engine.call("aws:ec2/getAmi:getAmi", {})
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import pulumi
 import pytest
 
-from local.engine.preview import preview
+from local.engine import preview
 from local.engine.program import main
-from local.engine.stack import configuration, project
 from local.paths import LocalError
+from local.stack import configuration, project
 from tests.local.machine import Machine
 
 

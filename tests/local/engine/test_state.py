@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from local.engine.stack import Made, State
 from local.paths import VERSION, LocalError
+from local.stack import Made, State
 
 TABLE = Made("Table us-east-1 t", "Table", "t", {"region": "us-east-1"}, "t", {"arn": "a"})
 

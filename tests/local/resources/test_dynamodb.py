@@ -11,7 +11,7 @@ import pulumi
 import pulumi_aws
 import pytest
 
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.paths import LocalError
 from local.resources import Aws
 from tests.local.registrations import HOME, table, up

@@ -1,6 +1,6 @@
 """What the coordinator does is reported while it does it."""
 
-from local.resources.invocation import phase
+from local.resources.lambda_ import phase
 
 REGISTER = {
     "epoch": {"N": "2"},

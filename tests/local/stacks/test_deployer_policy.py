@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.paths import ROOT, LocalError
 from local.resources import Aws
 from local.resources.route53 import make_zone, zone

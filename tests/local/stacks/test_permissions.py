@@ -16,7 +16,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from local.engine.engine import deploy
+from local.engine import deploy
 from local.resources import Aws
 from local.server import server
 from tests.local.machine import HANGING, OPENER

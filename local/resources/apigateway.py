@@ -1,6 +1,6 @@
 """REST APIs and HTTP APIs, and their names.
 
-`server.py` serves REST APIs in a process of its own, which runs as long as there is one. Those that hand every request
+`local/apigateway/` serves REST APIs in a process of its own. Those that hand every request
 to a function are served by the local AWS server itself, which checks signatures: Signature Version 4, not 4A. From an
 OpenAPI document, it wouldn't make the methods that stand for all methods. So the resources of the document are made one
 by one. HTTP APIs are served by that server too.
@@ -8,41 +8,11 @@ by one. HTTP APIs are served by that server too.
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from threading import Lock
 from typing import Any
 
-from ..engine.stack import Made
-from ..paths import state_folder
-from ..resources.kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
-from ..server.process import BackgroundService, status
-
-GATEWAY = BackgroundService("gateway", "local.apigateway.server")
-
-_starting = Lock()
-
-
-def running(endpoint: str) -> int:
-    """Return the process's port. Start it if it doesn't run, on the same port as before if that is free.
-
-    Args:
-        endpoint: The server's URL, which a process that is started calls.
-    """
-    with _starting:
-        recorded = GATEWAY.recorded()
-        if recorded and GATEWAY.alive(recorded[0]):
-            return recorded[1]
-        _folder().mkdir(parents=True, exist_ok=True)
-        return GATEWAY.start_module([str(_folder()), endpoint], _answers, "serves gatewayUrls")
-
-
-def _answers(port: int) -> bool:
-    return status(port) is not None
-
-
-def _folder() -> Path:
-    return state_folder() / "apis"
-
+from ..apigateway import GATEWAY, documents, on_server, running
+from ..stack import Made
+from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
 ANY = "x-amazon-apigateway-any-method"
 INTEGRATION = "x-amazon-apigateway-integration"
@@ -52,11 +22,6 @@ def _hands_over(body: str) -> bool:
     """Return whether the API of this document hands its requests to a function."""
     operations = (operation for path in json.loads(body)["paths"].values() for operation in path.values())
     return all(operation[INTEGRATION]["type"] == "aws_proxy" for operation in operations)
-
-
-def on_server(api: str) -> bool:
-    """Return whether the server serves this API, by its id. The ids of other APIs contain a region."""
-    return "-" not in api
 
 
 def _apply_methods(aws: Aws, inputs: Mapping[str, Any], before: Made | None) -> Result:
@@ -103,7 +68,7 @@ class RestApi(Kind):
             return _apply_methods(aws, inputs, before)
         port = running(aws.endpoint)
         api = f"{inputs['region']}-{inputs['name']}"
-        document = _folder() / f"{api}.json"
+        document = documents() / f"{api}.json"
         fresh = document.with_suffix(".new")
         fresh.write_text(inputs["body"])
         fresh.replace(document)
@@ -114,7 +79,7 @@ class RestApi(Kind):
         if on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).get_rest_api(restApiId=made.id)
             return made.outputs
-        served = GATEWAY.runs() and (_folder() / f"{made.id}.json").exists()
+        served = GATEWAY.runs() and (documents() / f"{made.id}.json").exists()
         return made.outputs if served else None
 
     def delete(self, aws: Aws, made: Made) -> None:
@@ -122,8 +87,8 @@ class RestApi(Kind):
         if on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).delete_rest_api(restApiId=made.id)
             return
-        (_folder() / f"{made.id}.json").unlink(missing_ok=True)
-        if not list(_folder().glob("*.json")):
+        (documents() / f"{made.id}.json").unlink(missing_ok=True)
+        if not list(documents().glob("*.json")):
             GATEWAY.stop()
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import yaml
 
-from ..paths import ROOT, VERSION, LocalError, start_afresh, state_folder
+from .paths import ROOT, VERSION, LocalError, start_afresh, state_folder
 
 EXAMPLE = "`global-integers:lease: 1`"
 
