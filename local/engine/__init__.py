@@ -51,36 +51,57 @@ NOT_FOUND = frozenset(
 Report = Callable[[str, str, str], None]
 """Called for every resource: what happened, its type, its name.
 
-What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`."""
+What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in a preview `create`, `update` …."""
 
 
 class Engine:
-    """Creates, updates or reuses resources, and records them in the state once they are made."""
+    """Creates, updates or reuses resources, and records them in the state once they are made.
 
-    def __init__(self, aws: Aws, state: State, report: Report) -> None:
-        self._aws = aws
+    Args:
+        aws: The server's clients. None: there is no server yet, so there is nothing, whatever the state says.
+        state: What was made.
+        report: Called for every resource, from several threads.
+        preview: Whether resources are only compared with what exists. Then the state must be frozen.
+    """
+
+    def __init__(self, aws: Aws | None, state: State, report: Report, *, preview: bool = False) -> None:
+        self._aws = aws or Aws("http://127.0.0.1:9")
+        self._exists = aws is not None
         self.state = state
         self._report = report
+        self._preview = preview
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
         self._lock = Lock()
+        if not self._exists:
+            state.resources.clear()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function from the local server.
+        """Answer a provider function from the server. A preview finds the hosted zone of any name: `up` makes it.
 
         Raises:
-            LocalError: it is not known here, or it failed.
+            LocalError: the function failed, or isn't supported here, or there is no server to ask.
         """
+        if self._preview and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
+            if "name" not in arguments:
+                raise LocalError(
+                    f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
+                )
+            return {"id": "", "zoneId": "", "privateZone": False, **arguments}
+        if not self._exists:
+            raise LocalError(f"{token}: the program asks AWS before it has made anything")
         function = FUNCTIONS.get(token)
         if function is None:
             raise LocalError(f"{token}: the program asks AWS, which can't be answered here yet (local/resources/)")
         return function(self._aws, arguments)
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
-        """Bring the real resource to what the program registers.
+        """Bring the real resource to what the program registers. Return its id and outputs.
 
         Where an identifying input has changed (a region, a name), it is another resource: it is created now,
         and the old one is deleted at the end. The same holds if its kind says that it can't be changed.
+
+        In a preview, return the outputs that are known: those of a resource that stays, though it may be changed.
 
         Raises:
             LocalError: its type is not known here, another resource has its identity, or the server refuses it.
@@ -89,11 +110,17 @@ class Engine:
             return "", resource.inputs
         kind = self._kind(resource)
         with _errors_of(resource.name, resource.type):
-            wanted, registered, before = self.compared(resource)
-            if before is not None and before.inputs == wanted.inputs and not before.updating:
+            wanted, registered, before = self._compared(resource)
+            same = before is not None and before.inputs == wanted.inputs and not before.updating
+            if before is not None and same:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
                 self._report("unchanged", resource.type, resource.name)
                 return before.id, {**registered, **before.outputs}
+            if self._preview:
+                called = resource.type == INVOCATION  # each is another call
+                event = "create" if before is None else "replace" if called else "update"
+                self._report(event, resource.type, resource.name)
+                return ("", registered) if before is None or called else (before.id, {**before.outputs, **registered})
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
         if before is not None and result.replaces:
@@ -104,13 +131,9 @@ class Engine:
         self._report(event, resource.type, resource.name)
         return result.id, {**registered, **result.outputs}
 
-    def compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
-        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist.
-
-        Raises:
-            LocalError: another resource has its identity.
-        """
-        before = self.found(resource)
+    def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
+        """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist."""
+        before = self._recorded(resource)
         before = self.refreshed(self._kind(resource), before) if before else None
         inputs = with_kept(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
         key = before.key if before else _key(resource, inputs)
@@ -120,29 +143,19 @@ class Engine:
             self._seen[key] = resource.name
         return Made(key, resource.type, resource.name, as_json(inputs), "", {}, resource.protect), inputs, before
 
-    def found(self, resource: Registration) -> Made | None:
-        """Return what the state has of a resource: by its identity, else by its name.
+    def _recorded(self, resource: Registration) -> Made | None:
+        """Return what the state has of a resource, by what identifies it, or by its name if that isn't known yet.
 
         If the program changes a table's region, but ignores that change, this is still the table in the region where
         it was made.
         """
-        found = self.state.resources.get(_key(resource, resource.inputs))
-        kept = [name for name in self._kind(resource).identity if name in resource.ignore_changes]
-        named = self.named(resource) if found is None and kept else None
-        if named and _key(resource, with_kept(resource.inputs, named.inputs, kept)) == named.key:
+        present = list(self.state.resources.values())
+        name = (resource.type, resource.name)
+        named = next((made for made in present if (made.type, made.name) == name and not made.replaced), None)
+        if not _is_identified(resource):
             return named
-        return found
-
-    def named(self, resource: Registration) -> Made | None:
-        """Return what the state has under a resource's name."""
-        return next(
-            (
-                made
-                for made in list(self.state.resources.values())
-                if (made.type, made.name) == (resource.type, resource.name) and not made.replaced
-            ),
-            None,
-        )
+        inputs = with_kept(resource.inputs, named.inputs, resource.ignore_changes) if named else resource.inputs
+        return self.state.resources.get(_key(resource, inputs))
 
     def _kind(self, resource: Registration) -> Kind:
         kind = KINDS.get(resource.type)
@@ -237,10 +250,10 @@ def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
     key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
     if resource.type != INVOCATION:
         return key
-    return key + (subject(inputs) if is_identified(resource) else f" {resource.name}")
+    return key + (subject(inputs) if _is_identified(resource) else f" {resource.name}")
 
 
-def is_identified(resource: Registration) -> bool:
+def _is_identified(resource: Registration) -> bool:
     """Return whether all that identifies a resource is known, as it is outside of a preview."""
     names = [*KINDS[resource.type].identity, *(["input"] if resource.type == INVOCATION else [])]
     return not any(isinstance(resource.inputs.get(name), pulumi.output.Unknown) for name in names)
@@ -276,7 +289,7 @@ def _code(error: ClientError) -> str:
 def deploy(
     project: str,
     stack: str,
-    config: dict[str, str],
+    config: Mapping[str, str],
     aws: Aws,
     report: Report,
     program: Callable[[], None] = main,
@@ -297,17 +310,42 @@ def deploy(
     Raises:
         LocalError: the program's settings are wrong, or a resource could not be made.
     """
-    state = State(stack)
-    engine = Engine(aws, state, report)
+    engine = Engine(aws, State(stack), report)
     outcome = run_program(engine, project=project, stack=stack, config=config, program=program)
     if outcome.error is not None:
-        raise user_error(outcome.error) from outcome.error
+        raise _user_error(outcome.error) from outcome.error
     engine.delete_unseen()
-    state.finish(outcome.outputs)
+    engine.state.finish(outcome.outputs)
     return outcome.outputs
 
 
-def user_error(error: BaseException) -> BaseException:
+def preview(
+    project: str,
+    stack: str,
+    config: Mapping[str, str],
+    aws: Aws | None,
+    report: Report,
+    program: Callable[[], None] = main,
+) -> list[str]:
+    """Run a program as `pulumi preview` does: nothing is made, and nothing is recorded. Arguments: see `deploy`.
+
+    Returns:
+        The program's messages about the changes.
+
+    Raises:
+        LocalError: the program's settings are wrong, or something can't be deleted.
+    """
+    engine = Engine(aws, State(stack, frozen=True), report, preview=True)
+    outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
+    if outcome.error is not None:
+        raise _user_error(outcome.error) from outcome.error
+    for made in engine.deletable():
+        if not made.replaced:
+            report("delete", made.type, made.name)
+    return outcome.messages
+
+
+def _user_error(error: BaseException) -> BaseException:
     """Return the error that is meant for the user: our own or the program's, wherever it is in the chain."""
     found: BaseException | None = error
     seen: list[BaseException] = []  # a chain may lead back: Pulumi raises an error again where it was handled
@@ -319,84 +357,3 @@ def user_error(error: BaseException) -> BaseException:
         seen.append(found)
         found = found.__cause__ or found.__context__
     return error
-
-
-def preview(
-    project: str,
-    stack: str,
-    config: Mapping[str, str],
-    aws: Aws | None,
-    report: Report,
-    program: Callable[[], None] = main,
-) -> list[str]:
-    """Run a program as the preview of a stack does.
-
-    Args:
-        project: The project's name.
-        stack: The stack's name.
-        config: Full key → value.
-        aws: The server's clients; None if there is no server yet.
-        report: Called for every resource: `create`, `update`, `replace`, `delete` or `unchanged`, its type, its name.
-        program: By default `__main__.py`.
-
-    Returns:
-        The program's messages about the changes.
-
-    Raises:
-        LocalError: the program's settings are wrong, or something can't be deleted.
-    """
-    engine = _Preview(aws, State(stack, frozen=True), report)
-    outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
-    if outcome.error is not None:
-        raise user_error(outcome.error) from outcome.error
-    for made in engine.deletable():
-        if not made.replaced:
-            report("delete", made.type, made.name)
-    return outcome.messages
-
-
-class _Preview(Engine):
-    """Compares what a program registers with what exists."""
-
-    def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
-        super().__init__(aws or Aws("http://127.0.0.1:9"), state, report)
-        self._exists = aws is not None
-        if not self._exists:
-            state.resources.clear()
-
-    def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
-        """Return the outputs that are known: those of a resource that stays, though it may be changed."""
-        if not resource.custom:
-            return "", resource.inputs
-        wanted, inputs, before = self.compared(resource)
-        if before is None:
-            self._report("create", resource.type, resource.name)
-            return "", inputs
-        if before.inputs == wanted.inputs and not before.updating:
-            self._report("unchanged", resource.type, resource.name)
-        elif resource.type == INVOCATION:  # each is another call
-            self._report("replace", resource.type, resource.name)
-            return "", inputs
-        else:
-            self._report("update", resource.type, resource.name)
-        return before.id, {**before.outputs, **inputs}
-
-    def found(self, resource: Registration) -> Made | None:
-        """Return what the state has of a resource: by its name, where what identifies it isn't known yet."""
-        return super().found(resource) if is_identified(resource) else self.named(resource)
-
-    def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function from the server, and find the hosted zone of any name, since `up` makes it.
-
-        Raises:
-            LocalError: the function failed, or isn't supported here, or there is no server to ask.
-        """
-        if token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
-            if "name" not in arguments:
-                raise LocalError(
-                    f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
-                )
-            return {"id": "", "zoneId": "", "privateZone": False, **arguments}
-        if not self._exists:
-            raise LocalError(f"{token}: the program asks AWS before it has made anything")
-        return super().call(token, arguments)
