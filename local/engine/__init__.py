@@ -1,6 +1,7 @@
 """Applies the program as `pulumi up` and `pulumi preview` would: what it registers is made in the local server."""
 
 import json
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,30 +24,9 @@ def _lines(resources: Sequence[Made]) -> str:
     return "\n".join(f"  {made.name} ({made.key})" for made in resources)
 
 
-EXISTS = frozenset(
-    {
-        "ConflictException",
-        "EntityAlreadyExists",
-        "ResourceAlreadyExistsException",
-        "ResourceConflictException",
-        "ResourceInUseException",
-    }
-)
-
-NOT_FOUND = frozenset(
-    {
-        "DashboardNotFoundError",
-        "NoSuchEntity",
-        "NoSuchEntityException",
-        "NoSuchHealthCheck",
-        "NoSuchHostedZone",
-        "NotFound",
-        "NotFoundException",
-        "ResourceNotFound",
-        "ResourceNotFoundException",
-    }
-)
-"""What the services' errors are called where something does not exist."""
+EXISTS = re.compile("Conflict|Exists|InUse")
+GONE = re.compile("NoSuch|NotFound")
+"""In what the services call their errors where something exists already, or doesn't exist."""
 
 Report = Callable[[str, str, str], None]
 """Called for every resource: what happened, its type, its name.
@@ -171,7 +151,7 @@ class Engine:
         try:
             outputs = kind.read(self._aws, made)
         except ClientError as error:
-            if _code(error) not in NOT_FOUND:
+            if not _says(error, GONE):
                 raise
             outputs = None
         if outputs is None:
@@ -190,7 +170,7 @@ class Engine:
         try:
             return kind.apply(self._aws, inputs, before)
         except ClientError as error:
-            if before is not None or _code(error) not in EXISTS or _of_another_stack(wanted.key, self.state.stack):
+            if before is not None or not _says(error, EXISTS) or _of_another_stack(wanted.key, self.state.stack):
                 raise
             # Made by a run that was killed before it could record that: take it over as it is.
             keys = ("statementId", "name", "domainName", "functionName")
@@ -241,7 +221,7 @@ class Engine:
         try:
             KINDS[made.type].delete(self._aws, made)
         except (ClientError, BotoCoreError) as error:
-            if not isinstance(error, ClientError) or _code(error) not in NOT_FOUND:
+            if not _says(error, GONE):
                 raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
 
 
@@ -282,8 +262,8 @@ def _errors_of(name: str, kind: str) -> Generator[None]:
         raise LocalError(f"{name} ({kind}): {error}") from error
 
 
-def _code(error: ClientError) -> str:
-    return error.response.get("Error", {}).get("Code", "")
+def _says(error: Exception, code: re.Pattern[str]) -> bool:
+    return isinstance(error, ClientError) and bool(code.search(error.response.get("Error", {}).get("Code", "")))
 
 
 def deploy(

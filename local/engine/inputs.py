@@ -2,7 +2,6 @@
 
 import base64
 import io
-import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -55,50 +54,14 @@ def _content(name: str, asset: object) -> bytes:
             raise LocalError(f"{name}: only files and texts can be in a function's archive here (local/engine)")
 
 
-PART = re.compile(r'\.?([A-Za-z_$][\w$]*)|\[(\d+)\]|\["([^"]*)"\]')
-"""A step of a path like `tags.owner`, `cors[0]` or `tags["cost center"]` (Pulumi's "property paths")."""
-
-
-def with_kept(inputs: Mapping[str, Any], before: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
-    """Return inputs with the values of `before` at `paths`. What `before` doesn't have there, they don't have either.
+def with_kept(inputs: Mapping[str, Any], before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return inputs with the values of `before` under these names. What `before` doesn't have, they don't have either.
 
     Raises:
-        LocalError: a path can't be read.
+        LocalError: a name is a path, which leads into an input.
     """
-    kept = deepcopy(dict(before))
-    result = dict(inputs)
-    for path in paths:
-        result = _set(result, kept, _steps(path))
-    return result
-
-
-def _steps(path: str) -> list[str | int]:
-    steps: list[str | int] = []
-    end = 0
-    while end < len(path):
-        part = PART.match(path, end)
-        if part is None:
-            raise LocalError(f"ignore_changes: {path}: only names and positions can be read here (local/engine)")
-        name, place, quoted = part.groups()
-        steps.append(int(place) if place else (name or quoted))
-        end = part.end()
-    return steps
-
-
-def _set(target: Any, source: Any, steps: Sequence[str | int]) -> Any:
-    """Return `target` with what `source` has at the end of the steps, or unchanged if a step leads nowhere."""
-    step, *rest = steps
-    match target, source, step:
-        case dict(), dict(), str():
-            entries, before = cast("dict[str, Any]", target), cast("dict[str, Any]", source)
-            if step in before and (not rest or step in entries):
-                return {**entries, step: _set(entries[step], before[step], rest) if rest else before[step]}
-            return {key: value for key, value in entries.items() if rest or key != step}
-        case list(), list(), int():
-            items, old = cast("list[Any]", target), cast("list[Any]", source)
-            if step >= min(len(items), len(old)):
-                return items
-            value = _set(items[step], old[step], rest) if rest else old[step]
-            return [*items[:step], value, *items[step + 1 :]]
-        case _:
-            return target
+    if path := next((name for name in names if not name.isidentifier()), None):
+        raise LocalError(f"ignore_changes: {path}: only whole inputs can be kept here (local/engine)")
+    return {name: value for name, value in inputs.items() if name not in names} | {
+        name: deepcopy(before[name]) for name in names if name in before
+    }
