@@ -1,4 +1,5 @@
 """Signed calls to AWS services without an SDK, for functions that must start fast.
 
-`service.py` makes the call; `dynamodb.py` and `invocation.py` are the two services that the minting function uses.
+`service.py` makes the call, of which `request.py` signs each attempt and `connection.py` exchanges it for a response.
+`invocation.py` invokes another function; `meaning.py` says what an error means.
 """

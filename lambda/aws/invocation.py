@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .failure import NoResponse, ServiceError
+from .connection import NoResponse
 from .request import encoded
-from .service import Service
+from .service import Service, ServiceError
 
 
 class InvocationFailed(Exception):
@@ -49,7 +49,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
     """
     service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:
-        reply = service.post(
+        result, headers = service.post(
             f"/2015-03-31/functions/{encoded(function)}/invocations",
             {"Content-Type": "application/json"},
             json.dumps(payload).encode(),
@@ -64,7 +64,7 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
         raise NotReached(str(error)) from error
     finally:
         service.close()
-    document: dict[str, Any] = reply.document if isinstance(reply.document, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-    if "x-amz-function-error" in reply.headers:
+    document: dict[str, Any] = result if isinstance(result, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    if "x-amz-function-error" in headers:
         raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")))
     return document

@@ -1,36 +1,81 @@
-"""Requests to AWS: HTTP/1.1 (RFC 9112), signed with Signature Version 4. No I/O.
+"""What is sent to AWS, and where: endpoints, and HTTP/1.1 requests signed with Signature Version 4. No I/O.
 
 The signature is described in the IAM guide, "Create a signed AWS API request".
 """
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from posixpath import normpath
 from time import gmtime, strftime
 from typing import NamedTuple
 
-from .endpoint import Endpoint
+DOMAINS = {
+    "cn-": "amazonaws.com.cn",
+    "eusc-": "amazonaws.eu",
+    "us-iso-": "c2s.ic.gov",
+    "us-isob-": "sc2s.sgov.gov",
+    "us-isof-": "csp.hci.ic.gov",
+    "eu-isoe-": "cloud.adc-e.uk",
+}
+"""Domains of the partitions other than `aws` and `aws-us-gov`, by the prefix of their regions."""
 
-UNSIGNED = frozenset(
-    {
-        "connection",
-        "expect",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "user-agent",
-        "x-amzn-trace-id",
-    }
-)
-"""Headers that an intermediary may change. AWS's own clients don't sign them either."""
+UNSUPPORTED = ("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
+"""Variables by which AWS's own clients choose endpoints. The names of those differ by region and service."""
 
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that are not percent-encoded (RFC 3986, section 2.3)."""
+
+
+class Endpoint(NamedTuple):
+    """The address of a service; `secure` means TLS."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str = ""
+    """The beginning of every path, without a `/` at the end."""
+
+    @property
+    def authority(self) -> str:
+        """The value of the `Host` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
+
+
+def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> Endpoint:
+    """Return `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, else AWS's own endpoint in the region.
+
+    Raises:
+        ValueError: one of these variables is not an http or https URL, or another variable asks for an endpoint of a
+            kind that is not supported.
+    """
+    for variable in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
+        if url := environment.get(variable):
+            return _parsed(variable, url)
+    for variable in UNSUPPORTED:
+        if environment.get(variable, "").lower() == "true":
+            raise ValueError(
+                f"{variable}: is not supported; remove it, or set AWS_ENDPOINT_URL_{service.upper()} to the endpoint, "
+                f"like https://{service}-fips.us-east-1.amazonaws.com"
+            )
+    domain = next((domain for prefix, domain in DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
+    return Endpoint(secure=True, host=f"{service}.{region}.{domain}", port=443)
+
+
+def _parsed(variable: str, url: str) -> Endpoint:
+    # urllib.parse would take 2 ms to import.
+    found = re.fullmatch(
+        r"(https?)://(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?(/[!-~]*)?", url, re.IGNORECASE
+    )
+    if not found or any(mark in url for mark in "?#"):
+        raise ValueError(f"{variable}: {url!r} is not a URL like http://127.0.0.1:4566 or https://example.com")
+    scheme, address, name, port, path = found.groups()
+    secure = scheme.lower() == "https"
+    host = (address or name).lower()
+    return Endpoint(secure, host, int(port) if port else 443 if secure else 80, (path or "").rstrip("/"))
 
 
 class Credentials(NamedTuple):
@@ -40,99 +85,6 @@ class Credentials(NamedTuple):
     secret_key: str
     token: str = ""
     """The session token; empty for a user's own key."""
-
-
-def signed(
-    method: str,
-    path: str,
-    query: str,
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    credentials: Credentials,
-    region: str,
-    service: str,
-    at: float,
-) -> dict[str, str]:
-    """Return `headers` with those that sign the request: X-Amz-Date, X-Amz-Security-Token and Authorization.
-
-    It works for every service except S3, which doesn't normalize paths.
-
-    Args:
-        method: the request's method.
-        path: encoded, as in the URL.
-        query: encoded, as in the URL.
-        headers: with `Host`; no name may repeat.
-        body: the request's body.
-        credentials: the key to sign with.
-        region: the service's region.
-        service: its name in signatures, for example `dynamodb`.
-        at: the time of the signature, in seconds since 1970.
-    """
-    moment = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
-    day = moment[:8]
-    sent = {**headers, "X-Amz-Date": moment}
-    if credentials.token:
-        sent["X-Amz-Security-Token"] = credentials.token
-
-    named = sorted((name.lower(), " ".join(value.split())) for name, value in sent.items())
-    named = [(name, value) for name, value in named if name not in UNSIGNED]
-    names = ";".join([name for name, _ in named])
-    canonical = "\n".join(
-        [
-            method,
-            canonical_path(path),
-            canonical_query(query),
-            *[f"{name}:{value}" for name, value in named],
-            "",
-            names,
-            hashlib.sha256(body).hexdigest(),
-        ]
-    )
-
-    scope = f"{day}/{region}/{service}/aws4_request"
-    text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    key = signing_key(credentials.secret_key, day, region, service)
-    signature = hmac.digest(key, text.encode(), "sha256").hex()
-    sent["Authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
-    )
-    return sent
-
-
-@lru_cache(maxsize=4)
-def signing_key(secret: str, day: str, region: str, service: str) -> bytes:
-    """Return the signing key of a day, region and service. The cache saves four of a request's five HMACs."""
-    key = f"AWS4{secret}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key
-
-
-def canonical_path(path: str) -> str:
-    """Return a path without `.`, `..` and empty segments, and encoded once more, as AWS signs it."""
-    if path in ("", "/"):
-        return "/"
-    segments: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            del segments[-1:]
-        elif segment not in ("", "."):
-            segments.append(encoded(segment))
-    first, last = "/" * path.startswith("/"), "/" * (path.endswith("/") and bool(segments))
-    return first + "/".join(segments) + last
-
-
-def canonical_query(query: str) -> str:
-    """Return a query sorted by name, then by value. A name alone has an empty value."""
-    if not query:
-        return ""
-    return "&".join([f"{name}={value}" for name, _, value in sorted(pair.partition("=") for pair in query.split("&"))])
-
-
-def encoded(text: str) -> str:
-    """Return text percent-encoded, except letters, digits, `-`, `.`, `_` and `~`."""
-    return "".join([chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in text.encode()])
 
 
 @lru_cache(maxsize=8)
@@ -146,7 +98,7 @@ def signed_post(
     service: str,
     second: int,
 ) -> bytes:
-    """Return a signed POST request as it is sent.
+    """Return a signed POST request as it is sent. It works for every service except S3, which signs paths as they are.
 
     The signature holds its time in whole seconds, so all mints of a counter in one second send the same bytes. They
     are made once and kept.
@@ -154,26 +106,58 @@ def signed_post(
     Args:
         endpoint: the service's.
         path: below the endpoint's own path, encoded.
-        headers: besides those of the signature.
+        headers: besides those of the signature. No name may repeat, or be one that an intermediary may change.
         body: the request's body.
         credentials: the key to sign with.
         region: the service's region.
-        service: its name in signatures.
+        service: its name in signatures, for example `dynamodb`.
         second: the time of the signature, in seconds since 1970.
 
     Raises:
         ValueError: a header is not one line of ASCII.
     """
     path = endpoint.path + path
+    moment = strftime("%Y%m%dT%H%M%SZ", gmtime(second))
     # The response's checksum is that of the body as it is sent, so compression is refused.
-    own = {"Host": endpoint.authority, "Accept-Encoding": "identity", **dict(headers)}
-    sent = signed("POST", path, "", own, body, credentials=credentials, region=region, service=service, at=second)
-    return _message("POST", path, sent, body)
+    sent = {"Host": endpoint.authority, "Accept-Encoding": "identity", **dict(headers), "X-Amz-Date": moment}
+    if credentials.token:
+        sent["X-Amz-Security-Token"] = credentials.token
 
+    named = sorted((name.lower(), " ".join(value.split())) for name, value in sent.items())
+    names = ";".join([name for name, _ in named])
+    signed = [f"{name}:{value}" for name, value in named]
+    canonical = "\n".join(["POST", canonical_path(path), "", *signed, "", names, hashlib.sha256(body).hexdigest()])
 
-def _message(method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
-    lines = [f"{method} {target} HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()]]
-    head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
-    if not head.isascii() or head.count("\n") != len(lines) + 2:
+    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
+    text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    signature = hmac.digest(signing_key(credentials.secret_key, scope), text.encode(), "sha256").hex()
+    sent["Authorization"] = (
+        f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    )
+
+    lines = [f"{name}: {value}" for name, value in sent.items()]
+    head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, f"Content-Length: {len(body)}", "", ""])
+    if not head.isascii() or head.count("\n") != len(lines) + 3:
         raise ValueError("a header is not one line of ASCII; is an AWS_… variable set to something else?")
     return head.encode() + body
+
+
+@lru_cache(maxsize=4)
+def signing_key(secret: str, scope: str) -> bytes:
+    """Return the signing key of a day, region and service. The cache saves four of a request's five HMACs."""
+    key = f"AWS4{secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def canonical_path(path: str) -> str:
+    """Return a path without `.`, `..` and empty segments, and encoded once more, as AWS signs it."""
+    normal = normpath("/" + path.lstrip("/"))
+    end = "/" * (path.endswith("/") and normal != "/")
+    return "/".join(map(encoded, normal.split("/"))) + end
+
+
+def encoded(text: str) -> str:
+    """Return text percent-encoded, except letters, digits, `-`, `.`, `_` and `~`."""
+    return "".join([chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in text.encode()])

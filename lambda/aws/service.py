@@ -1,36 +1,77 @@
-"""A signed JSON call to an AWS service: endpoint, credentials, checksum and retries."""
+"""A signed JSON call to an AWS service: credentials, checksum, retries, and the time that the invocation has left."""
 
 import json
+import math
 import os
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from . import deadline
-from .connection import Connection
-from .endpoint import endpoint_of
-from .failure import NoResponse, ServiceError, Unsent
-from .request import Credentials, signed_post
-from .response import Response
+from .connection import Connection, NoResponse, Response, Unsent, connect, trust
+from .request import Credentials, endpoint_of, signed_post
 
 if TYPE_CHECKING:
-    from ssl import SSLContext
+    from .meaning import Meaning
 
-    from .trust import Trust
+TIMEOUT = 1.0
+"""Seconds for a call to DynamoDB. It takes a few milliseconds; after a second it is probably lost, and a retry is
+quicker than waiting."""
 
-ATTEMPTS = 3
 CONNECT_TIMEOUT = 1.0
+ATTEMPTS = 3
 FIRST_PAUSE = 0.05
 """Seconds, doubled with each attempt. The actual pause is a random part of it (full jitter)."""
 
+RESERVE = 0.2
+"""Seconds of an invocation that are reserved for sending the response."""
 
-class Reply(NamedTuple):
-    """A response with its decoded JSON."""
+_ends = math.inf
 
-    headers: Mapping[str, str]
-    document: Any
+
+def set_deadline(context: Any) -> None:
+    """Set the time when the invocation ends. No call may outlast it, or the caller gets no response at all.
+
+    Args:
+        context: Lambda's context. Without a remaining time, as in a direct call, there is no deadline.
+    """
+    global _ends
+    remaining: Callable[[], int] | None = getattr(context, "get_remaining_time_in_millis", None)
+    _ends = math.inf if remaining is None else time.monotonic() + remaining() / 1000 - RESERVE
+
+
+def time_left() -> float:
+    """Return the seconds left until the deadline: infinite without one, negative after it."""
+    return _ends - time.monotonic()
+
+
+class ServiceError(Exception):
+    """The service refused the call or failed. `item` is the item that failed a condition, if it was requested."""
+
+    def __init__(self, status: int, code: str, message: str, item: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"{code or 'error'} ({status}): {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.item = item
+
+    @property
+    def meaning(self) -> "Meaning":
+        """What it means."""
+        from .meaning import meaning  # rarely needed
+
+        return meaning(self.status, self.code, self.message)
+
+    @property
+    def unaccepted(self) -> bool:
+        """Whether the role or the signature was not accepted. Signed anew, the call may be."""
+        return self.meaning == "unaccepted"
+
+    @property
+    def transient(self) -> bool:
+        """Whether the error is transient. The call may have been carried out unless it was throttled."""
+        return self.meaning in ("conflict", "throttled", "unreachable")
 
 
 class Service:
@@ -45,8 +86,9 @@ class Service:
         self._name = name
         self._region = region or os.environ["AWS_REGION"]
         self._endpoint = endpoint_of(name, self._region, os.environ)
-        self._trust = _trust() if self._endpoint.secure else None
         self._kept: list[Connection] = []
+        if self._endpoint.secure:
+            trust()
 
     def close(self) -> None:
         """Close the connections that are kept open."""
@@ -55,10 +97,11 @@ class Service:
 
     def post(
         self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, idempotent: bool = True
-    ) -> Reply:
-        """Post `body`, in at most three attempts and within the time that the invocation has left.
+    ) -> tuple[Any, Mapping[str, str]]:
+        """Post `body`, and return the response's JSON and headers.
 
-        Each attempt is signed with its own time. If the signer isn't accepted, one more attempt is made.
+        There are at most three attempts, within the time that the invocation has left. Each is signed with its own
+        time. If the signer isn't accepted, one more attempt is made.
 
         Args:
             path: below the endpoint's own path.
@@ -83,31 +126,25 @@ class Service:
                     attempt == ATTEMPTS
                     or unaccepted > 1
                     or not _retry_can_help(failure, idempotent)
-                    or pause >= deadline.left()
+                    or pause >= time_left()
                 ):
                     raise
             time.sleep(pause)
             attempt += 1
 
-    def _attempt(self, path: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Reply:
-        request = signed_post(
-            self._endpoint,
-            path,
-            tuple(headers.items()),
-            body,
-            _credentials(),
-            self._region,
-            self._name,
-            int(time.time()),
-        )
+    def _attempt(
+        self, path: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> tuple[Any, Mapping[str, str]]:
+        sent, second = tuple(headers.items()), int(time.time())
+        request = signed_post(self._endpoint, path, sent, body, _credentials(), self._region, self._name, second)
         connection = self._connection()
-        response = connection.exchange(request, min(timeout, _time_left()))
+        response = connection.exchange(request, _at_most(timeout))
         document = _document(response)
         if not response.last:
             self._kept.append(connection)
         if response.status >= 300:
             raise _error(response, document)
-        return Reply(response.headers, document)
+        return document, response.headers
 
     def _connection(self) -> Connection:
         """Take a kept connection, so that no other thread uses it meanwhile, or open a new one."""
@@ -117,16 +154,39 @@ class Service:
                 if connection.alive():
                     return connection
                 connection.close()
-        return self._connect() if self._trust is None else self._trust.connect(self._connect)
-
-    def _connect(self, context: "SSLContext | None" = None) -> Connection:
-        return Connection(self._endpoint, context, min(CONNECT_TIMEOUT, _time_left()))
+        return connect(self._endpoint, _at_most(CONNECT_TIMEOUT))
 
 
-def _trust() -> "Trust":
-    from .trust import trust  # it loads `ssl`
+class DynamoDB(Service):
+    """One region's DynamoDB: its JSON protocol, as far as minting needs it."""
 
-    return trust()
+    def __init__(self, region: str | None = None) -> None:
+        """Prepare calls to DynamoDB in `region`, by default the function's own."""
+        super().__init__("dynamodb", region)
+
+    def call(self, operation: str, request: Mapping[str, Any] | bytes) -> dict[str, Any]:
+        """Call an operation and return its reply in DynamoDB's own JSON, for example `{"N": "7"}`.
+
+        A call whose response was lost is retried although it may have been carried out. A mint then mints another
+        integer, which leaves a gap but never a duplicate.
+
+        Args:
+            operation: for example `UpdateItem`.
+            request: its request in DynamoDB's own JSON, encoded or not.
+
+        Raises:
+            NoResponse: the last attempt got no valid response.
+            ServiceError: DynamoDB refused the call or failed.
+        """
+        headers = {
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        }
+        body = request if isinstance(request, bytes) else json.dumps(request).encode()
+        reply, _ = self.post("/", headers, body, timeout=TIMEOUT)
+        if not isinstance(reply, dict):  # otherwise an item would seem to be missing
+            raise NoResponse("invalid response: no JSON object")
+        return cast("dict[str, Any]", reply)
 
 
 def _credentials() -> Credentials:
@@ -137,17 +197,18 @@ def _credentials() -> Credentials:
     return Credentials(key, secret, os.environ.get("AWS_SESSION_TOKEN", ""))
 
 
-def _time_left() -> float:
-    left = deadline.left()
+def _at_most(timeout: float) -> float:
+    """Return a timeout that ends before the deadline."""
+    left = time_left()
     if left <= 0:
         raise Unsent("the invocation has no time left")
-    return left
+    return min(timeout, left)
 
 
 def _retry_can_help(failure: NoResponse | ServiceError, idempotent: bool) -> bool:
     """Return whether a retry can help and is allowed."""
     if isinstance(failure, ServiceError):
-        return failure.throttled or failure.unaccepted or (failure.transient and idempotent)
+        return failure.meaning in ("throttled", "unaccepted") or (failure.transient and idempotent)
     return isinstance(failure, Unsent) or idempotent
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from aws import deadline
+from aws.service import set_deadline
 
 from .dynamodb.store import Store
 from .monitoring.audit_log import audited, warn_of
@@ -66,7 +66,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 def _check(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Check what a deployment has updated. It writes no metrics: whoever deploys sees what is wrong."""
-    deadline.begin(context)
+    set_deadline(context)
     try:
         request = request_of(event)
         if not isinstance(request, Check):

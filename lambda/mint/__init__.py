@@ -13,9 +13,9 @@ always         typing                                            4.7   2.8
                json                                              1.4   2.6   loaded by Lambda's own runtime
                other modules                                       2     3
                mint, aws and integers                             14    15   compiled, since an archive has no byte code
-with https     ssl                                               4.3   3.4   aws/trust.py, during initialisation
-               Amazon's root certificates                          3     –   aws/trust.py, during initialisation
-               all root certificates                            20.6   5.9   aws/trust.py, if Amazon's aren't enough
+with https     ssl                                               4.3   3.4   aws.connection, during initialisation
+               Amazon's root certificates                          3     –   aws.connection, during initialisation
+               all root certificates                            20.6   5.9   aws.connection, if Amazon's aren't enough
 when needed    logging                                           5.4    12   loaded by Lambda's own runtime
                urllib.parse                                      1.8   2.1   a query string
                random                                            0.9   0.5   a retry

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from aws import deadline
-from aws.failure import ServiceError
+from aws.service import ServiceError, set_deadline
 
 from integers.names import CHECK_COUNTER
 
@@ -53,7 +52,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
 
 def _answer(event: Mapping[str, Any], context: Any) -> Response:
     try:
-        deadline.begin(context)
+        set_deadline(context)
         response = _respond(event)
     except Problem as problem:
         response = _problem(problem, event)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from aws import deadline
+from aws.service import time_left
 
 from . import runtime
 from .model import Block, CeilingReached
@@ -70,7 +70,7 @@ def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
     """
     import random  # 1 ms
 
-    ends = time.monotonic() + min(MAX_WAIT, deadline.left())
+    ends = time.monotonic() + min(MAX_WAIT, time_left())
     pause = FIRST_PAUSE
     while reached.item.fenced:
         wait = random.uniform(0, pause)  # noqa: S311 (not for security)

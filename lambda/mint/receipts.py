@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 
 from .model import Block, OtherRequest
 from .table import ConditionFailed, call_table

@@ -7,7 +7,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 
 from .table import CounterTable
 

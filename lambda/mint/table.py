@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from aws.dynamodb import DynamoDB
-from aws.failure import NoResponse, ServiceError
+from aws.connection import NoResponse
+from aws.service import DynamoDB, ServiceError
 
 from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable
 from .rollback_guard import MAX_COUNTERS, HighestSeen, RollbackGuard

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from aws.dynamodb import DynamoDB
-from aws.failure import NoResponse, ServiceError
+from aws.connection import NoResponse
+from aws.service import DynamoDB, ServiceError
 from mint.table import CounterTable
 
 from chaos.proxy import Faults, Proxy
@@ -124,7 +124,7 @@ def test_a_throttled_call_is_not_carried_out(proxy: Proxy, table: Callable[[str]
     with pytest.raises(ServiceError, match="ProvisionedThroughputExceeded") as refused:
         DynamoDB(REGION).call("UpdateItem", increment(name))
 
-    assert refused.value.throttled
+    assert refused.value.meaning == "throttled"
     assert issued(aws, REGION, name) == 1
     assert proxy.writes == []
 
@@ -213,7 +213,7 @@ def test_a_hot_item_is_throttled_for_the_coordinator(proxy: Proxy, table: Callab
     for operation, write in [("UpdateItem", fence(hot)), ("PutItem", {"TableName": hot, "Item": item})] * 3:
         with pytest.raises(ServiceError) as refused:
             DynamoDB(REGION).call(operation, write)
-        assert refused.value.throttled
+        assert refused.value.meaning == "throttled"
         errors.add(refused.value.code)
     DynamoDB(REGION).call("UpdateItem", fence(hot, "invoices"))
     DynamoDB(OTHER).call("UpdateItem", fence(elsewhere))

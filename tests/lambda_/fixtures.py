@@ -8,12 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol, TypedDict
 
-import aws.deadline
+import aws.service
 import mint.handler
 import mint.runtime
 import pytest
-from aws.dynamodb import DynamoDB
-from aws.failure import ServiceError
+from aws.service import DynamoDB, ServiceError
 
 from local.resources import Aws
 from tests.lambda_.laying_out import PATIENCE, client, make_table
@@ -100,7 +99,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=client))
-    for timeout in ("aws.dynamodb.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
+    for timeout in ("aws.service.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
         monkeypatch.setattr(timeout, PATIENCE)
     for region in (*REGIONS, "us-west-2"):
         with closing(DynamoDB(region)) as dynamodb:
@@ -135,9 +134,9 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         "AWS_SESSION_TOKEN": "the-token",
     }.items():
         monkeypatch.setenv(name, value)
-    aws.deadline.begin(None)
+    aws.service.set_deadline(None)
     yield
-    aws.deadline.begin(None)
+    aws.service.set_deadline(None)
 
 
 def forget() -> None:

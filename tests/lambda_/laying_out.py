@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import boto3
 import coordinate.handler
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.dynamodb.encoding import (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 from coordinate.dynamodb.store import Store
 from coordinate.dynamodb.tables import described_id
 from coordinate.protocol.operations import Operation

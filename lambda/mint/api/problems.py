@@ -4,7 +4,7 @@ import logging
 import os
 from http import HTTPStatus
 
-from aws.failure import ServiceError
+from aws.service import ServiceError
 
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter

@@ -9,5 +9,5 @@ from tests.lambda_.aws.faulty_server import CLOCK, PATIENCE
 def quick(monkeypatch: pytest.MonkeyPatch, credentials: None) -> None:
     """Patience with a server, however busy the machine is; time passes at once where a server answers too late."""
     monkeypatch.setattr("aws.connection.time", CLOCK)
-    monkeypatch.setattr("aws.dynamodb.TIMEOUT", PATIENCE)
+    monkeypatch.setattr("aws.service.TIMEOUT", PATIENCE)
     monkeypatch.setattr("aws.service.CONNECT_TIMEOUT", PATIENCE)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import trustme
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 
 Turn = Callable[["FaultyServer", socket.socket], None]
 """Handles the one request that waits on a connection."""

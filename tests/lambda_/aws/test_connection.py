@@ -10,11 +10,9 @@ from typing import Any, ClassVar
 import aws.service
 import pytest
 import trustme
-from aws.connection import Connection
-from aws.dynamodb import DynamoDB
-from aws.endpoint import endpoint_of
-from aws.failure import Unsent
-from aws.trust import trust
+from aws.connection import Connection, Unsent, trust
+from aws.request import endpoint_of
+from aws.service import DynamoDB
 
 from tests.lambda_.aws.faulty_server import (
     ANSWER,

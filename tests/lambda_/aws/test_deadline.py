@@ -4,10 +4,9 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from aws import deadline
-from aws.connection import Connection
-from aws.dynamodb import DynamoDB
-from aws.failure import NoResponse, Unsent
+from aws import service
+from aws.connection import Connection, NoResponse, Unsent
+from aws.service import DynamoDB
 from mint.model import TableUnavailable
 from mint.table import call_table
 
@@ -22,27 +21,30 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    def time(self) -> float:
+        return self.now
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch, credentials: None) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(deadline, "time", clock)
+    monkeypatch.setattr(service, "time", clock)
     return clock
 
 
 def begin(milliseconds: int) -> None:
     """Begin an invocation with so much time."""
-    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: milliseconds))
+    service.set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: milliseconds))
 
 
 def test_the_deadline_leaves_time_to_respond(clock: Clock) -> None:
-    deadline.begin(None)
-    assert deadline.left() == math.inf, "without a remaining time there is none"
+    service.set_deadline(None)
+    assert service.time_left() == math.inf, "without a remaining time there is none"
 
     begin(3_000)
-    assert deadline.left() == pytest.approx(2.8)
+    assert service.time_left() == pytest.approx(2.8)
     clock.now += 3
-    assert deadline.left() == pytest.approx(-0.2)
+    assert service.time_left() == pytest.approx(-0.2)
 
 
 def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +56,7 @@ def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytes
         raise NoResponse("timed out")
 
     monkeypatch.setattr(Connection, "exchange", late)
-    monkeypatch.setattr("aws.dynamodb.TIMEOUT", 10)
+    monkeypatch.setattr("aws.service.TIMEOUT", 10)
     with FaultyServer(answers(GOOD)) as server:
         dynamodb: DynamoDB = dynamodb_at(server, monkeypatch)
         begin(1_000)

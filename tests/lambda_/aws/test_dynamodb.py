@@ -5,7 +5,7 @@
 import re
 
 import pytest
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 
 from tests.lambda_.aws.faulty_server import ANSWER, GOOD, FaultyServer, answers, dynamodb_at
 

@@ -2,7 +2,7 @@
 
 import botocore.session
 import pytest
-from aws.endpoint import Endpoint, endpoint_of
+from aws.request import Endpoint, endpoint_of
 from botocore.endpoint_provider import EndpointProvider
 
 from components.settings.aws_regions import partitions

@@ -1,8 +1,8 @@
 """What an error means, for the function that mints and for the coordinator: one table."""
 
 import pytest
-from aws.failure import ServiceError
 from aws.meaning import MEANINGS, Meaning, meaning
+from aws.service import ServiceError
 from mint.model import TableUnavailable
 from mint.table import call_table
 

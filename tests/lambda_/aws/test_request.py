@@ -1,8 +1,7 @@
 """A signed request is the same for a second, and made anew after it."""
 
 import pytest
-from aws.endpoint import Endpoint
-from aws.request import Credentials, signed_post
+from aws.request import Credentials, Endpoint, signed_post
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
 

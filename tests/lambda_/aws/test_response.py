@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from aws.failure import NoResponse
-from aws.response import MAX_BODY, MAX_HEAD, Incoming, Response, read
+from aws.connection import MAX_BODY, MAX_HEAD, NoResponse, Response, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,7 @@ CHUNKED = (
 
 def parsed(*parts: bytes) -> Response:
     arriving: Iterable[bytes] = iter(parts)
-    return read(Incoming(lambda: next(arriving, b"")))
+    return read(lambda: next(arriving, b""))
 
 
 def cut(whole: bytes, places: Iterable[int]) -> list[bytes]:

@@ -9,11 +9,10 @@ from typing import cast
 import botocore
 import pytest
 import trustme
-from aws.dynamodb import DynamoDB
-from aws.failure import Unsent
-from aws.trust import Trust, _first, trust
+from aws.connection import Trust, Unsent, _first, trust
+from aws.service import DynamoDB
 
-from tests.lambda_.aws.faulty_server import ANSWER, GOOD, FaultyServer, answers, certified
+from tests.lambda_.aws.faulty_server import ANSWER, GOOD, PATIENCE, FaultyServer, answers, certified
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -33,6 +32,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) 
     file = tmp_path / "bundle.pem"
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    monkeypatch.setattr("aws.service.CONNECT_TIMEOUT", PATIENCE)
 
     def trusts(*authorities: trustme.CA) -> None:
         file.write_bytes(b"# a comment\n".join(authority.cert_pem.bytes() for authority in authorities))
@@ -55,7 +55,7 @@ def call(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, calls: int = 1) -
 
 def read() -> set[str]:
     """Return the organizations of the roots that were read."""
-    found = cast("list[dict[str, tuple[tuple[tuple[str, str], ...], ...]]]", trust()._context.get_ca_certs())
+    found = cast("list[dict[str, tuple[tuple[tuple[str, str], ...], ...]]]", trust().context.get_ca_certs())
     return {value for root in found for ((name, value),) in root["subject"] if name == "organizationName"}
 
 
@@ -132,13 +132,13 @@ def test_a_file_that_cannot_be_read_has_no_first_roots(
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
     assert _first(str(file)) == b""
-    assert Trust()._all
-    assert Trust()._context.verify_mode == ssl.CERT_REQUIRED
+    assert Trust().has_all
+    assert Trust().context.verify_mode == ssl.CERT_REQUIRED
 
 
 def test_the_settings_are_pythons_own(machine: Machine) -> None:
     machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
-    ours, default = trust()._context, ssl.create_default_context()
+    ours, default = trust().context, ssl.create_default_context()
 
     for name in ("verify_mode", "check_hostname", "verify_flags", "options", "minimum_version", "maximum_version"):
         assert getattr(ours, name) == getattr(default, name), name

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import mint.table as mint_table
 import pytest
-from aws import deadline
+from aws.service import set_deadline
 from coordinate.protocol.model import Item
 from mint import minting as fence
 from mint.minting import wait_out_fence
@@ -81,7 +81,7 @@ def test_it_stops_at_once_when_the_counter_is_used_up(monkeypatch: pytest.Monkey
 
 
 def test_it_does_not_outlast_the_invocation(credentials: None) -> None:
-    deadline.begin(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
+    set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
 
     with pytest.raises(CeilingReached) as reached:
         wait_out_fence(lambda: pytest.fail("there is no time to mint"), FENCED)

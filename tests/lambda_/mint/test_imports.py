@@ -22,7 +22,6 @@ LATER = {
     "mint.counters",
     "aws.invocation",
     "aws.meaning",
-    "aws.trust",
     "integers.lattice",
     "integers.records",
     "mint.api.status",
@@ -78,7 +77,7 @@ def test_tls_is_ready_when_the_function_is() -> None:
     modules = loaded("import mint.handler")
 
     assert "ssl" in modules
-    assert modules & (NEVER | LATER) == {"aws.trust", "ssl"}
+    assert modules & (NEVER | LATER) == {"ssl"}
 
 
 def test_callers_are_read_at_the_start_if_they_are_set() -> None:

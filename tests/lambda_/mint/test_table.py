@@ -5,7 +5,7 @@
 from typing import Any
 
 import pytest
-from aws.dynamodb import DynamoDB
+from aws.service import DynamoDB
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
 from mint.model import CeilingReached
