@@ -8,6 +8,7 @@ from typing import Any
 
 from aws.service import set_deadline
 
+from .check import ask, check
 from .dynamodb.store import Store
 from .monitoring.audit_log import audited, warn_of
 from .monitoring.metrics import Metrics, RunOf, kind_of
@@ -17,7 +18,6 @@ from .protocol.admit import Deploy
 from .protocol.model import Refused
 from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
 from .request import Check, Create, Watch, request_of
-from .rollout.check import ask, check
 from .run import RunResult, run
 from .threads import drive
 

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from coordinate.rollout.check import _event as as_the_coordinator_asks
+from coordinate.check import _event as as_the_coordinator_asks
 
 from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from components.coordinator.coordinator import EVENT as SCHEDULED

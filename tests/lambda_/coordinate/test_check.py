@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from aws.invocation import InvocationFailed, NotAllowed, NotReached
+from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
 from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
 from coordinate.request import Check
-from coordinate.rollout.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
 from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import Problem, problem_response
 from mint.model import CounterItem as MintItem
@@ -246,7 +246,7 @@ def test_how_a_function_fails_is_told(
     def invoke(*_: object, **__: object) -> None:
         raise ending
 
-    monkeypatch.setattr("coordinate.rollout.check.invoke", invoke)
+    monkeypatch.setattr("coordinate.check.invoke", invoke)
     answer = ask("arn:aws:lambda:us-east-1:000000000000:function:mint", "POST", "/-check")
 
     assert (answer.status, answer.passing) == (0, passing)

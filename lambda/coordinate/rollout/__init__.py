@@ -1,1 +1,0 @@
-"""Checks that an updated minting function works."""
