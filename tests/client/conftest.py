@@ -70,6 +70,6 @@ def settle() -> Callable[[Any], None]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of leases, which stands still."""
     clock = Clock()
-    for module in ("counters", "integers", "async_integers"):
+    for module in ("client", "integers", "async_integers"):
         monkeypatch.setattr(f"global_integers.{module}.time", clock)
     return clock

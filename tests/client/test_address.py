@@ -2,7 +2,7 @@
 
 import pytest
 from global_integers import Integers
-from global_integers.protocol.address import Address
+from global_integers.client.address import Address
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_this_machine_has_no_names_for_regions(url: str) -> None:
     found = Address(url, None)
 
     assert list(found) == [found.name]
-    assert not found.must_be_read
+    assert found.alone
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ import httpcore
 import httpx
 import pytest
 from global_integers import AsyncIntegers, Integers, Unavailable
-from global_integers.protocol.api import Failure, FailureKind, health
-from global_integers.transport import Left, TimeLeft, keep_deadlines
+from global_integers.client.api import Failure, FailureKind, health
+from global_integers.client.threads import run
+from global_integers.client.transport import Left, TimeLeft, keep_deadlines
 
 from tests.client.clients import Tasks
 from tests.client.ways import HANG
@@ -87,7 +88,7 @@ def test_a_region_that_does_not_answer_costs_one_attempt(url: str) -> None:
     """Without one deadline, the addresses alone cost four, and the others never end."""
     with Integers({"us-east-1": url}, attempt_timeout=SECONDS) as integers:
         began = time.monotonic()
-        answer = integers.client.run(integers.client.ask("us-east-1", health()))
+        answer = run(integers.client.ask("us-east-1", health()))
         seconds = time.monotonic() - began
 
     assert isinstance(answer, Failure)
@@ -112,7 +113,7 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with Integers({"us-east-1": "http://nowhere.test/"}, attempt_timeout=SECONDS) as integers:
-        answer = integers.client.run(integers.client.ask("us-east-1", health()))
+        answer = run(integers.client.ask("us-east-1", health()))
     ended.set()
 
     assert isinstance(answer, Failure)
@@ -122,12 +123,12 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
 def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """It looks into private attributes: this fails where another version of httpx has others."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    with Integers({"us-east-1": "http://127.0.0.1:1/"}).client.transport.client(None) as client:
+    with Integers({"us-east-1": "http://127.0.0.1:1/"}).client._sender().client(None) as client:
         transports: list[Any] = [client._transport, *filter(None, client._mounts.values())]
 
     assert len(transports) > 1
     backends = {type(transport._pool._network_backend).__module__ for transport in transports}
-    assert backends == {"global_integers.transport"}
+    assert backends == {"global_integers.client.transport"}
 
 
 class Deaf(httpcore.NetworkBackend):

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
+from global_integers import FailedOver
+from global_integers.client import api
+from global_integers.client.api import ApiRequest, Failure, FailureKind, MintedBlock
+from global_integers.client.failover import Failover
+from global_integers.client.regions import Regions
+from global_integers.client.threads import run
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
-from global_integers.protocol import api
-from global_integers.protocol.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.protocol.failover import attempts
-from global_integers.protocol.regions import Regions
-from global_integers.protocol.steps import Send, Sleep
 
 BLOCK = MintedBlock("a", 1, 3, 1)
 
@@ -28,31 +29,25 @@ class Scene:
         self.regions = Regions(answers, clock=lambda: self.now)
 
     def run(self, request: ApiRequest[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
-        def note(failed: str, following: str, reason: str) -> None:
-            assert reason
-            self.failovers.append((failed, following))
+        failover = Failover(self.regions, self.send, self.sleep, self.note)
+        return run(failover.answer(request or api.mint(""), self.now + seconds, list(self.answers), each, seconds))
 
-        steps = attempts(
-            request or api.mint(""), self.regions, lambda: list(self.answers), seconds, seconds, each, note
-        )
-        answer: Any = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration as done:
-                return done.value
-            if isinstance(step, Sleep):
-                self.now += step.seconds
-                self.waited += step.seconds
-                answer = None
-                continue
-            assert isinstance(step, Send)
-            self.asked.append(step.region)
-            self.seconds.append(step.seconds)
-            self.counts.append(step.request.count)
-            script = self.answers[step.region]
-            answer = script.pop(0) if len(script) > 1 else script[0]
-            self.now += step.seconds if isinstance(answer, Failure) and answer.kind is FailureKind.SILENT else self.took
+    def note(self, event: FailedOver) -> None:
+        assert event.reason
+        self.failovers.append((event.failed, event.following))
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waited += seconds
+
+    async def send(self, region: str, request: ApiRequest[Any], seconds: float) -> Any:
+        self.asked.append(region)
+        self.seconds.append(seconds)
+        self.counts.append(request.count)
+        script = self.answers[region]
+        answer = script.pop(0) if len(script) > 1 else script[0]
+        self.now += seconds if isinstance(answer, Failure) and answer.kind is FailureKind.SILENT else self.took
+        return answer
 
 
 def failure(kind: FailureKind, status: int = 503, **more: Any) -> Failure:

@@ -33,10 +33,10 @@ from global_integers import (
     UnknownCounter,
     UnknownOwner,
 )
-from global_integers.drivers.threads import Threads
-from global_integers.protocol import address, forks
-from global_integers.protocol.failover import order_of
-from global_integers.protocol.lease_buffer import SPLIT, LeaseBuffer
+from global_integers.client import address, forks
+from global_integers.client.failover import order_of
+from global_integers.client.lease_buffer import SPLIT, LeaseBuffer
+from global_integers.client.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws
@@ -456,15 +456,15 @@ def test_an_interrupted_first_call_leaves_every_region_to_be_checked(
     direct: Urls, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []
-    start: Any = vars(Threads)["_start"]
+    start: Any = Threads.start
 
-    def interrupted(client: Threads[Any], steps: Any) -> bool:
-        started.append(steps)
+    def interrupted(threads: Threads, call: Any) -> bool:
+        started.append(call)
         if len(started) == nth:
             raise KeyboardInterrupt
-        return start(client, steps)
+        return start(threads, call)
 
-    monkeypatch.setattr(Threads, "_start", interrupted)
+    monkeypatch.setattr(Threads, "start", interrupted)
     with Integers(direct, **FIRST) as integers:
         with pytest.raises(KeyboardInterrupt):
             integers.next()

@@ -1,12 +1,16 @@
 """How much is leased, when, and for how long."""
 
 import threading
+from itertools import count
 
 import pytest
-from global_integers.protocol.api import MintedBlock
-from global_integers.protocol.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, Lease, LeaseBuffer, Locked
+from global_integers.client.api import MintedBlock
+from global_integers.client.lease_buffer import GROWTH, SPLIT, UNUSED, FetchTurn, Lease, LeaseBuffer, Locked
 
 from tests.client.clients import Clock, Lines
+
+CALLERS = count(1)
+"""Each caller has a number of its own."""
 
 
 class Bell:
@@ -18,23 +22,19 @@ class Bell:
     def wake(self) -> None:
         self.rung = True
 
-    def wait(self, seconds: float) -> bool:
+    async def wait(self, seconds: float) -> bool:
         return self.rung
-
-
-class Somebody:
-    """A caller."""
 
 
 def filled(*counts: int, most: int = 1000, clock: Clock | None = None) -> LeaseBuffer:
     """Return a buffer for which blocks of so many integers were fetched: from 1 on, one stride apart."""
     buffer = LeaseBuffer(most, 60, clock or Clock())
     first = 1
-    for count in counts:
-        turn = FetchTurn(Somebody(), Bell())
-        turn.own, turn.size = 0, count
-        buffer.add(MintedBlock("a", first, 1, count), turn)
-        first += count
+    for size in counts:
+        turn = FetchTurn(next(CALLERS), Bell())
+        turn.own, turn.size = 0, size
+        buffer.add(MintedBlock("a", first, 1, size), turn)
+        first += size
     return buffer
 
 
@@ -44,7 +44,7 @@ class Supply:
     def __init__(self, most: int = 1000, lifetime: float = 60) -> None:
         self.clock = Clock()
         self.buffer = LeaseBuffer(most, lifetime, self.clock)
-        self.me = Somebody()
+        self.me = next(CALLERS)
         self.first = 1
         self.sizes: list[int] = []
 
@@ -53,7 +53,7 @@ class Supply:
         self.buffer.begin(turn)
         self.fetch(turn)
         if self.buffer.is_low:
-            ahead = FetchTurn(Somebody(), Bell())
+            ahead = FetchTurn(next(CALLERS), Bell())
             self.buffer.begin_ahead(ahead)
             self.fetch(ahead)
         return turn.integer
@@ -112,7 +112,7 @@ def test_the_next_block_is_fetched_ahead() -> None:
     buffer.take_many(1)
     assert buffer.is_low
     assert buffer.left == 1000 - 1000 // SPLIT - 1
-    turns = [FetchTurn(Somebody(), Bell()) for _ in range(2)]
+    turns = [FetchTurn(next(CALLERS), Bell()) for _ in range(2)]
     for turn in turns:
         buffer.begin_ahead(turn)
     assert [turn.size > 0 for turn in turns] == [True, False], "once"
@@ -131,7 +131,7 @@ def test_what_is_left_after_the_lifetime_is_dropped() -> None:
     assert buffer.take_many(1) == [1]
     clock.now += 60
 
-    turn = FetchTurn(Somebody(), Bell())
+    turn = FetchTurn(next(CALLERS), Bell())
     buffer.begin(turn)
     assert turn.integer == 0
     assert 1 <= turn.size <= 2, "what was used of it is all that is wanted"
@@ -189,7 +189,7 @@ class Crowd:
 
     def arrive(self, callers: int) -> None:
         self.bells = [Bell() for _ in range(callers)]
-        self.turns = [FetchTurn(Somebody(), bell) for bell in self.bells]
+        self.turns = [FetchTurn(next(CALLERS), bell) for bell in self.bells]
         for turn in self.turns:
             self.buffer.begin(turn)
 
@@ -275,12 +275,12 @@ def test_a_share_that_nobody_uses_is_anothers_after_a_while() -> None:
     crowd.buffer.add(MintedBlock("a", 11, 1, crowd.turns[0].size), crowd.turns[0])
     left = crowd.buffer.left
 
-    late = FetchTurn(Somebody(), Bell())
+    late = FetchTurn(next(CALLERS), Bell())
     crowd.buffer.begin(late)
     assert late.size, "it fetches, since both may come back"
     crowd.buffer.end(late)
     crowd.clock.now += UNUSED
-    taken = [FetchTurn(Somebody(), Bell()) for _ in range(left)]
+    taken = [FetchTurn(next(CALLERS), Bell()) for _ in range(left)]
     for turn in taken:
         crowd.buffer.begin(turn)
     assert len({turn.integer for turn in taken} - {0}) >= 2, "the two shares have other callers now"
@@ -292,7 +292,7 @@ def test_a_caller_that_ended_leaves_its_share_to_others() -> None:
     crowd.buffer.add(MintedBlock("a", 11, 1, 4), crowd.turns[0])
     crowd.turns, crowd.clock.now = [], crowd.clock.now + UNUSED
 
-    me = Somebody()
+    me = next(CALLERS)
     mine: list[int] = []
     share: Lease | None = None
     for _ in range(3):
@@ -321,13 +321,13 @@ def test_who_fetches_does_not_wait_for_itself() -> None:
 def test_a_signal_handler_never_waits_while_its_thread_is_in_the_buffer(at: int) -> None:
     """Whoever fetches could not bring the block: its thread would wait for the handler's."""
     crowd = Crowd(2, used=5)
-    handler, inside = FetchTurn(Somebody(), Bell()), list[bool]()
+    handler, inside = FetchTurn(next(CALLERS), Bell()), list[bool]()
 
     def interrupt() -> None:
         inside.append(crowd.buffer._is_inside())
         crowd.buffer.begin(handler)
 
-    mine = FetchTurn(Somebody(), Bell())
+    mine = FetchTurn(next(CALLERS), Bell())
     with Lines(at, interrupt):
         crowd.buffer.begin(mine)
         crowd.buffer.take_many(1)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from global_integers import AsyncIntegers, Health, Integers
-from global_integers.options import Options, urls_from
-from global_integers.protocol import api
-from global_integers.protocol.api import checked_counter, key_header
+from global_integers import AsyncIntegers, Integers
+from global_integers.client import api
+from global_integers.client.api import Failure, FailureKind, checked_counter, key_header
+from global_integers.client.options import Options, urls_from
 
 from integers.names import COUNTER_NAME
 from local.command_line import as_text
@@ -173,8 +173,8 @@ def test_a_client_shows_what_it_knows_of_its_regions() -> None:
     integers = Integers(URLS, counter="orders", lease=10)
     regions = integers.client.regions
     regions.to_check()
-    regions.checked("eu-west-1", Health(True, 0.0123))
-    regions.failed("us-east-1", regions.now(), silent=True)
+    regions.checked("eu-west-1", True, 0.0123)
+    regions.failed("us-east-1", regions.now(), Failure(FailureKind.SILENT, "no response"))
 
     known = "regions=eu-west-1 (12 ms), us-east-1 (not measured, left alone) lease=10"
     assert repr(integers) == f"<Integers 'orders' {known}>"

@@ -3,11 +3,14 @@
 from collections import Counter
 from itertools import pairwise
 
-from global_integers.protocol.failover import order_of
-from global_integers.protocol.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Health, Regions
+from global_integers.client.api import Failure, FailureKind
+from global_integers.client.failover import order_of
+from global_integers.client.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
 
 from tests.client.clients import Clock
 
+BUSY = Failure(FailureKind.TRANSIENT, "503: busy")
+SILENT = Failure(FailureKind.SILENT, "no response")
 NAMES = ["far", "near", "middle"]
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
@@ -16,7 +19,7 @@ def regions(clock: Clock, prefer: str | None = None) -> Regions:
     made = Regions(NAMES, prefer, clock, spread=max)
     made.to_check()
     for name, seconds in {"far": 0.3, "near": 0.01, "middle": 0.1}.items():
-        made.checked(name, Health(True, seconds))
+        made.checked(name, True, seconds)
     return made
 
 
@@ -29,7 +32,7 @@ def test_a_preferred_region_comes_first_while_it_is_well() -> None:
     known = regions(clock, prefer="far")
 
     assert known.order() == ["far", "near", "middle"]
-    known.failed("far", clock.now, silent=False)
+    known.failed("far", clock.now, BUSY)
     assert known.order() == ["near", "middle", "far"]
 
 
@@ -40,7 +43,7 @@ def test_unmeasured_the_order_is_that_of_the_settings() -> None:
 def test_a_region_that_failed_comes_last_for_a_pause() -> None:
     clock = Clock()
     known = regions(clock)
-    known.failed("near", clock.now, silent=False)
+    known.failed("near", clock.now, BUSY)
 
     assert known.order() == ["middle", "far", "near"]
     clock.now += 0.3
@@ -52,7 +55,7 @@ def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     known = regions(clock)
     pauses: list[float] = []
     for _ in range(12):
-        known.failed("near", clock.now, silent=False)
+        known.failed("near", clock.now, BUSY)
         began = clock.now
         while not known.is_healthy("near"):
             clock.now += 0.05
@@ -61,7 +64,7 @@ def test_pauses_grow_and_begin_again_after_an_answer() -> None:
     assert all(later > earlier * 1.5 for earlier, later in pairwise(pauses[:5]))
     assert LONGEST_PAUSE <= pauses[-1] <= LONGEST_PAUSE + 0.1
     assert known.answered("near")
-    known.failed("near", clock.now, silent=False)
+    known.failed("near", clock.now, BUSY)
     clock.now += 0.3
     assert known.is_healthy("near")
 
@@ -72,7 +75,7 @@ def test_calls_that_fail_together_count_once() -> None:
     began = clock.now
     clock.now += 3
     for _ in range(8):
-        known.failed("near", began, silent=False)
+        known.failed("near", began, BUSY)
 
     clock.now += 0.3
     assert known.is_healthy("near")
@@ -81,7 +84,7 @@ def test_calls_that_fail_together_count_once() -> None:
 def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
     clock = Clock()
     known = regions(clock)
-    known.failed("near", clock.now, silent=False, retry_after=5)
+    known.failed("near", clock.now, Failure(FailureKind.TRANSIENT, "503", retry_after=5))
     clock.now += 4.9
 
     assert not known.is_healthy("near")
@@ -90,17 +93,17 @@ def test_a_region_is_left_alone_as_long_as_it_asks_for() -> None:
 def test_a_silent_region_comes_back_by_a_health_check() -> None:
     clock = Clock()
     known = regions(clock)
-    known.failed("near", clock.now, silent=True)
+    known.failed("near", clock.now, SILENT)
     clock.now += 50
 
     assert known.order()[0] == "middle"
     assert known.to_check() == ["near"]
     assert known.to_check() == [], "it is under way"
-    known.checked("near", Health(False, None))
+    known.checked("near", SILENT, 3)
     assert known.to_check() == [], "not before its pause is over"
     clock.now += 1
     assert known.to_check() == ["near"]
-    known.checked("near", Health(True, 0.01))
+    known.checked("near", True, 0.01)
     assert known.order()[0] == "near"
 
 
@@ -129,18 +132,18 @@ def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
     known = regions(clock)
     assert known.order()[0] == "near"
     for _ in range(50):
-        known.checked("near", Health(True, 0.1))
-        known.checked("middle", Health(True, 0.1 * CLEARLY_NEARER + 0.01))
+        known.checked("near", True, 0.1)
+        known.checked("middle", True, 0.1 * CLEARLY_NEARER + 0.01)
     assert known.order()[0] == "near"
     for _ in range(50):
-        known.checked("middle", Health(True, 0.1 * CLEARLY_NEARER - 0.01))
+        known.checked("middle", True, 0.1 * CLEARLY_NEARER - 0.01)
     assert known.order()[0] == "middle"
 
 
 def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
     clock = Clock()
     known = regions(clock)
-    known.checked("near", Health(False, 0.01))
+    known.checked("near", BUSY, 0.01)
 
     assert known.order() == ["middle", "far", "near"]
     clock.now += 0.3

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from global_integers.protocol.api import PAUSED
+from global_integers.client.api import PAUSED
 
 from local.domain.zone import HTTP_API_FAILED
 from local.operations import Paused, mint, mint_everywhere, table

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .async_integers import AsyncCounter, AsyncIntegers
+    from .client.api import Owner
+    from .client.regions import Health
+    from .client.signing import CannotSign
     from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
     from .events import Event, FailedOver, Leased, Requested
     from .integers import Counter, Integers
-    from .protocol.api import Owner
-    from .protocol.regions import Health
-    from .protocol.signing import CannotSign
 
 __all__ = [
     "AsyncCounter",
@@ -37,7 +37,7 @@ __all__ = [
     "UnknownOwner",
 ]
 
-MODULES = ("integers", "async_integers", "errors", "events", "protocol.api", "protocol.regions", "protocol.signing")
+MODULES = ("integers", "async_integers", "errors", "events", "client.api", "client.regions", "client.signing")
 """Where these names are looked for, in this order."""
 
 

@@ -6,13 +6,13 @@ from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .counters import AnyCounter
-from .drivers.tasks import Tasks
+from .client import AnyCounter, Client
+from .client.api import Owner
+from .client.lease_buffer import Lease, first_of
+from .client.options import Options, TaskSettings, urls_from_environment
+from .client.regions import Health
+from .client.tasks import Tasks
 from .events import Observer
-from .options import Options, TaskSettings, urls_from_environment
-from .protocol.api import Owner
-from .protocol.lease_buffer import Lease, first_of
-from .protocol.regions import Health
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 class AsyncCounter(AnyCounter):
     """A counter. `next` and `take` may be called by any task of one event loop; the iterator never ends."""
-
-    client: "Tasks[AsyncCounter]"
 
     async def next(self, *, key: str | None = None) -> int:
         """Return the next integer. See `Counter.next`."""
@@ -35,12 +33,12 @@ class AsyncCounter(AnyCounter):
                         return integer
                     break
             share = self._share()
-            return (share and first_of(share, time())) or await self.client.run(self._next())
+            return (share and first_of(share, time())) or await self._next()
         return (await self.take(1, key=key))[0]
 
     async def take(self, count: int, *, key: str | None = None) -> list[int]:
         """Return `count` integers, in as few requests as possible. See `Counter.take`."""
-        return await self.client.run(self._take(count, key))
+        return await self._taken(count, key)
 
     def forget(self) -> None:
         """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
@@ -94,9 +92,8 @@ class AsyncIntegers(AsyncCounter):
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
-        client: Tasks[AsyncCounter] = Tasks(options, lambda name: AsyncCounter(client, name), http)
-        super().__init__(client, counter)
-        client.default(self)
+        super().__init__(Client(options, Tasks(http)), counter)
+        self.client.default(self)
 
     @classmethod
     def from_env(cls, **options: "Unpack[TaskSettings]") -> "Self":
@@ -105,19 +102,19 @@ class AsyncIntegers(AsyncCounter):
 
     def __getitem__(self, counter: str) -> AsyncCounter:
         """Return a counter. See `Integers`."""
-        return self.client.counter(counter)
+        return self.client.counter(counter, AsyncCounter)
 
     async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""
-        return await self.client.run(self.client.create(counter, timeout))
+        return await self.client.create(counter, timeout)
 
     async def owner(self, integer: int, counter: str | None = None) -> Owner:
         """Return the region that mints an integer. See `Integers.owner`."""
-        return await self.client.run(self.client.owner(integer, counter))
+        return await self.client.owner(integer, counter)
 
     async def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time."""
-        return await self.client.run(self.client.health())
+        return await self.client.health()
 
     async def aclose(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""

@@ -8,11 +8,10 @@ from secrets import token_hex
 from time import monotonic
 from typing import TypeVar
 
-from .drivers.threads import Threads
-from .integers import Counter
-from .protocol import api
-from .protocol.address import Address
-from .protocol.api import ApiRequest, Failure, MintedBlock, Owner
+from .client import Client, api
+from .client.address import Address
+from .client.api import ApiRequest, Failure, MintedBlock, Owner
+from .client.threads import run
 
 EACH = 3
 """How many integers are minted from every region, besides two requests with one key."""
@@ -40,7 +39,7 @@ class Report:
     minted: int = 0
 
 
-def check(client: Threads[Counter], counter: str = "") -> Report:
+def check(client: Client, counter: str = "") -> Report:
     """Mint from every region, and return what is wrong with the responses.
 
     No two regions may mint the same integer. Each integer must be its region's own by offset and stride. A key must
@@ -56,7 +55,7 @@ def check(client: Threads[Counter], counter: str = "") -> Report:
     """
     if isinstance(client.urls, Address) and client.urls.alone:
         raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
-    client.run(client.locate(monotonic() + client.options.timeout))
+    run(client.locate(monotonic() + client.options.timeout))
     report = Report()
     seen: dict[tuple[str, int], str] = {}
     strides: dict[tuple[str, int], int] = {}
@@ -70,7 +69,7 @@ def check(client: Threads[Counter], counter: str = "") -> Report:
 
 
 def _check_region(
-    client: Threads[Counter],
+    client: Client,
     region: str,
     counter: str,
     report: Report,
@@ -99,8 +98,8 @@ def _check_region(
     owner = _ask(client, region, api.owner(name, first.first), report)
     if owner is not None:
         _check_owner(region, first, owner[0], report, strides)
-    client.run(client.check(region))  # it may open the connection
-    health = client.run(client.check(region))
+    run(client.check(region))  # it may open the connection
+    health = run(client.check(region))
     if not health.ok:
         report.wrong.append(f"{region}: {health.reason or 'no response'}")
     seconds = health.seconds
@@ -122,9 +121,9 @@ def _check_owner(
         )
 
 
-def _ask(client: Threads[Counter], region: str, request: ApiRequest[T], report: Report) -> T | None:
+def _ask(client: Client, region: str, request: ApiRequest[T], report: Report) -> T | None:
     """Return a region's own answer, or None and report the failure."""
-    answer = client.run(client.ask(region, request))
+    answer = run(client.ask(region, request))
     if isinstance(answer, Failure):
         wrong = f"{region}: {request.subject}: {answer.reason}"
         report.wrong += [wrong] if wrong not in report.wrong else []

@@ -15,12 +15,13 @@ from time import monotonic
 from typing import Any
 
 from . import check
+from .client import api
+from .client.api import MAX_BLOCK, MAX_INTEGER, Failure
+from .client.options import VARIABLE, urls_from, urls_from_environment
+from .client.threads import run
 from .errors import GlobalIntegersError
 from .events import Event, Requested
 from .integers import Integers
-from .options import VARIABLE, urls_from, urls_from_environment
-from .protocol import api
-from .protocol.api import MAX_BLOCK, MAX_INTEGER, Failure
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 """How `--format` may show an integer (Python's format specification): whole, and up to 999 characters wide."""
@@ -180,7 +181,7 @@ def _rows(integers: Integers, counter: str) -> list[Row]:
         }
         answer: Mapping[str, Any] | Failure | None = None
         if health.seconds is not None:
-            answer = integers.client.run(integers.client.ask(region, api.status(counter)))
+            answer = run(integers.client.ask(region, api.status(counter)))
         if isinstance(answer, Mapping):
             names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
@@ -288,9 +289,9 @@ def _parser() -> argparse.ArgumentParser:
     owner.add_argument("integer", type=_integer)
     owner.add_argument("counter", nargs="?", help="by default the stack's first one")
     command("create", _create, "create a counter in every region").add_argument("counter")
-    for name, run, text in (
+    for name, act, text in (
         ("status", _status, "show whether each region can mint, its latency, position and epoch"),
         ("check", _check, "mint a few integers from every region and check them; exit with 1 if anything is wrong"),
     ):
-        command(name, run, text).add_argument("counter", nargs="?", help="by default the stack's first one")
+        command(name, act, text).add_argument("counter", nargs="?", help="by default the stack's first one")
     return parser

@@ -6,13 +6,13 @@ from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .counters import AnyCounter
-from .drivers.threads import Threads
+from .client import AnyCounter, Client
+from .client.api import Owner
+from .client.lease_buffer import Lease, first_of
+from .client.options import Options, ThreadSettings, urls_from_environment
+from .client.regions import Health
+from .client.threads import Threads, run
 from .events import Observer
-from .options import Options, ThreadSettings, urls_from_environment
-from .protocol.api import Owner
-from .protocol.lease_buffer import Lease, first_of
-from .protocol.regions import Health
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 class Counter(AnyCounter):
     """A counter. `next` and `take` may be called from any thread; the iterator never ends."""
-
-    client: "Threads[Counter]"
 
     def next(self, *, key: str | None = None) -> int:
         """Return the next integer: from a lease, or minted by the nearest healthy region.
@@ -47,7 +45,7 @@ class Counter(AnyCounter):
                         return integer
                     break
             share = self._share()
-            return (share and first_of(share, time())) or self.client.run(self._next())
+            return (share and first_of(share, time())) or run(self._next())
         return self.take(1, key=key)[0]
 
     def take(self, count: int, *, key: str | None = None) -> list[int]:
@@ -63,7 +61,7 @@ class Counter(AnyCounter):
         Raises:
             UnknownCounter, Refused, Unavailable, ValueError: as with `next`.
         """
-        return self.client.run(self._take(count, key))
+        return run(self._taken(count, key))
 
     def forget(self) -> None:
         """Start anew. For a forked process: its parent has the same leases."""
@@ -144,9 +142,8 @@ class Integers(Counter):
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
-        client: Threads[Counter] = Threads(options, lambda name: Counter(client, name), http)
-        super().__init__(client, counter)
-        client.default(self)
+        super().__init__(Client(options, Threads(http)), counter)
+        self.client.default(self)
 
     @classmethod
     def from_env(cls, **options: "Unpack[ThreadSettings]") -> "Self":
@@ -170,7 +167,7 @@ class Integers(Counter):
         Raises:
             ValueError: no counter can have this name.
         """
-        return self.client.counter(counter)
+        return self.client.counter(counter, Counter)
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. Return whether it is new.
@@ -184,7 +181,7 @@ class Integers(Counter):
             Unavailable: all regions failed.
             ValueError: no counter can have this name.
         """
-        return self.client.run(self.client.create(counter, timeout))
+        return run(self.client.create(counter, timeout))
 
     def owner(self, integer: int, counter: str | None = None) -> Owner:
         """Return the region that mints an integer of a counter, by default of this object's counter.
@@ -196,7 +193,7 @@ class Integers(Counter):
             Unavailable: all regions failed. If only the owner does, `minted` is None.
             ValueError: no counter can have this name, or the integer is not within 1 to 2^53 − 1.
         """
-        return self.client.run(self.client.owner(integer, counter))
+        return run(self.client.owner(integer, counter))
 
     def health(self) -> dict[str, Health]:
         """Return whether each region can mint now. All are asked at the same time.
@@ -204,11 +201,11 @@ class Integers(Counter):
         Raises:
             Unavailable, Refused: the client has an address, and the address doesn't name its regions.
         """
-        return self.client.run(self.client.health())
+        return run(self.client.health())
 
     def close(self) -> None:
         """Close all connections. What is leased is dropped, which leaves a gap. The client may be used again."""
-        self.client.close()
+        run(self.client.close())
 
     def __enter__(self) -> "Self":
         """Return this client."""

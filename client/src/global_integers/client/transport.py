@@ -16,6 +16,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from contextlib import aclosing, closing
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
@@ -23,9 +24,9 @@ from typing import Any, TypeVar, cast
 import httpcore
 import httpx
 
-from .events import Requested
-from .protocol.api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
-from .protocol.signing import CannotSign, Signature
+from ..events import Requested
+from .api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
+from .signing import CannotSign, Signature
 
 
 class Left(float):
@@ -235,7 +236,9 @@ class Transport:
         """Return an HTTP client for tasks."""
         return make() if make is not None else httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)
 
-    def send(self, http: httpx.Client, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+    async def send(
+        self, http: httpx.Client | httpx.AsyncClient, region: str, request: ApiRequest[T], seconds: float
+    ) -> T | Failure:
         """Send the request. Return the region's answer, or why there is none.
 
         Raises:
@@ -245,43 +248,18 @@ class Transport:
         answer: T | Failure
         try:
             built, auth = self._built(http, region, request, seconds)
-            streamed = http.send(built, auth=auth, stream=True, follow_redirects=False)
-            try:
-                body = Body(streamed, began, seconds)
-                for chunk in streamed.iter_bytes():
-                    body.add(chunk)
-            finally:
-                streamed.close()
-            answer = self._new(region, request, request.answer(region, body.response()))
+            if isinstance(http, httpx.Client):
+                response = _response(http, built, auth, began + seconds)
+            else:
+                async with asyncio.timeout(seconds):
+                    response = await _awaited_response(http, built, auth, began + seconds)
+            answer = self._new(region, request, request.answer(region, response))
         except CannotSign:
             raise
         except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
             answer = _failure(error, seconds)
-        self._note(region, request, began, answer)
-        return answer
-
-    async def send_async(
-        self, http: httpx.AsyncClient, region: str, request: ApiRequest[T], seconds: float
-    ) -> T | Failure:
-        """Send the request. See `send`."""
-        began = time.monotonic()
-        answer: T | Failure
-        try:
-            async with asyncio.timeout(seconds):
-                built, auth = self._built(http, region, request, seconds)
-                streamed = await http.send(built, auth=auth, stream=True, follow_redirects=False)
-                try:
-                    body = Body(streamed, began, seconds)
-                    async for chunk in streamed.aiter_bytes():
-                        body.add(chunk)
-                finally:
-                    await streamed.aclose()
-            answer = self._new(region, request, request.answer(region, body.response()))
-        except CannotSign:
-            raise
-        except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
-            answer = _failure(error, seconds)
-        self._note(region, request, began, answer)
+        failure = answer.reason if isinstance(answer, Failure) else None
+        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
         return answer
 
     def _built(
@@ -314,15 +292,27 @@ class Transport:
             )
         return answer
 
-    def _note(self, region: str, request: ApiRequest[Any], began: float, answer: object) -> None:
-        failure = answer.reason if isinstance(answer, Failure) else None
-        self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
+
+def _response(http: httpx.Client, built: httpx.Request, auth: Any, ends: float) -> ApiResponse:
+    with closing(http.send(built, auth=auth, stream=True, follow_redirects=False)) as streamed:
+        body = Body(streamed, ends)
+        for chunk in streamed.iter_bytes():
+            body.add(chunk)
+        return body.response()
+
+
+async def _awaited_response(http: httpx.AsyncClient, built: httpx.Request, auth: Any, ends: float) -> ApiResponse:
+    async with aclosing(await http.send(built, auth=auth, stream=True, follow_redirects=False)) as streamed:
+        body = Body(streamed, ends)
+        async for chunk in streamed.aiter_bytes():
+            body.add(chunk)
+        return body.response()
 
 
 class Body:
     """A response's body while it arrives."""
 
-    def __init__(self, streamed: httpx.Response, began: float, seconds: float) -> None:
+    def __init__(self, streamed: httpx.Response, ends: float) -> None:
         """Begin to read a response.
 
         Raises:
@@ -332,7 +322,7 @@ class Body:
         if encoding.strip().lower() not in ("", "identity"):
             raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
         self._streamed = streamed
-        self._ends = began + seconds
+        self._ends = ends
         self._content = bytearray()
 
     def add(self, chunk: bytes) -> None:

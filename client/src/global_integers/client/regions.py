@@ -16,7 +16,7 @@ from math import inf
 from typing import NamedTuple
 
 from .api import Failure, FailureKind
-from .steps import Signal
+from .lease_buffer import Signal
 
 REFRESH = 60.0
 """Seconds after which a region's latency is measured again, if there are requests."""
@@ -44,13 +44,6 @@ class Health(NamedTuple):
     ok: bool
     seconds: float | None
     reason: str = ""
-
-    @classmethod
-    def of(cls, answer: object, seconds: float) -> "Health":
-        """Return the health that follows from an answer to `api.health`."""
-        if isinstance(answer, Failure):
-            return cls(False, None if answer.kind is FailureKind.SILENT else seconds, answer.reason)
-        return cls(True, seconds)
 
 
 @dataclass
@@ -106,6 +99,8 @@ class Regions:
         self._lock = threading.RLock()
         self._measured = len(self._names) == 1 or prefer is not None
         """Whether calls no longer wait for the first health check."""
+        self.outdated = False
+        """Whether a region has left, or a call failed: there may be other regions now."""
         self._waiting: list[Signal] = []
 
     def replace(self, names: Iterable[str], last: str) -> None:
@@ -116,7 +111,7 @@ class Regions:
             last: what is asked after all of them. It is never measured, since it leads to one of them.
         """
         with self._lock:
-            self._names, self._last = list(names), [last]
+            self._names, self._last, self.outdated = list(names), [last], False
             if self._nearest not in self._names:
                 self._nearest = None
             if len(self._names) == 1:
@@ -163,23 +158,19 @@ class Regions:
             state.failures, state.until, state.silent = 0, 0.0, False
             return back
 
-    def failed(
-        self, name: str, began: float, reason: str = "", *, silent: bool, absent: bool = False, retry_after: float = 0.0
-    ) -> None:
+    def failed(self, name: str, began: float, failure: Failure) -> None:
         """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
         Args:
             name: the region.
             began: when the failed attempt began, by `now`.
-            reason: why it failed, for the log.
-            silent: whether there was no response.
-            absent: whether it only lacks what was asked for, which is no warning.
-            retry_after: seconds that the region asks for.
+            failure: why it failed.
         """
         with self._lock:
-            state = self._states[name]
-            if began >= state.failed:
-                self._leave_alone(name, reason, silent=silent, absent=absent, retry_after=retry_after)
+            if failure.kind is FailureKind.GONE:
+                self.outdated = True
+            if began >= self._states[name].failed:
+                self._leave_alone(name, failure)
 
     def now(self) -> float:
         """Return the clock's seconds."""
@@ -195,20 +186,23 @@ class Regions:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
 
-    def checked(self, name: str, health: Health) -> None:
-        """Note a health check's result."""
+    def checked(self, name: str, answer: object, seconds: float) -> Health:
+        """Note the answer to a health check, which took so many seconds. Return what it means."""
+        failure = answer if isinstance(answer, Failure) else None
+        silent = failure is not None and failure.kind is FailureKind.SILENT
         with self._lock:
             state = self._states[name]
-            state.checking, state.silent = False, health.seconds is None
-            if health.seconds is not None:
-                before = health.seconds if state.latency is None else state.latency
-                state.latency = (1 - WEIGHT) * before + WEIGHT * health.seconds
-            if health.ok:
+            state.checking, state.silent = False, silent
+            if not silent:
+                before = seconds if state.latency is None else state.latency
+                state.latency = (1 - WEIGHT) * before + WEIGHT * seconds
+            if failure is None:
                 state.until = 0.0
             else:
-                self._leave_alone(name, health.reason, silent=health.seconds is None)
-            if health.ok or all(self._states[name].failures for name in self._names):
+                self._leave_alone(name, failure)
+            if failure is None or all(self._states[name].failures for name in self._names):
                 self.wait_no_longer()
+        return Health(failure is None, None if silent else seconds, "" if failure is None else failure.reason)
 
     def uncheck(self, *names: str) -> None:
         """Note that health checks, by default all that are under way, were given up. They are due again."""
@@ -241,17 +235,20 @@ class Regions:
         self._waiting = []  # these threads exist only in the parent, like those that check
         self.uncheck()
 
-    def _leave_alone(
-        self, name: str, reason: str, *, silent: bool, absent: bool = False, retry_after: float = 0.0
-    ) -> None:
+    def _leave_alone(self, name: str, failure: Failure) -> None:
         state = self._states[name]
-        level = logging.DEBUG if state.failures or absent else logging.WARNING  # once, until it answers a call again
-        log.log(level, "%s failed and is left alone for a while: %s", name, reason)
+        known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
+        log.log(
+            logging.DEBUG if known else logging.WARNING,
+            "%s failed and is left alone for a while: %s",
+            name,
+            failure.reason,
+        )
         now = self._clock()
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
-        state.until = now + max(self._spread(pause / 2, pause), retry_after)
-        state.failed, state.silent, state.reason = now, silent, reason
+        state.until = now + max(self._spread(pause / 2, pause), failure.retry_after)
+        state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
 
     def _choose(self, healthy: list[str]) -> str | None:
         """Return the region that is asked first, of those that are well in the order of their latency.

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import SplitResult, urlsplit
 
-from .events import Observer
-from .protocol.api import MAX_BLOCK, REGION, checked_counter
+from ..events import Observer
+from .api import MAX_BLOCK, REGION, checked_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,11 +20,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import length_hint
+from typing import Protocol
 from weakref import WeakSet
 
 from .api import MintedBlock
 from .forks import Mark, here
-from .steps import Signal
 
 LASTS = 2.0
 """Seconds for which a block should last."""
@@ -37,6 +37,19 @@ SPLIT = 10
 
 UNUSED = 0.25
 """Seconds after which a share that still has integers is open to other callers: its own thread may have ended."""
+
+
+class Signal(Protocol):
+    """What a call waits for, and another one gives."""
+
+    def wake(self) -> None:
+        """Let the call go on. Further calls have no effect."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait up to so many seconds. Return whether the signal was given."""
+        ...
+
 
 Lease = tuple[Iterator[int], float, float, Mark]
 """Integers, the clock times between which they may be handed out, and the mark of the process that may.
@@ -58,7 +71,7 @@ class FetchTurn:
     """A call's turn to get the next integer: it gets one at once, fetches a block, or waits for one.
 
     Attributes:
-        caller: the thread or task.
+        caller: the number of the thread or task.
         signal: ends its waiting.
         share: the caller's own integers of the last block that it waited for.
         integer: what it got; 0: nothing.
@@ -68,7 +81,7 @@ class FetchTurn:
         alone: whether the buffer doesn't note it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
-    def __init__(self, caller: object, signal: Signal, share: Lease | None = None) -> None:
+    def __init__(self, caller: int, signal: Signal, share: Lease | None = None) -> None:
         self.caller = caller
         self.signal = signal
         self.share = share
@@ -247,7 +260,7 @@ class LeaseBuffer:
 
     def _must_fetch(self, turn: FetchTurn) -> bool:
         """Return whether a turn fetches a block of its own instead of waiting."""
-        if any(other.caller is turn.caller for other in self._fetching):
+        if any(other.caller == turn.caller for other in self._fetching):
             return True  # it can't wait for itself, as in a signal handler
         if self._coming() > len(self._waiting):
             return False

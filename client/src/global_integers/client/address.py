@@ -1,8 +1,7 @@
 """One address for all regions, such as `https://integers.example.com/`. It answers from the nearest healthy region.
 
 The client asks it once which regions there are (`GET /-/status`). From then on it asks each region by its own name,
-`https://<region>.integers.example.com/`: so it can fail over at once, and keep a key with its region. No I/O: the
-client takes the steps that are decided here.
+`https://<region>.integers.example.com/`: so it can fail over at once, and keep a key with its region.
 """
 
 import logging
@@ -10,15 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from math import inf
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from ..errors import FailedEverywhere, Refused, Unavailable
-from ..options import Options, checked_url
-from .api import REGION, ApiRequest, ApiResponse, Failure, FailureKind, Unreadable, document_of
-from .failover import attempts
+from .api import REGION, ApiRequest, ApiResponse, Unreadable, document_of
+from .failover import Failover
+from .options import Options, checked_url
 from .regions import Regions
 from .signing import AddressSignatures
-from .steps import Steps
 
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
@@ -28,7 +26,6 @@ AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 Reader = Callable[[str, ApiResponse, int], tuple[str, ...]]
 """Reads a response, as `ApiRequest.read` does."""
 
-T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
@@ -55,7 +52,6 @@ class Address(Mapping[str, str]):
         self._scheme, self._path = scheme, path
         self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
         self._read = -inf
-        self._outdated = False
 
     def __getitem__(self, region: str) -> str:
         """Return the URL of a region, or of the address itself."""
@@ -76,10 +72,9 @@ class Address(Mapping[str, str]):
         """Return the number of regions, 0 as long as they aren't known."""
         return len(self._regions)
 
-    @property
-    def must_be_read(self) -> bool:
-        """Whether the regions must be read before the next call: they aren't known, or one has left or all failed."""
-        return not self.alone and (self._outdated or not self._regions)
+    def must_be_read(self, regions: Regions) -> bool:
+        """Return whether to read the regions before the next call: they aren't known, or one has left or all failed."""
+        return not self.alone and (regions.outdated or not self._regions)
 
     def may_have_changed(self) -> bool:
         """Return whether to read the regions again now, in the background. The caller must do so if it is True."""
@@ -88,30 +83,16 @@ class Address(Mapping[str, str]):
         self._read = time.monotonic()
         return True
 
-    def watched(self, steps: Steps[T]) -> Steps[T]:
-        """Carry out a call's steps. If a region has left or the call fails, the next call reads the regions again."""
-        answer: Any = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration as done:
-                return done.value
-            except (Unavailable, Refused) as failed:
-                self._outdated = self._outdated or isinstance(failed, Unavailable) or failed.status in (401, 403)
-                raise
-            answer = yield step
-            if isinstance(answer, Failure) and answer.kind is FailureKind.GONE:
-                self._outdated = True
-
-    def reading(self, regions: Regions, options: Options, seconds: float) -> Steps[tuple[str, ...]]:
+    async def read(self, failover: Failover, regions: Regions, options: Options, deadline: float) -> None:
         """Read which regions there are, and sign from now on if the address wants it.
 
         The regions that are known stay if the address doesn't name its regions within one attempt's time.
 
         Args:
+            failover: sends the requests.
             regions: gets the regions that were read.
             options: the client's.
-            seconds: for all attempts together.
+            deadline: when to give up.
 
         Raises:
             Unavailable: no regions are known, and the address names none. The next call asks again.
@@ -119,17 +100,18 @@ class Address(Mapping[str, str]):
             CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
         """
         known = bool(self._regions)
-        ends = time.monotonic() + (min(seconds, options.attempt_timeout) if known else seconds)
+        if known:
+            deadline = min(deadline, time.monotonic() + options.attempt_timeout)
         found: tuple[str, ...] = ()
         try:
             if options.counter:  # which may not exist yet
-                found = yield from self._asked(f"?counter={options.counter}", _named, regions, options, ends)
-            found = found or (yield from self._asked("", _regions_in, regions, options, ends))
+                found = await self._asked(f"?counter={options.counter}", _named, failover, options, deadline)
+            found = found or await self._asked("", _regions_in, failover, options, deadline)
         except (FailedEverywhere, Refused) as failed:
-            self._outdated = False  # don't ask again before the next failure
+            regions.outdated = False  # don't ask again before the next failure
             if known:
                 log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
-                return self._regions
+                return
             if isinstance(failed, Refused):
                 raise
             raise Unavailable(
@@ -138,44 +120,30 @@ class Address(Mapping[str, str]):
                 failed.hints,
             ) from None
         self._use(found, regions, options.prefer)
-        return found
 
-    def _asked(
-        self, query: str, read: Reader, regions: Regions, options: Options, ends: float
-    ) -> Steps[tuple[str, ...]]:
+    async def _asked(
+        self, query: str, read: Reader, failover: Failover, options: Options, deadline: float
+    ) -> tuple[str, ...]:
         request = ApiRequest(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
 
-        def steps() -> Steps[tuple[str, ...]]:
-            seconds = max(ends - time.monotonic(), 0)
-            return attempts(
-                request,
-                regions,
-                lambda: [self.name],
-                seconds,
-                options.timeout,
-                options.attempt_timeout,
-                _fail_nowhere_else,
-            )
+        async def answer() -> tuple[str, ...]:
+            return await failover.answer(request, deadline, [self.name], options.attempt_timeout, options.timeout)
 
         unsigned = not self.signatures.begun
         try:
-            return (yield from steps())
+            return await answer()
         except Refused as refused:
             if refused.status not in (401, 403) or not (unsigned and self.signatures.begin()):
                 raise
-        return (yield from steps())
+        return await answer()
 
     def _use(self, found: tuple[str, ...], regions: Regions, prefer: str | None) -> None:
         if set(found) != set(self._regions):
             log.info("%s has the regions %s", self[self.name], ", ".join(found))
             if prefer is not None and prefer not in found:
                 log.warning("prefer %r is none of the regions %s", prefer, ", ".join(found))
-        self._regions, self._read, self._outdated = found, time.monotonic(), False
+        self._regions, self._read = found, time.monotonic()
         regions.replace(found, last=self.name)
-
-
-def _fail_nowhere_else(_: str, __: str, ___: str) -> None:
-    """Do nothing: only the address is asked, so no region follows it."""
 
 
 def _parsed(url: str) -> tuple[str, str, str, str]:

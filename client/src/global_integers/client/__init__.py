@@ -1,0 +1,372 @@
+"""What a call does: it mints, with a lease or without, creates counters, and asks for owners and health.
+
+A call is a coroutine. Tasks await it; in a thread, `threads.run` carries it out. `Threads` and `Tasks` have what is
+different for them: how to wait, send, and work in the background.
+"""
+
+import logging
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from ..errors import DeadlineExceeded, FailedEverywhere, Refused, Unavailable
+from ..events import Event, Leased
+from . import api
+from .address import Address
+from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter, checked_size
+from .failover import Failover, order_of
+from .forks import Mark, forget_in_children, here, loading
+from .lease_buffer import FetchTurn, Lease, LeaseBuffer
+from .options import Options
+from .regions import Health, Regions
+from .signing import Signature, signatures
+
+if TYPE_CHECKING:
+    from .tasks import Tasks
+    from .threads import Threads
+    from .transport import Transport
+
+C = TypeVar("C", bound="AnyCounter")
+T = TypeVar("T")
+log = logging.getLogger("global_integers")
+
+
+class Client:
+    """What the counters of one `Integers` or `AsyncIntegers` share.
+
+    Attributes:
+        options: its settings.
+        urls: the URL of each region. Those of an address are unknown before the first call.
+        regions: what is known of each region.
+    """
+
+    def __init__(self, options: Options, io: "Threads | Tasks") -> None:
+        """Prepare. No region is asked.
+
+        Raises:
+            ValueError: the address can't be one of a stack.
+            CannotSign: see `signatures`.
+        """
+        self.options = options
+        self.urls: Mapping[str, str]
+        self._address: Address | None = None
+        self._signatures: Mapping[str, Signature | None]
+        if isinstance(options.urls, str):
+            self._address = self.urls = Address(options.urls, options.sign)
+            self._signatures = self._address.signatures
+        else:
+            self.urls, self._signatures = options.urls, signatures(options.urls, options.sign)
+        self.regions = Regions(self.urls, options.prefer)
+        self._io = io
+        self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
+        self._counters: dict[str, Any] = {}
+        self._default_name: str | None = options.counter or None
+        self._transport: Transport | None = None
+        forget_in_children(self)
+
+    def described(self, counter: str) -> str:
+        """Return a counter's name (by default that of the default one, once it is known), the regions, the lease."""
+        name = counter or self._default_name
+        address = "" if self._address is None else f" address={self._address.name}"
+        known = ", ".join(f"{region} ({self.regions.known(region)})" for region in self.urls) or "not known yet"
+        return f"{repr(name) if name else 'default counter'}{address} regions={known} lease={self.options.lease}"
+
+    def counter(self, name: str, kind: type[C]) -> C:
+        """Return a counter. It is always the same object, so its lease is shared.
+
+        Raises:
+            ValueError: no counter can have this name.
+        """
+        found = self._counters.get(name)
+        if found is None:
+            found = self._counters.setdefault(name, kind(self, checked_counter(name)))
+        return found
+
+    def default(self, counter: "AnyCounter") -> None:
+        """Let a counter be the default one."""
+        self._counters[""] = counter
+
+    def mark(self) -> Mark:
+        """Return this process's mark. In a forked process, and in another event loop, the client starts anew first."""
+        mark = here()
+        if self._io.is_elsewhere():
+            self.forget()
+        return mark
+
+    def forget(self) -> None:
+        """Start anew, without anything that a forked child must not share with its parent."""
+        self._io.forget()
+        self._transport = None
+        for counter in list(self._counters.values()):
+            counter.forget()
+        self.regions.forget()
+
+    async def close(self) -> None:
+        """Close all connections, end what goes on in the background, and drop all leases."""
+        self.mark()
+        self.regions.uncheck()
+        for counter in list(self._counters.values()):
+            counter.drop()
+        await self._io.close()
+
+    def tell(self, event: Event) -> None:
+        """Tell the observer. An error that it raises is logged; the call goes on."""
+        if self.options.observer is not None:
+            try:
+                self.options.observer(event)
+            except Exception:
+                log.exception("the observer failed")
+
+    def turn(self, share: Lease | None = None) -> FetchTurn:
+        """Return this thread's or task's turn to get an integer."""
+        return FetchTurn(self._io.caller(), self._io.make_signal(), share)
+
+    def start(self, call: Any) -> bool:
+        """Carry out a call in the background. Return False if that is impossible."""
+        return self._io.start(call)
+
+    async def call(
+        self,
+        request: ApiRequest[T],
+        deadline: float,
+        order: Sequence[str] | None = None,
+        each: float | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Send a request to one region after the other until one answers. Return the answer.
+
+        Args:
+            request: the request.
+            deadline: `time.monotonic()` at which to give up.
+            order: the regions to ask, by default all: the nearest one first.
+            each: seconds for one attempt, by default those of the options.
+            timeout: seconds of the whole call, by default those of the options; for messages.
+
+        Raises:
+            Refused, Unavailable, UnknownCounter, UnknownOwner: see `Failover.answer`.
+        """
+        if order is None:
+            await self.locate(deadline)
+            await self._measure(deadline)
+        each, timeout = each or self.options.attempt_timeout, timeout or self.options.timeout
+        try:
+            return await self._failover.answer(request, deadline, order, each, timeout)
+        except (Unavailable, Refused) as failed:
+            if isinstance(failed, Unavailable) or failed.status in (401, 403):
+                self.regions.outdated = True
+            raise
+
+    async def locate(self, deadline: float) -> None:
+        """Read which regions are behind the address, if the client has one and doesn't know them.
+
+        Raises:
+            Unavailable, Refused, CannotSign: see `Address.read`.
+        """
+        self.mark()
+        if self._address is None:
+            return
+        if self._address.must_be_read(self.regions):
+            await self._address.read(self._failover, self.regions, self.options, deadline)
+        elif self._address.may_have_changed():
+            later = monotonic() + self.options.timeout
+            self.start(partial(self._address.read, self._failover, self.regions, self.options, later))
+
+    async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
+        """Return one region's answer, after a single attempt."""
+        return await self._send(region, request, min(self.options.attempt_timeout, self.options.timeout))
+
+    async def check(self, region: str) -> Health:
+        """Ask one region whether it can mint, and remember how long it took."""
+        try:
+            self._sender()  # its import is not the region's latency
+            began = monotonic()
+            answer = await self.ask(region, api.health())
+        except BaseException:  # it was interrupted, which says nothing of the region
+            self.regions.uncheck(region)
+            self.regions.wait_no_longer()
+            raise
+        return self.regions.checked(region, answer, monotonic() - began)
+
+    async def health(self) -> dict[str, Health]:
+        """Return each region's health. All are asked at the same time."""
+        await self.locate(monotonic() + self.options.timeout)
+        names = list(self.urls)
+        found = await self._io.run_all([partial(self.check, region) for region in names])
+        return dict(zip(names, found, strict=True))
+
+    async def owner(self, integer: int, counter: str | None) -> Owner:
+        """Return the owner of an integer of a counter, by default of the default one."""
+        deadline = monotonic() + self.options.timeout
+        if not counter and self._default_name is None:
+            self._default_name = await self.call(api.default_counter(), deadline)
+        request = api.owner(counter or self._default_name or "", integer)
+        found, knows = await self.call(request, deadline)
+        if knows is not None and knows in self.urls:
+            with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
+                found, _ = await self.call(request, deadline, [knows])
+        return found
+
+    async def create(self, counter: str, timeout: float) -> bool:
+        """Create a counter in every region. Return whether it is new."""
+        return await self.call(api.create(counter), monotonic() + timeout, each=timeout / 2, timeout=timeout)
+
+    async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+        """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
+        while True:
+            self.mark()
+            generation = self._io.generation
+            answer = await self._io.send(self._sender(), region, request, seconds)
+            if not isinstance(answer, Failure) or generation == self._io.generation:
+                return answer
+
+    def _sender(self) -> "Transport":
+        """Return what sends requests. It is imported when first needed: httpx takes most of the time of an import."""
+        found = self._transport
+        if found is None:
+            with loading:
+                from .transport import Transport
+
+                found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
+        return found
+
+    async def _measure(self, deadline: float) -> None:
+        """Start the health checks that are due, in the background. The first call waits for one of them."""
+        try:
+            due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
+            for region in due:
+                if not self.start(partial(self.check, region)):
+                    self.regions.uncheck()
+                    self.regions.wait_no_longer()
+                    break
+        except BaseException:  # a call that is interrupted leaves no region as being checked
+            self.regions.uncheck()
+            raise
+        signal = self.regions.wait_for_first(self._io.make_signal)
+        if signal is not None:
+            await signal.wait(min(self.options.attempt_timeout, deadline - monotonic()))
+            self.regions.wait_no_longer()
+
+
+class AnyCounter:
+    """A counter of a client: its name, and its leased integers."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        """Use the counter `name`, "" for the default one."""
+        self.name = name
+        self.client = client
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
+        self._buffer = LeaseBuffer(self.client.options.lease, self.client.options.lease_seconds, time)
+
+    def drop(self) -> None:
+        """Drop what is leased: a gap."""
+        self._buffer.drop()
+
+    @abstractmethod
+    def _share(self) -> Lease | None:
+        """Return this thread's or task's share of the last block that it waited for."""
+
+    @abstractmethod
+    def _keep(self, share: Lease | None) -> None:
+        """Keep this as its share."""
+
+    def __repr__(self) -> str:
+        """Return the name, the regions, what is known of each, and the lease. No request is sent."""
+        client: Client | None = getattr(self, "client", None)  # there is none if its options were refused
+        return f"<{type(self).__name__} {client.described(self.name) if client else '(never made)'}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would hand out the same integers."""
+        raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
+
+    def __contains__(self, item: object) -> NoReturn:
+        """Refuse: looking for an item would mint until it is found."""
+        raise TypeError(
+            f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
+            "integers.owner(n) says who mints n"
+        )
+
+    async def _taken(self, count: int, key: str | None) -> list[int]:
+        """Take `count` integers."""
+        checked_size(count)
+        deadline = self._deadline()
+        while True:
+            mark = self.client.mark()
+            if key is not None:
+                taken = list((await self._keyed(count, key, deadline)).integers())
+            else:
+                taken = self._buffer.take_many(count)
+                while len(taken) < count:
+                    block = await self._mint(min(count - len(taken), MAX_BLOCK), deadline)
+                    taken.extend(block.integers())
+            if mark[0]:
+                return taken
+
+    async def _next(self) -> int:
+        """Take an integer of the next block, or of a request of its own."""
+        deadline = self._deadline()
+        while True:
+            mark = self.client.mark()
+            if self.client.options.lease == 1:
+                integer = (await self._mint(1, deadline)).first
+            else:
+                integer = await self._leased(deadline)
+            if integer and mark[0]:  # else this is a forked child, and its parent has this integer
+                return integer
+
+    async def _leased(self, deadline: float) -> int:
+        """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
+        buffer, turn = self._buffer, self.client.turn(self._share())
+        try:
+            buffer.begin(turn)
+            if turn.size:
+                await self._fetch(buffer, turn, deadline)
+            elif turn.waits:
+                if not await turn.signal.wait(deadline - monotonic()):
+                    raise self._no_block()
+                buffer.take_share(turn)
+            elif buffer.is_low:
+                self.client.start(self._fetch_ahead)
+        finally:
+            buffer.end(turn)
+        if buffer is not self._buffer:
+            return 0
+        self._keep(turn.share)
+        return turn.integer
+
+    async def _fetch_ahead(self) -> None:
+        """Fetch the next block while the present one is in use."""
+        buffer, turn = self._buffer, self.client.turn()
+        try:
+            buffer.begin_ahead(turn)
+            if turn.size:
+                await self._fetch(buffer, turn, self._deadline())
+        finally:
+            buffer.end(turn)
+
+    async def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: float) -> None:
+        block = await self._mint(turn.size, deadline)
+        buffer.add(block, turn)
+        self.client.tell(Leased(self.name, block.region, block.count))
+
+    async def _mint(self, count: int, deadline: float) -> MintedBlock:
+        return await self.client.call(api.mint(self.name, count), deadline)
+
+    async def _keyed(self, count: int, key: str, deadline: float) -> MintedBlock:
+        """Mint with a key, in its region: only that one can return the same integers again."""
+        request = api.mint(self.name, count, key)
+        await self.client.locate(deadline)
+        order = order_of(key, self.client.urls)[: None if self.client.options.key_failover else 1]
+        return await self.client.call(request, deadline, order)
+
+    def _deadline(self) -> float:
+        return monotonic() + self.client.options.timeout
+
+    def _no_block(self) -> DeadlineExceeded:
+        subject, reasons = api.subject(self.name), self.client.regions.reasons()
+        return DeadlineExceeded(f"{subject}: no block was fetched within {self.client.options.timeout:.3g} s:", reasons)

@@ -1,0 +1,97 @@
+"""What a client's calls need of asyncio's tasks: they wait, send, and work in the background. See `threads.py`."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .api import ApiRequest, Failure
+
+if TYPE_CHECKING:
+    import httpx
+
+    from .transport import Transport
+
+T = TypeVar("T")
+Call = Callable[[], Coroutine[Any, Any, T]]
+log = logging.getLogger("global_integers")
+
+
+class TaskSignal:
+    """A signal that a task waits for."""
+
+    def __init__(self) -> None:
+        self._given = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let the task go on."""
+        self._given.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait up to so many seconds. Return whether the signal was given."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(seconds, 0)):
+                await self._given.wait()
+        return self._given.is_set()
+
+
+class Tasks:
+    """The tasks of one event loop, which share a client."""
+
+    make_signal = TaskSignal
+    sleep = staticmethod(asyncio.sleep)
+
+    def __init__(self, make_http: "Callable[[], httpx.AsyncClient] | None") -> None:
+        """Prepare. `make_http` returns an HTTP client, by default one of the transport's."""
+        self._make_http = make_http
+        self.generation = 0
+        """How often the client was closed."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew, without the connections, which belong to another process or event loop."""
+        self._background: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._http: httpx.AsyncClient | None = None
+
+    def is_elsewhere(self) -> bool:
+        """Return whether this is another event loop than the last time."""
+        before, self._loop = self._loop, asyncio.get_running_loop()
+        return before not in (None, self._loop)
+
+    def caller(self) -> int:
+        """Return this task's number, which a later task may get again."""
+        return id(asyncio.current_task())
+
+    async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
+        """Return a region's answer."""
+        self._http = self._http or transport.async_client(self._make_http)
+        return await transport.send(self._http, region, request, seconds)
+
+    async def close(self) -> None:
+        """Close all connections, and end what goes on in the background."""
+        self.generation += 1
+        for task in list(self._background):
+            task.cancel()
+        closed, self._http = self._http, None
+        if closed is not None:
+            await closed.aclose()
+
+    def start(self, call: Call[object]) -> bool:
+        """Carry out a call in the background. Return True: that is always possible."""
+
+        async def work() -> None:
+            try:
+                await call()
+            except Exception as error:
+                log.warning("work in the background failed: %s", error)
+
+        task = asyncio.create_task(work())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return True
+
+    async def run_all(self, calls: Sequence[Call[T]]) -> list[T]:
+        """Carry out calls at the same time, and return their results."""
+        return await asyncio.gather(*(call() for call in calls))

@@ -1,1 +1,0 @@
-"""Carries out what the client decides, with threads or asyncio."""
