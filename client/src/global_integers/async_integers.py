@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from time import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .client import AnyCounter, Client
 from .client.api import Owner
-from .client.lease_buffer import Lease, first_of
+from .client.lease_buffer import first_of
 from .client.options import Options, TaskSettings, urls_from_environment
 from .client.regions import Health
 from .client.tasks import Tasks
@@ -32,29 +32,13 @@ class AsyncCounter(AnyCounter):
                     if mark[0]:  # else this is a forked child, and its parent has this integer
                         return integer
                     break
-            share = self._share()
+            share = self._buffer.shares.get(id(asyncio.current_task()))
             return (share and first_of(share, time())) or await self._next()
         return (await self.take(1, key=key))[0]
 
     async def take(self, count: int, *, key: str | None = None) -> list[int]:
         """Return `count` integers, in as few requests as possible. See `Counter.take`."""
         return await self._taken(count, key)
-
-    def forget(self) -> None:
-        """Start anew. For a forked process, whose parent has the same leases, and for another event loop."""
-        super().forget()
-        self._shares: dict[asyncio.Task[Any] | None, Lease | None] = {}
-
-    def _share(self) -> Lease | None:
-        return self._shares.get(asyncio.current_task()) if self._shares else None
-
-    def _keep(self, share: Lease | None) -> None:
-        task = asyncio.current_task()
-        if share is not None and task is not None and task not in self._shares:
-            shares = self._shares
-            task.add_done_callback(lambda task: shares.pop(task, None))
-        if share is not None or task in self._shares:
-            self._shares[task] = share
 
     def __aiter__(self) -> AsyncIterator[int]:
         """Return an iterator over the next integers, without end."""

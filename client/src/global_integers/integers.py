@@ -1,14 +1,14 @@
 """The client for threads."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from threading import get_ident
 from time import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .client import AnyCounter, Client
 from .client.api import Owner
-from .client.lease_buffer import Lease, first_of
+from .client.lease_buffer import first_of
 from .client.options import Options, ThreadSettings, urls_from_environment
 from .client.regions import Health
 from .client.threads import Threads, run
@@ -44,7 +44,7 @@ class Counter(AnyCounter):
                     if mark[0]:  # else this is a forked child, and its parent has this integer
                         return integer
                     break
-            share = self._share()
+            share = self._buffer.shares.get(get_ident())
             return (share and first_of(share, time())) or run(self._next())
         return self.take(1, key=key)[0]
 
@@ -62,17 +62,6 @@ class Counter(AnyCounter):
             UnknownCounter, Refused, Unavailable, ValueError: as with `next`.
         """
         return run(self._taken(count, key))
-
-    def forget(self) -> None:
-        """Start anew. For a forked process: its parent has the same leases."""
-        super().forget()
-        self._mine = threading.local()
-
-    def _share(self) -> Lease | None:
-        return getattr(self._mine, "share", None)
-
-    def _keep(self, share: Lease | None) -> None:
-        self._mine.share = share
 
     def __iter__(self) -> Iterator[int]:
         """Return an iterator over the next integers, without end."""

@@ -5,7 +5,6 @@ different for them: how to wait, send, and work in the background.
 """
 
 import logging
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +18,7 @@ from .address import Address
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter, checked_size
 from .failover import Failover, order_of
 from .forks import Mark, forget_in_children, here, loading
-from .lease_buffer import FetchTurn, Lease, LeaseBuffer
+from .lease_buffer import FetchTurn, LeaseBuffer
 from .options import Options
 from .regions import Health, Regions
 from .signing import Signature, signatures
@@ -120,9 +119,9 @@ class Client:
             except Exception:
                 log.exception("the observer failed")
 
-    def turn(self, share: Lease | None = None) -> FetchTurn:
+    def turn(self) -> FetchTurn:
         """Return this thread's or task's turn to get an integer."""
-        return FetchTurn(self._io.caller(), self._io.make_signal(), share)
+        return FetchTurn(self._io.caller(), self._io.make_signal())
 
     def start(self, call: Any) -> bool:
         """Carry out a call in the background. Return False if that is impossible."""
@@ -267,14 +266,6 @@ class AnyCounter:
         """Drop what is leased: a gap."""
         self._buffer.drop()
 
-    @abstractmethod
-    def _share(self) -> Lease | None:
-        """Return this thread's or task's share of the last block that it waited for."""
-
-    @abstractmethod
-    def _keep(self, share: Lease | None) -> None:
-        """Keep this as its share."""
-
     def __repr__(self) -> str:
         """Return the name, the regions, what is known of each, and the lease. No request is sent."""
         client: Client | None = getattr(self, "client", None)  # there is none if its options were refused
@@ -321,23 +312,19 @@ class AnyCounter:
 
     async def _leased(self, deadline: float) -> int:
         """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
-        buffer, turn = self._buffer, self.client.turn(self._share())
+        buffer, turn = self._buffer, self.client.turn()
         try:
             buffer.begin(turn)
             if turn.size:
                 await self._fetch(buffer, turn, deadline)
             elif turn.waits:
-                if not await turn.signal.wait(deadline - monotonic()):
+                if not await turn.signal.wait(deadline - monotonic()) and not turn.integer:
                     raise self._no_block()
-                buffer.take_share(turn)
             elif buffer.is_low:
                 self.client.start(self._fetch_ahead)
         finally:
             buffer.end(turn)
-        if buffer is not self._buffer:
-            return 0
-        self._keep(turn.share)
-        return turn.integer
+        return turn.integer if buffer is self._buffer else 0
 
     async def _fetch_ahead(self) -> None:
         """Fetch the next block while the present one is in use."""

@@ -73,18 +73,16 @@ class FetchTurn:
     Attributes:
         caller: the number of the thread or task.
         signal: ends its waiting.
-        share: the caller's own integers of the last block that it waited for.
         integer: what it got; 0: nothing.
         size: of the block that it must fetch; 0: none.
-        waits: whether it must wait, until its signal is given.
+        waits: whether it must wait, until its signal is given. If it has no integer then, it must try again.
         own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
         alone: whether the buffer doesn't note it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
-    def __init__(self, caller: int, signal: Signal, share: Lease | None = None) -> None:
+    def __init__(self, caller: int, signal: Signal) -> None:
         self.caller = caller
         self.signal = signal
-        self.share = share
         self.integer = self.size = 0
         self.waits = self.alone = False
         self.own = 1
@@ -116,7 +114,11 @@ _iterate: Callable[[range], Iterator[int]] = Locked if FREE_THREADED or sys.impl
 class LeaseBuffer:
     """The leased blocks of one counter, the oldest first. Its methods may be called from any thread.
 
-    Integers may be taken from `lease` at any time: one step of a range's iterator is atomic.
+    Integers may be taken from `lease` and `shares` at any time: one step of a range's iterator is atomic.
+
+    Attributes:
+        lease: integers for every caller.
+        shares: integers for the callers that have waited for a block, the oldest share first.
     """
 
     def __init__(self, most: int, lifetime: float, clock: Callable[[], float] = time.time) -> None:
@@ -128,14 +130,13 @@ class LeaseBuffer:
             clock: returns seconds, and goes on while the machine sleeps. If it is set back, blocks may be dropped.
         """
         self.mark = here()
-        self.lease = self._nothing()
+        self.lease: Lease = (iter(()), 0.0, 0.0, self.mark)
+        self.shares: dict[int, Lease] = {}
         self._queue: deque[Lease] = deque()
         self._most = most
         self._lifetime = lifetime
         self._clock = clock
         self._lock = threading.RLock()  # a signal handler may come here while its thread is here
-        self._shares: deque[Lease] = deque()
-        """The shares of callers that have waited, the oldest first."""
         self._waiting: deque[FetchTurn] = deque()
         self._fetching: WeakSet[FetchTurn] = WeakSet()
         """Weak: if a call is interrupted before `end`, its turn goes with it."""
@@ -156,10 +157,7 @@ class LeaseBuffer:
             turn.alone, turn.size = True, 1
             return
         with self._lock:
-            turn.integer = self._take(turn.share)
-            if not turn.integer:
-                turn.share = self._unused()
-                turn.integer = self._take(turn.share)
+            turn.integer = self._take(turn.caller) or self._take_unused(turn.caller)
             if not turn.integer and self._must_fetch(turn):
                 self._fetch(turn)
             elif not turn.integer:
@@ -179,17 +177,8 @@ class LeaseBuffer:
             turn.integer = block.first
             return
         with self._lock:
-            turn.share = self._shared_out(block, turn.own)
+            self._share_out(block, turn)
             self._fetched_by(turn)
-            if turn.share is not None:
-                turn.integer = self._take(turn.share)
-
-    def take_share(self, turn: FetchTurn) -> None:
-        """Give a turn that has waited an integer of its share. Without one, it must try again."""
-        if not self.mark[0]:
-            return
-        with self._lock:
-            turn.integer = 0 if turn.share is None else self._take(turn.share)
 
     def end(self, turn: FetchTurn) -> None:
         """Let a turn no longer wait or fetch, whatever has become of it."""
@@ -215,7 +204,7 @@ class LeaseBuffer:
         if not self.mark[0] or self._is_inside():
             return taken
         with self._lock:
-            while len(taken) < count and (integer := self._take(None)):
+            while len(taken) < count and (integer := self._take()):
                 taken.append(integer)
                 taken.extend(islice(self.lease[0], count - len(taken)))
         return taken
@@ -228,35 +217,47 @@ class LeaseBuffer:
     @property
     def left(self) -> int:
         """How many integers are left."""
-        return sum(length_hint(integers) for integers, *_ in (self.lease, *self._queue, *self._shares))
+        return sum(length_hint(integers) for integers, *_ in self._all())
 
     def drop(self) -> None:
         """Forget everything. A thread that has read `lease` gets nothing either."""
         with self._lock:
             self._size = 0
-            for integers, *_ in (self.lease, *self._queue, *self._shares):
+            for integers, *_ in self._all():
                 deque(integers, maxlen=0)
 
     def _is_inside(self) -> bool:
         """Return whether this thread is in here already: a signal handler has interrupted it."""
         return bool(getattr(self._lock, "_is_owned")())  # noqa: B009 (private, and what threading.Condition uses)
 
-    def _take(self, share: Lease | None) -> int:
+    def _all(self) -> list[Lease]:
+        return [self.lease, *self._queue, *self.shares.values()]
+
+    def _take(self, caller: int | None = None) -> int:
         """Return the next integer, of the caller's share or else for everyone; 0 if there is none."""
+        share = self.shares.get(caller) if caller is not None else None
         if share is not None and (integer := first_of(share, self._clock())):
             return integer
         while not (integer := first_of(self.lease, self._clock())) and self._queue:
             self.lease = self._queue.popleft()
         return integer
 
-    def _unused(self) -> Lease | None:
-        """Return the oldest share that has integers left, if it is older than `UNUSED`. Two may now take from it."""
-        while self._shares:
-            integers, begins, *_ = self._shares[0]
-            if length_hint(integers):
-                return self._shares.popleft() if self._clock() >= begins + UNUSED else None
-            self._shares.popleft()
-        return None
+    def _take_unused(self, caller: int) -> int:
+        """Give the caller the oldest share that has integers left, if it is older than `UNUSED`. Return its next one.
+
+        The share's own caller may be taking from it, and goes on without it.
+        """
+        now = self._clock()
+        while self.shares:
+            owner, (integers, begins, ends, mark) = next(iter(self.shares.items()))
+            lasts = now < ends and length_hint(integers) > 0
+            if lasts and now < begins + UNUSED:
+                break
+            del self.shares[owner]
+            if lasts:
+                self.shares[caller] = (integers, now, ends, mark)
+                return self._take(caller)
+        return 0
 
     def _must_fetch(self, turn: FetchTurn) -> bool:
         """Return whether a turn fetches a block of its own instead of waiting."""
@@ -283,32 +284,30 @@ class LeaseBuffer:
         wanted = int(used / max(seconds, 0.001) * LASTS)
         return max(1, min(max(min(wanted, GROWTH * self._size), self._crowd), self._most))
 
-    def _shared_out(self, block: MintedBlock, own: int) -> Lease | None:
-        """Share out a block. Return the share of who has fetched it."""
+    def _share_out(self, block: MintedBlock, turn: FetchTurn) -> None:
+        """Give a block to the turn that has fetched it and to those that wait for it, or else to everyone."""
         now = self._clock()
-        waiting = list(islice(self._waiting, block.count - own))
-        callers = len(waiting) + own
-        sizes = [1] * callers  # what nobody else waits for is for everyone
-        if callers > 1:
-            each, more = divmod(block.count, callers)
-            lucky = random.sample(range(callers), more)  # in turn, the same threads would always get more
-            sizes = [each + (caller in lucky) for caller in range(callers)]
-        integers, shares = block.integers(), list[Lease]()
-        for size in sizes:
-            shares.append((_iterate(integers[:size]), now, now + self._lifetime, self.mark))
+        waiting = list(islice(self._waiting, block.count - turn.own))
+        turns = [turn, *waiting] if turn.own else waiting
+        sizes = [1] * len(turns)  # what nobody else waits for is for everyone
+        if len(turns) > 1:
+            each, more = divmod(block.count, len(turns))
+            lucky = random.sample(range(len(turns)), more)  # in turn, the same threads would always get more
+            sizes = [each + (number in lucky) for number in range(len(turns))]
+        integers = block.integers()
+        for each_turn, size in zip(turns, sizes, strict=True):
+            each_turn.integer = integers[0]
+            if size > 1:
+                self.shares.pop(each_turn.caller, None)  # it comes last, as the newest
+                self.shares[each_turn.caller] = self._lease(integers[1:size], now)
             integers = integers[size:]
-        self._shares += shares if callers > 1 else []
         beginning = len(integers) // SPLIT if block.count >= SPLIT else 0
-        for part in (integers[:beginning], integers[beginning:]):
-            if part:
-                self._queue.append((_iterate(part), now, now + self._lifetime, self.mark))
+        self._queue += [self._lease(part, now) for part in (integers[:beginning], integers[beginning:]) if part]
         self._size = block.count
-        self._left_then, self._fetched = self.left + (callers == 1), now
-        for turn, share in zip(waiting, shares[own:], strict=True):
-            turn.share = share
-            turn.signal.wake()
+        self._left_then, self._fetched = self.left + len(turns), now
+        for woken in waiting:
+            woken.signal.wake()
             self._waiting.popleft()
-        return shares[0] if own else None
 
-    def _nothing(self) -> Lease:
-        return (iter(()), 0.0, 0.0, self.mark)
+    def _lease(self, integers: range, now: float) -> Lease:
+        return _iterate(integers), now, now + self._lifetime, self.mark
