@@ -1,7 +1,5 @@
 """Clients that mint all the time, through all URLs of all regions."""
 
-import http.client
-import json
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -10,7 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import urlsplit
+
+import httpx
 
 from .history import History, RecordedMint
 
@@ -47,7 +46,7 @@ class Failed(Exception):
 
 @dataclass
 class ChaosClient:
-    """One client. It has a connection for each server, as a browser has."""
+    """One client, which keeps its connections open, as a browser does."""
 
     history: History
     counters: Sequence[str]
@@ -63,7 +62,7 @@ class ChaosClient:
     """How many integers every request asks for, in short; 0 for the usual mixture."""
     _failed: dict[Entry, float] = field(default_factory=dict[Entry, float])
     """When a request to a door failed last."""
-    _connections: dict[str, http.client.HTTPConnection] = field(default_factory=dict[str, http.client.HTTPConnection])
+    _http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=TIMEOUT, trust_env=False))
 
     def run(self) -> None:
         """Mint until `stop`."""
@@ -77,8 +76,7 @@ class ChaosClient:
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
             self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else entries))
             time.sleep(self.pace)
-        for connection in self._connections.values():
-            connection.close()
+        self._http.close()
 
     def _chosen(self, entries: Sequence[Entry]) -> Entry:
         """Return one of the doors, if possible one that hasn't failed just now."""
@@ -136,25 +134,15 @@ class ChaosClient:
         Raises:
             Failed: it got none.
         """
-        address = urlsplit(url)
-        connection = self._connections.pop(address.netloc, None)
-        if connection is None:
-            connection = http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
         try:
-            query = f"?count={count}" if count is not None else ""
-            connection.request("POST", f"{address.path}{counter}{query}", headers=dict(headers))
-            response = connection.getresponse()
-            body = response.read()
-        except TimeoutError:
-            connection.close()
+            response = self._http.post(url + counter, params={"count": count} if count else {}, headers=headers)
+        except httpx.TimeoutException:
             raise Failed("no answer in time") from None
-        except (OSError, http.client.HTTPException):
-            connection.close()
+        except httpx.TransportError:
             raise Failed("no connection") from None
-        self._connections[address.netloc] = connection
-        if response.status != 200:
-            raise Failed(f"status {response.status}")
-        document: dict[str, Any] = json.loads(body)
+        if response.status_code != 200:
+            raise Failed(f"status {response.status_code}")
+        document: dict[str, Any] = response.json()
         if "stride" in document:
             return range(document["first"], document["last"] + 1, document["stride"])
         return tuple(document["integers"]) if count is not None else (document["integer"],)

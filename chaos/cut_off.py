@@ -8,16 +8,16 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from random import Random
 from threading import Event
 
-from .clients import ChaosClient, Entry, minting
+from .clients import ChaosClient, minting
+from .events import Events
 from .history import History
 from .operator import COUNTERS, NotHealed, Operator
 from .proxy import Faults
-from .stack import HOME, NAMES, Stack, lose, running_stack
+from .stack import HOME, running_stack
 
 BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
 AFTER = ["us-west-2", HOME, "ap-southeast-2", "eu-west-1", "sa-east-1"]
@@ -40,17 +40,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     with running_stack(Faults(Random(0), cuts=0, throttles=0, delays=0)) as stack:
         operator = Operator(stack, whole, say)
+        events = Events(stack, operator, whole, Random(0), say)
         operator.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
         clients = [
-            ChaosClient(History(), COUNTERS, partial(_entries, stack, kind), Random(n), stop, region, options.pace)
+            ChaosClient(History(), COUNTERS, lambda kind=kind: stack.doors(kind), Random(n), stop, region, options.pace)
             for n, region in enumerate(BEFORE)
             for kind in ("function", "gateway")
         ]
         with minting(clients, stop):
             try:
                 time.sleep(options.quiet)
-                _happen(operator, options.quiet)
+                events.lost_table(LOSES)
+                time.sleep(options.quiet)
+                events.lost_layouts()
+                time.sleep(options.quiet)
+                events.cut_off(CUT_OFF, AFTER)
+                time.sleep(options.quiet)
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
     for client in clients:
@@ -68,40 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     duplicates = len(whole.duplicates(whole.excepted(stack.proxy.writes)))
     print(*problems, f"duplicates: {duplicates:,}", sep="\n")
     return 1 if duplicates or problems else 0
-
-
-def _entries(stack: Stack, kind: str) -> list[Entry]:
-    return [entry for entry in stack.entries if entry[1] == kind]
-
-
-def _happen(operator: Operator, quiet: float) -> None:
-    """Let all events happen, one after the other."""
-    stack, say = operator.stack, operator.say
-    lose(stack.aws.client("dynamodb", LOSES), NAMES.counters_table)
-    say(f"{LOSES} has lost its counters table")
-    operator.deploy()
-    operator.watch()
-    say("deployed again: it is there, and mints")
-    time.sleep(quiet)
-    lose(stack.aws.client("dynamodb", HOME), NAMES.layouts_table)
-    say("the layouts table is lost")
-    operator.deploy()
-    operator.watch()
-    say("deployed again: it is there")
-    time.sleep(quiet)
-    faults = stack.proxy.faults
-    faults.unreachable.add(CUT_OFF)
-    say(f"{CUT_OFF} is cut off")
-    try:
-        time.sleep(quiet)
-        operator.deploy(regions=AFTER)
-        say(f"deployed: {', '.join(AFTER)}")
-        time.sleep(quiet)
-    finally:
-        faults.unreachable.discard(CUT_OFF)
-    operator.watch()
-    say(f"{CUT_OFF} is back")
-    time.sleep(quiet)
 
 
 def _longest_pause(history: History) -> float:

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from random import Random
 from threading import Event, Thread
 from typing import Any
 
-from .clients import ChaosClient, Entry, minting
+from .clients import ChaosClient, minting
 from .history import History, Restoration, beyond
 from .operator import BULK, COUNTERS, HEADROOM, WINDOW, Operator
 from .stack import HOME, NAMES, REGIONS, Backup, RunFailed, Stack, back_up, lose, restore, wait_until
@@ -91,9 +92,9 @@ class Events:
         self.operator.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
         self.say(f"{said}; then regions: {', '.join(self.operator.desired['regions'])}")
 
-    def lost_table(self) -> None:
+    def lost_table(self, region: str = "") -> None:
         """A region's counters table is deleted; the next deployment recreates it, empty."""
-        region = self._one_region()
+        region = region or self._one_region()
         lose(self._client(region), NAMES.counters_table)
         self._traffic(0.5, 1.5)
         self.operator.deploy()
@@ -135,15 +136,16 @@ class Events:
         self.operator.deploy()
         self.say("layouts table restored to an earlier epoch")
 
-    def cut_off(self) -> None:
-        """A region is cut off while regions change, and comes back."""
+    def cut_off(self, region: str = "", after: Sequence[str] = ()) -> None:
+        """A region is cut off while regions change, to those of `after` if they are given, and comes back."""
         faults = self.stack.proxy.faults
-        region = self._one_region(but=HOME)
+        region = region or self._one_region(but=HOME)
         faults.silent = self.random.random() < 0.5
         faults.unreachable.add(region)
         try:
             self._traffic(0, 1)
-            self.operator.deploy(regions=self._other_regions(keep=[region] if self.random.random() < 0.5 else []))
+            keep = [region] if self.random.random() < 0.5 else []
+            self.operator.deploy(regions=list(after) or self._other_regions(keep))
             self._traffic(0, 1)
         finally:
             faults.unreachable.discard(region)
@@ -196,8 +198,8 @@ class Events:
         faults, stop = self.stack.proxy.faults, Event()
         region = self._one_region()
         self.operator.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
-        random = Random(self.random.random())
-        caller = ChaosClient(self.history, [BULK], self._functions, random, stop, region, block=LARGEST_BLOCK)
+        random, doors = Random(self.random.random()), partial(self.stack.doors, "function")
+        caller = ChaosClient(self.history, [BULK], doors, random, stop, region, block=LARGEST_BLOCK)
         with self._skipping_little(), minting([caller], stop):
             self._blocks_in(region)
             faults.slow[region] = ROUND_TRIP
@@ -255,9 +257,6 @@ class Events:
         before = len(self.history.largest)
         if not wait_until(lambda: len(self.history.largest) > before, PATIENCE):
             self._wrong(f"{region} minted no large block")
-
-    def _functions(self) -> list[Entry]:
-        return [entry for entry in self.stack.entries if entry[1] == "function"]
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)

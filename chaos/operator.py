@@ -6,12 +6,13 @@ It also kills the functions' processes now and then.
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from threading import Event
 from typing import Any
 
-from local.server.process import has_socket
+import psutil
 
 from .history import History
 from .stack import NAMES, RunFailed, Stack
@@ -24,16 +25,12 @@ COORDINATORS = 0.05
 
 
 def kill_functions(stack: Stack, random: Random, stop: Event, share: float = COORDINATORS) -> None:
-    """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
-
-    Only processes that have started are killed: they have called DynamoDB, and keep that connection. If one ends while
-    it starts, ministack ends all processes of that function, also those that are starting, and so on.
-    """
+    """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator."""
     while not stop.wait(random.expovariate(1 / EVERY)):
-        minting, coordinating = (stack.functions(name) for name in (NAMES.mint_function, NAMES.coordinate_function))
-        started = [process for process in (coordinating if random.random() < share else minting) if has_socket(process)]
-        if started:
-            stack.kill(random.choice(started))
+        name = NAMES.coordinate_function if random.random() < share else NAMES.mint_function
+        if started := stack.functions(name):
+            with suppress(psutil.NoSuchProcess):
+                random.choice(started).kill()
             stack.proxy.injected["functions killed"] += 1
 
 

@@ -1,4 +1,7 @@
-"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, its tables, lost and restored."""
+"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, its tables, lost and restored.
+
+`python -m chaos.stack` ends the server when its parent ends, even if the parent is killed.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,6 +10,7 @@ if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,18 +21,29 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
 from components.settings.names import ResourceNames
 from integers.lattice import Layout
 from integers.records import counter_of, regions_of
+from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
-from local.paths import ROOT
+from local.paths import ROOT, state_folder
 from local.server import server
+from local.server.process import has_socket
 
 from .deployment import StackAws
-from .guard import end_services
 from .proxy import Faults, Proxy
+
+STACK = "dev"
+HOME = "us-east-1"
+REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
+"""All regions that the stack may have."""
+
+NAMES = ResourceNames(f"global-integers-{STACK}")
+DEPLOYMENT_TIMEOUT = 600
+"""Seconds after which a deployment is killed."""
 
 WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
 
@@ -79,16 +94,6 @@ def restore(client: "DynamoDBClient", backup: Backup) -> None:
         client.put_item(TableName=table, Item=item)
 
 
-STACK = "dev"
-HOME = "us-east-1"
-REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
-"""All regions that the stack may have."""
-
-NAMES = ResourceNames(f"global-integers-{STACK}")
-DEPLOYMENT_TIMEOUT = 600
-"""Seconds after which a deployment is killed."""
-
-
 class RunFailed(Exception):
     """A deployment or a run of the coordinator failed. The message is what its user sees."""
 
@@ -104,7 +109,6 @@ class Stack:
     """Clients without faults."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
-    _deployment: "subprocess.Popen[str] | None" = None
 
     def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
         """Deploy the program in a process of its own, as `pulumi up` would.
@@ -117,25 +121,27 @@ class Stack:
             RunFailed: the deployment failed or was killed.
         """
         given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
-        process = self._deployment = subprocess.Popen(
-            [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
-            cwd=ROOT,
-            env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
         try:
-            out, err = process.communicate(timeout=kill_after or DEPLOYMENT_TIMEOUT)
+            done = subprocess.run(
+                [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
+                cwd=ROOT,
+                env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
+                capture_output=True,
+                text=True,
+                timeout=kill_after or DEPLOYMENT_TIMEOUT,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
             raise RunFailed("the deployment was killed") from None
-        if process.returncode:
-            raise RunFailed(err.strip() or f"the deployment ended with status {process.returncode}")
-        outputs = json.loads(out.splitlines()[-1])
+        if done.returncode:
+            raise RunFailed(done.stderr.strip() or f"the deployment ended with status {done.returncode}")
+        outputs = json.loads(done.stdout.splitlines()[-1])
         self.entries = [(region, "function", url) for region, url in outputs["urls"].items()]
         self.entries += [(region, "gateway", url) for region, url in outputs["gatewayUrls"].items()]
+
+    def doors(self, kind: str) -> list[tuple[str, str, str]]:
+        """Return the entries of a kind."""
+        return [entry for entry in self.entries if entry[1] == kind]
 
     def watch(self) -> dict[str, Any]:
         """Run the coordinator as the schedule does, and return its reply.
@@ -162,23 +168,15 @@ class Stack:
             if counter_of(item["counter"]["S"])
         }
 
-    def functions(self, name: str) -> list[int]:
-        """Return the processes in which a function runs now, in all regions."""
-        listed = subprocess.run(["ps", "-axo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    def functions(self, name: str) -> list[psutil.Process]:
+        """Return the processes in which a function has started, in all regions.
+
+        They have called DynamoDB, and keep that connection. If one ends while it starts, ministack ends all processes
+        of that function, also those that are starting, and so on.
+        """
         mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
-        return [int(line.split(None, 1)[0]) for line in listed.splitlines() if mark in line]
-
-    def kill(self, process: int) -> None:
-        """Kill a function's process, whatever it is doing."""
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-
-    def end(self) -> None:
-        """End what runs."""
-        if self._deployment is not None:
-            self._deployment.kill()
-            self._deployment.wait()
-        end_services()
+        found = psutil.process_iter(["cmdline"])
+        return [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and has_socket(one.pid)]
 
 
 @contextmanager
@@ -192,12 +190,10 @@ def running_stack(faults: Faults) -> Generator[Stack]:
     """
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(faults, dynamodb)
-    before = os.environ.get("GLOBAL_INTEGERS_LOCAL")
     with proxy.listening(), tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as folder:
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
-        guard = subprocess.Popen(
-            [sys.executable, "-m", "chaos.guard"], cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True
-        )
+        command = [sys.executable, "-m", "chaos.stack"]
+        guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
         try:
             # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
             started = server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
@@ -205,17 +201,10 @@ def running_stack(faults: Faults) -> Generator[Stack]:
             running_gateway(proxy.endpoint)
             stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb))
             with _tables_of_its_own(stack) if dynamodb else nullcontext():
-                try:
-                    yield stack
-                finally:
-                    stack.end()
+                yield stack
         finally:
-            end_services()
+            _end_services()
             guard.communicate()  # it sees that its input has ended, and ends
-            if before is None:
-                del os.environ["GLOBAL_INTEGERS_LOCAL"]
-            else:
-                os.environ["GLOBAL_INTEGERS_LOCAL"] = before
 
 
 @contextmanager
@@ -236,8 +225,19 @@ def _tables_of_its_own(stack: Stack) -> Generator[None]:
     try:
         yield
     finally:
+        _end_services()
         for region, table in found():
             lose(stack.aws.client("dynamodb", region), table)
+
+
+def _end_services() -> None:
+    """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
+    for service in (GATEWAY, server.SERVICE):
+        recorded = service.recorded()
+        if recorded and service.alive(recorded[0]):
+            with suppress(ProcessLookupError):
+                os.killpg(recorded[0], signal.SIGKILL)  # it leads a group, and the functions belong to that
+        service.stop()
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
@@ -248,3 +248,11 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.buffer.read()  # until the parent ends
+    _end_services()
+    shutil.rmtree(state_folder(), ignore_errors=True)
