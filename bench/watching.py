@@ -7,18 +7,12 @@ are alike: a few are read, and each stands for many.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from simulation.world import World  # puts `lambda` on the import path
+from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
+from simulation.world import World
 
 # isort: split
-from coordinate.dynamodb.encoding import (
-    accepted_attributes,
-    copy_attributes,
-    record_attributes,
-    record_copy_attributes,
-    register_attributes,
-)
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.operations import (
@@ -43,6 +37,7 @@ from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, settled
 from bench.stand_in import PAGE, size_of
 from components.settings.aws_regions import partitions
+from integers.records import ACCEPTED_KEY, RECORD_KEY, counter_of
 
 CASES = (
     *((counters, 3, 0) for counters in (1, 100, 1_000, 5_000)),
@@ -81,16 +76,6 @@ NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
 
-ENCODED: Mapping[type, Callable[[Any], Mapping[str, Any]]] = {
-    ReadAccepted: accepted_attributes,
-    ReadRecord: record_attributes,
-    ReadRecordCopy: record_copy_attributes,
-    ScanRegisters: register_attributes,
-    ScanCopies: copy_attributes,
-}
-"""How what is read is stored."""
-
-
 @dataclass
 class Meter:
     """Carries operations to a world, and counts what they would cost on AWS."""
@@ -105,41 +90,44 @@ class Meter:
 
     def batch(self, operations: Sequence[Operation]) -> list[Any]:
         """Carry out operations at the same time."""
-        answers = [self.world.carry_out(operation) for operation in operations]
-        read = [self._read(operation, answer) for operation, answer in zip(operations, answers, strict=True)]
-        waits = [self._wait(operation, size) for operation, (size, _) in zip(operations, read, strict=True)]
-        self.seconds += max(waits, default=0.0) + sum(items for _, items in read) * PARSE
-        self.reads += sum(-(-size // UNIT) for size, _ in read)
-        return answers
+        longest = 0.0
+        for operation in operations:
+            records, each = self._read(operation)
+            size = sum(map(size_of, records)) * each
+            if not isinstance(operation, Clock):
+                region = getattr(operation, "region", self.home)
+                trips = max(1, -(-size // PAGE)) + (0 if region in self.connected else CONNECT)
+                self.connected.add(region)
+                longest = max(longest, trips * (AT_HOME if region == self.home else ABROAD))
+            if isinstance(operation, ScanRegisters | ScanCopies | ScanItems):
+                self.seconds += len(records) * each * PARSE
+            self.reads += -(-size // UNIT)
+        self.seconds += longest
+        return [self.world.carry_out(operation) for operation in operations]
 
-    def _wait(self, operation: Operation, size: int) -> float:
-        if isinstance(operation, Clock):
-            return 0.0
-        region = getattr(operation, "region", self.home)
-        trips = max(1, -(-size // PAGE)) + (0 if region in self.connected else CONNECT)
-        self.connected.add(region)
-        return trips * (AT_HOME if region == self.home else ABROAD)
-
-    def _read(self, operation: Operation, answer: Any) -> tuple[int, int]:
-        """Return the bytes and the scanned items that are read. A describe is free."""
+    def _read(self, operation: Operation) -> tuple[list[Mapping[str, Any]], int]:
+        """Return the items that are read, and how many each stands for. A describe is free."""
+        layouts, mirror = self.world.layouts.records(), self.world.mirror.records()
         match operation:
             case Clock() | TakeRunLock() | DescribeLayouts() | DescribeMirror() | DescribeTable():
-                return 0, 0
-            case ReadAccepted() | ReadRecord() | ReadRecordCopy():
-                return size_of(ENCODED[type(operation)](answer)), 0
-            case ScanRegisters() | ScanCopies():
-                return self._scanned([ENCODED[type(operation)](entry) for entry in answer.values()])
+                return [], 1
+            case ReadAccepted():
+                return [layouts[ACCEPTED_KEY]], 1
+            case ReadRecord():
+                return [layouts[RECORD_KEY]], 1
+            case ReadRecordCopy():
+                return [mirror[RECORD_KEY]], 1
+            case ScanRegisters():
+                return [record for key, record in layouts.items() if counter_of(key)], self.each
+            case ScanCopies():
+                return [record for key, record in mirror.items() if counter_of(key)], self.each
             case ScanItems(region):
-                return self._scanned([*self.world.tables[region].records().values()])
+                return [*self.world.tables[region].records().values()], self.each
             case _:
                 raise TypeError(f"{operation} is not one of a run with nothing to do")
 
-    def _scanned(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-        return sum(size_of(record) for record in records) * self.each, len(records) * self.each
 
-
-@dataclass(frozen=True)
-class Month:
+class Month(NamedTuple):
     """What the schedule costs a month, in dollars; and a run's seconds and read units."""
 
     seconds: float
@@ -165,8 +153,7 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     sample = min(counters, SAMPLE)
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
     world = settled(names, sample, past, NOW)
-    first = run(Watch(), "first", RunResult())  # it writes the report
-    drive(first, lambda batch: [world.carry_out(operation) for operation in batch])
+    SimulatedCoordinator(run(Watch(), "first", RunResult())).finish(world.carry_out)  # it writes the report
     meter = Meter(world, names[0], counters // sample)
     result = drive(run(Watch(), "watch", RunResult()), meter.batch)
     assert len(result.outcomes) == sample
