@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 API = "/2018-06-01/runtime/"
@@ -38,9 +38,6 @@ class LoadedFunction:
     memory_size: int = 128
     timeout: float = 900
     """Seconds for one event. After that the process is killed."""
-    log_format: str = "JSON"
-    log_level: str = "WARN"
-    """Of what the function logs."""
 
 
 def unpack(code: str, folder: Path) -> None:
@@ -56,13 +53,6 @@ class FunctionError(Exception):
         super().__init__(f"{document['errorType']}: {document['errorMessage']}")
         self.document = document
         """What Lambda returns to the caller: `errorType`, `errorMessage` and, from the runtime, `stackTrace`."""
-
-
-class Usage(NamedTuple):
-    """What the process has used so far. Only Linux knows it."""
-
-    cpu_seconds: float
-    peak_mb: float
 
 
 class Runtime:
@@ -149,8 +139,8 @@ class Runtime:
             return document
         raise FunctionError(document)
 
-    def usage(self) -> Usage:
-        """Return what the process has used so far.
+    def usage(self) -> tuple[float, float]:
+        """Return the processor seconds that the process has used so far, and its peak memory in MB.
 
         Raises:
             OSError: the process has ended, or this isn't Linux.
@@ -160,7 +150,7 @@ class Runtime:
         cpu = time.clock_gettime(~self.pid << 3 | 2)
         # getrusage(2) would include the peak of this process, from before the exec.
         peak = Path(f"/proc/{self.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
-        return Usage(cpu, int(peak) / 1e3)
+        return cpu, int(peak) / 1e3
 
     @property
     def pid(self) -> int:
@@ -177,6 +167,8 @@ class Runtime:
         """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
         function, (major, minor, *_) = self._function, sys.version_info
         return {
+            "AWS_LAMBDA_LOG_FORMAT": "JSON",
+            "AWS_LAMBDA_LOG_LEVEL": "WARN",
             **function.variables,
             "_HANDLER": function.handler,
             "AWS_DEFAULT_REGION": function.region,
@@ -185,9 +177,7 @@ class Runtime:
             "AWS_LAMBDA_FUNCTION_NAME": function.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "AWS_LAMBDA_LOG_FORMAT": function.log_format,
             "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
-            "AWS_LAMBDA_LOG_LEVEL": function.log_level,
             "AWS_LAMBDA_LOG_STREAM_NAME": "local",
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._listener.getsockname()[1]}",
             "AWS_REGION": function.region,

@@ -4,7 +4,8 @@ The coordinator's own decision (`coordinate/protocol/plan.py`) is asked when it 
 Three regions mint at the same rate all the time, and the schedule runs every five minutes, as by default.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from simulation.pulumi import decoded, desired  # puts `lambda` on the import path, for the imports below
 
@@ -27,20 +28,20 @@ RATES = {1: "1", 100: "100", 1_000: "1,000", 1_000_000: "1,000 blocks of 1,000"}
 DAY = 24 * 3600
 
 
-@dataclass(frozen=True)
-class WindowFigures:
+class WindowFigures(NamedTuple):
     """What a window means at a rate."""
 
     grown: int
     """The final window, in integers of one region."""
     short: int
     """Seconds in which a region had nothing left, while the window was growing."""
-    skipped: int
-    """The most that a lost table costs, in integers of all regions."""
-    least: int
-    """Seconds that a region goes on after a scheduled run, at least: the home region may be unreachable as long."""
-    most: int
-    """The same, at most: after a run that has raised the limit."""
+    lasts: int
+    """Seconds that a region goes on after a run that has raised the limit; half as long after another run, at least."""
+
+    @property
+    def skipped(self) -> int:
+        """The most that a lost table costs, in integers of all regions."""
+        return self.grown * len(REGIONS)
 
 
 def figures(window: int, rate: int) -> WindowFigures:
@@ -50,7 +51,8 @@ def figures(window: int, rate: int) -> WindowFigures:
         window: the setting.
         rate: integers per second in each region.
     """
-    record = _record(window)
+    asked = replace(decoded(desired(REGIONS, window=window)), watch_minutes=MINUTES)
+    record = DeploymentRecord("home", 1, 0, BEGIN, asked, reconciled=True)
     register = granted(Register("c", "home", 1, REGIONS, REGIONS, 1, 0, 0, 0), 0, window, BEGIN)
     now, issued, short, stable = BEGIN, 0, 0.0, 0
     while stable < 3:
@@ -66,13 +68,7 @@ def figures(window: int, rate: int) -> WindowFigures:
             continue
         stable = stable + 1 if raised.window == register.window else 0
         register = raised
-    lasts = register.window // rate
-    return WindowFigures(register.window, round(short), register.window * len(REGIONS), lasts // 2, lasts)
-
-
-def _record(window: int) -> DeploymentRecord:
-    asked = replace(decoded(desired(REGIONS, window=window)), watch_minutes=MINUTES)
-    return DeploymentRecord("home", 1, 0, BEGIN, asked, reconciled=True)
+    return WindowFigures(register.window, round(short), register.window // rate)
 
 
 def _run(register: Register, record: DeploymentRecord, issued: int, now: int) -> Register | None:
@@ -92,7 +88,7 @@ def table() -> str:
         for rate, asked in RATES.items():
             found = figures(window, rate)
             short = span(found.short) if found.short else "never"
-            lasts = f"{span(found.least)} to {span(found.most)}"
+            lasts = f"{span(found.lasts // 2)} to {span(found.lasts)}"
             rows.append([f"{window:,}", asked, f"{found.grown:,}", short, f"{found.skipped:,}", lasts])
     return aligned(rows)
 

@@ -70,16 +70,20 @@ class UnderRuntime(Engine):
             inputs = as_json(resource.inputs)
             folder = self._folder / resource.name
             unpack(inputs["code"], folder)
-            aws = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL": self._aws.endpoint}
+            more = {
+                "AWS_ACCESS_KEY_ID": "test",
+                "AWS_SECRET_ACCESS_KEY": "test",
+                "AWS_ENDPOINT_URL": self._aws.endpoint,
+                "AWS_LAMBDA_LOG_FORMAT": inputs["loggingConfig"]["logFormat"],
+                "AWS_LAMBDA_LOG_LEVEL": inputs["loggingConfig"]["applicationLogLevel"],
+            }
             function = LoadedFunction(
                 inputs["name"],
                 inputs["handler"],
                 inputs["region"],
-                inputs["environment"]["variables"] | aws,
+                inputs["environment"]["variables"] | more,
                 inputs["memorySize"],
                 timeout=250,  # a loaded machine may need longer than the function may take on AWS
-                log_format=inputs["loggingConfig"]["logFormat"],
-                log_level=inputs["loggingConfig"]["applicationLogLevel"],
             )
             self.functions[function.region, function.handler] = Deployed(function, folder)
         return super().create(resource)
