@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..paths import command, state_folder
-from ..server.process import BackgroundService, status
+from ..paths import command
+from ..server.process import BackgroundService
 from ..stack import State, stacks
 from . import zone
 from .zone import FROM, host_of
@@ -23,30 +23,11 @@ def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, A
     """
     outputs = dict(exported)
     if "address" in outputs and "records" not in outputs:
-        outputs[LOCAL] = _running(endpoint)
+        outputs[LOCAL] = f"http://127.0.0.1:{DOMAIN.running(endpoint, 'is the address')}/"
         State(stack).finish(outputs)
     elif all(LOCAL not in State(other).outputs for other in stacks()):
         DOMAIN.stop()
     return outputs
-
-
-def _running(endpoint: str) -> str:
-    """Return the process's URL, once it knows the records as they are now.
-
-    Start it if it doesn't run, on the same port as before if that is free.
-    """
-    recorded = DOMAIN.recorded()
-    if recorded and DOMAIN.alive(recorded[0]) and _reads_again(recorded[1]):
-        port = recorded[1]
-    else:
-        more = {"GLOBAL_INTEGERS_LOCAL": str(state_folder().resolve())}
-        port = DOMAIN.start_module([endpoint], _reads_again, "is the address", more)
-    return f"http://127.0.0.1:{port}/"
-
-
-def _reads_again(port: int) -> bool:
-    """Let it read the records now. Return whether it responds."""
-    return status(port, "OPTIONS", "*", timeout=10) is not None
 
 
 def how_to(outputs: Mapping[str, Any]) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
 from ..apigateway import rest_api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
+from ..server.process import ServedResponse, serve
 from . import zone
 from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer
 
@@ -79,15 +79,6 @@ class HealthChecker:
 
 
 @dataclass(frozen=True)
-class RegionResponse:
-    """What a caller gets."""
-
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-
-@dataclass(frozen=True)
 class KnownZone:
     """What the local server knew of the domain when it was last read."""
 
@@ -111,6 +102,21 @@ class DomainServer:
         """Read the records and check the regions' health, again and again, until `stop` is set."""
         self._health.run(self.refreshed, stop)
 
+    def take(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
+        """Return the response to a request as it arrives."""
+        if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4): it reads the records now
+            self.refreshed()
+            return ServedResponse(204, (), b"")
+        joined: dict[str, str] = {}
+        for name, value in headers:
+            key = name.lower()
+            joined[key] = f"{joined[key]},{value}" if key in joined else value  # as API Gateway joins them
+        host = joined.get("host", "")
+        if target.startswith("http://"):  # the caller takes this for its HTTP proxy
+            host, _, path = target.removeprefix("http://").partition("/")
+            target = f"/{path}"
+        return self.respond(method, host.partition(":")[0].lower(), target, joined, body)
+
     def respond(
         self,
         method: str,
@@ -119,7 +125,7 @@ class DomainServer:
         headers: Mapping[str, str],
         body: bytes,
         timeout: float = INTEGRATION_TIMEOUT,
-    ) -> RegionResponse:
+    ) -> ServedResponse:
         """Return the response to a request. A host that isn't the domain or below it stands for the shared name."""
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
@@ -168,7 +174,7 @@ class DomainServer:
 
 def _pass_on(
     method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float
-) -> RegionResponse:
+) -> ServedResponse:
     """Return an API's response. Each step of the exchange may take `timeout` seconds."""
     to = urlsplit(api)
     connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
@@ -180,7 +186,7 @@ def _pass_on(
         kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
         if response.getheader("Content-Length") is None:
             kept.append(("Content-Length", str(len(content))))
-        return RegionResponse(response.status, kept, content)
+        return ServedResponse(response.status, kept, content)
     except TimeoutError:
         return _said(504, "Endpoint request timed out")
     except (OSError, http.client.HTTPException):
@@ -189,7 +195,7 @@ def _pass_on(
         connection.close()
 
 
-def _of_lambda(response: RegionResponse) -> bool:
+def _of_lambda(response: ServedResponse) -> bool:
     """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called.
 
     The response to HEAD has no body. But the function itself never answers 429.
@@ -198,66 +204,23 @@ def _of_lambda(response: RegionResponse) -> bool:
     return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
 
 
-def _instead(of: RegionResponse, failed: rest.GatewayResponse) -> RegionResponse:
+def _instead(of: ServedResponse, failed: rest.GatewayResponse) -> ServedResponse:
     """Return API Gateway's own response in place of another, for the same pages of other origins."""
     body = failed.body.encode()
     origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
-    return RegionResponse(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
+    return ServedResponse(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
 
 
-def _said(status: int, message: str) -> RegionResponse:
+def _said(status: int, message: str) -> ServedResponse:
     """Return a response of the domain's own, in API Gateway's form."""
     body = json.dumps({"message": message}).encode()
-    return RegionResponse(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
-
-
-def serve(port: int, domain: DomainServer) -> None:
-    """Serve on 127.0.0.1 until the process is ended."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def respond(self) -> None:
-            length = self.headers.get("Content-Length") or "0"
-            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
-            if malformed or "Transfer-Encoding" in self.headers:
-                self.close_connection = True
-                self.send_error(400)
-                return
-            if self.path == "*":  # a request to this process itself (RFC 9112, section 3.2.4)
-                domain.refreshed()
-                self.send_response_only(204)
-                self.end_headers()
-                return
-            host, target = self.headers.get("Host", ""), self.path
-            if target.startswith("http://"):  # the caller takes this for its HTTP proxy
-                host, _, path = target.removeprefix("http://").partition("/")
-                target = f"/{path}"
-            headers: dict[str, str] = {}
-            for name, value in self.headers.items():
-                key = name.lower()
-                headers[key] = f"{headers[key]},{value}" if key in headers else value  # as API Gateway joins them
-            host = host.partition(":")[0].lower()
-            response = domain.respond(self.command, host, target, headers, self.rfile.read(int(length)))
-            self.send_response_only(response.status)
-            for name, value in response.headers:
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(response.body)
-
-        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = respond  # noqa: N815
-
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Log nothing: the log is for errors."""
-
-    Thread(target=domain.watch, args=[Event()], daemon=True).start()
-    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+    return ServedResponse(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
 
 
 if __name__ == "__main__":
     try:
-        serve(int(sys.argv[1]), DomainServer(sys.argv[2]))
+        domain = DomainServer(sys.argv[2])
     except LocalError as error:
         sys.exit(str(error))
+    Thread(target=domain.watch, args=[Event()], daemon=True).start()
+    serve(int(sys.argv[1]), domain.take)

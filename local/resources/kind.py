@@ -22,7 +22,7 @@ ANYWHERE = "us-east-1"
 """Where a global service is called: the region doesn't matter."""
 
 Typed = Literal["dynamodb", "iam", "lambda", "logs"]
-Untyped = Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "events", "route53", "sns"]
+Untyped = Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "events", "route53", "sns", "sts"]
 """The services whose clients have no stubs here."""
 
 

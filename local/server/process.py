@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them: their ports, their start, their records, their end."""
+"""Processes that outlive the command that started them: their ports, start, records and end, and how they serve."""
 
 import http.client
 import json
@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
 
 import psutil
 
@@ -56,27 +58,13 @@ def reserved(port: int = 0) -> Generator[int]:
         yield chosen
 
 
-@dataclass(frozen=True)
-class Listener:
-    """A process that listens on a port."""
-
-    pid: int
-    command: str
-    """Its command line."""
-    folder: Path | None
-    """Its working folder, if that is known. It may have been deleted since."""
-
-
-def listener(port: int) -> Listener | None:
+def listener(port: int) -> int | None:
     """Return the process that listens on the port, or None where that can't be known (another user's process, say)."""
     for process in psutil.process_iter():
-        try:
-            if any(
-                one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in process.net_connections("tcp")
-            ):
-                return Listener(process.pid, command_line(process.pid), working_folder(process.pid))
-        except psutil.Error:  # ended meanwhile, or of another user
-            continue
+        with suppress(psutil.Error):  # ended meanwhile, or of another user
+            sockets = process.net_connections("tcp")
+            if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in sockets):
+                return process.pid
     return None
 
 
@@ -125,6 +113,8 @@ SILENT = 10
 
 END_TIMEOUT = 10
 """Seconds to end after each signal."""
+
+_starting = Lock()
 
 _children: list[subprocess.Popen[bytes]] = []
 """Kept, since they outlive this process on purpose: Python warns of a forgotten one."""
@@ -191,29 +181,39 @@ class BackgroundService:
             time.sleep(0.05)
         return True
 
-    def start_module(
-        self, arguments: Sequence[str], answers: Callable[[int], bool], what: str, more: Mapping[str, str] | None = None
-    ) -> int:
-        """Start this project's module `mark`, ending one that runs, on its port if that is free. Return its port.
+    def running(self, endpoint: str, what: str) -> int:
+        """Return the port of this project's module `mark`, which is started if it doesn't respond.
+
+        Then it gets the port that it had before, if that is free.
 
         Args:
-            arguments: of its command line, after the port.
-            answers: returns whether it answers at a port.
-            what: what it is for, in an error.
-            more: further environment variables.
+            endpoint: The local AWS server's URL, which a process that is started calls.
+            what: What it is for, in an error.
 
         Raises:
             LocalError: it doesn't come up.
         """
-        recorded = self.recorded()
-        self.stop()
-        environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": str(state_folder()), **(more or {})}
-        with reserved(recorded[1] if recorded and is_free(recorded[1]) else 0) as port:
-            process = self.start([sys.executable, "-m", self.mark, str(port), *arguments], environment, port)
-            if not self.comes_up(process.pid, lambda: answers(port)):
-                self.stop()
-                raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
-        return port
+
+        def responds(port: int) -> bool:
+            return status(port, "OPTIONS", "*", timeout=10) is not None
+
+        with _starting:
+            pid, port = self.recorded() or (0, 0)
+            if port and self.alive(pid) and responds(port):
+                return port
+            self.stop()
+            folder = state_folder().resolve()
+            environment = {
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HOME": str(folder),
+                "GLOBAL_INTEGERS_LOCAL": str(folder),
+            }
+            with reserved(port if port and is_free(port) else 0) as chosen:
+                process = self.start([sys.executable, "-m", self.mark, str(chosen), endpoint], environment, chosen)
+                if not self.comes_up(process.pid, lambda: responds(chosen)):
+                    self.stop()
+                    raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
+            return chosen
 
     def recorded(self) -> tuple[int, int] | None:
         """Return process and port of the last one started and not ended, running or not.
@@ -285,3 +285,47 @@ class BackgroundService:
         return "\n".join(
             [f"The end of {self.log}:", *(f"  {line}" for line in end)] if end else [f"{self.log} is empty."]
         )
+
+
+@dataclass(frozen=True)
+class ServedResponse:
+    """What a caller gets."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+
+def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], bytes], ServedResponse]) -> None:
+    """Serve on 127.0.0.1 until the process is ended.
+
+    Args:
+        port: where.
+        respond: returns the response to a method, target, headers and body. It is called from several threads.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def respond(self) -> None:
+            length = self.headers.get("Content-Length") or "0"
+            malformed = self.headers.defects or not (length.isascii() and length.isdigit())
+            if malformed or "Transfer-Encoding" in self.headers:
+                self.close_connection = True
+                self.send_error(400)
+                return
+            response = respond(self.command, self.path, self.headers.items(), self.rfile.read(int(length)))
+            self.send_response_only(response.status)
+            for name, value in response.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(response.body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = respond  # noqa: N815
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Log nothing: the log is for errors."""
+
+    ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()

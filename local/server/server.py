@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..paths import VERSION, LocalError, command, start_afresh, state_folder
-from .process import START_TIMEOUT, BackgroundService, Listener, is_free, listener, reserved, status
+from .process import START_TIMEOUT, BackgroundService, command_line, is_free, listener, reserved, status, working_folder
 
 USUAL_PORT = 4566
 
@@ -129,20 +129,18 @@ def _port_file() -> Path:
 
 def taken(port: int) -> str:
     """Return who listens on a port that is taken, and how to free it if it is a server of this kind."""
-    found = listener(port)
-    if found is None:
+    pid = listener(port)
+    if pid is None:
         return f"port {port} is taken by something else"
-    return f"port {port} is taken by process {found.pid}, {_description(found)}"
-
-
-def _description(found: Listener) -> str:
-    if SERVICE.mark not in found.command:
-        return found.command
-    if found.folder is None:
-        return f"a local AWS server that is not of this checkout; end it: kill {found.pid}"
-    if found.folder.exists():
-        return f"the local AWS server of {found.folder}"
-    return f"the local AWS server of a checkout that was deleted ({found.folder}); end it: kill {found.pid}"
+    description, folder = command_line(pid), working_folder(pid)
+    if SERVICE.mark in description:
+        if folder is None:
+            description = f"a local AWS server that is not of this checkout; end it: kill {pid}"
+        elif folder.exists():
+            description = f"the local AWS server of {folder}"
+        else:
+            description = f"the local AWS server of a checkout that was deleted ({folder}); end it: kill {pid}"
+    return f"port {port} is taken by process {pid}, {description}"
 
 
 def _environment(port: int) -> dict[str, str]:
