@@ -7,7 +7,6 @@ and the AWS provider would do. All that this project uses of Pulumi's internals 
 import asyncio
 import logging
 import runpy
-import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -116,8 +115,7 @@ def run_program(
         preview: Whether computed outputs are unknown.
         program: By default `__main__.py`.
     """
-    stand_in = _Mocks(provider)
-    monitor = _Monitor(stand_in)
+    monitor = _Monitor(provider)
     outcome = ProgramOutcome()
 
     def run() -> None:
@@ -125,7 +123,7 @@ def run_program(
             # Pulumi keeps this set between runs: after a failed run it holds tasks of a closed loop.
             cast("Any", settings.SETTINGS).outputs.clear()
             mocks.set_mocks(
-                stand_in, project=project, stack=stack, preview=preview, monitor=monitor, logger=_logger(outcome)
+                monitor.mocks, project=project, stack=stack, preview=preview, monitor=monitor, logger=_logger(outcome)
             )
             settings.set_root_resource(cast("pulumi.Resource", None))  # `run_in_stack` makes it
             pulumi.runtime.set_all_config(dict(config))
@@ -182,24 +180,6 @@ async def _plain(value: Any) -> Any:
             return value
 
 
-class _Mocks(mocks.Mocks):
-    """Hands each registration to the provider.
-
-    The mocks get less of it than the monitor, which leaves the whole in a variable of the thread (`present`).
-    """
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self.present = threading.local()
-
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
-        id_, outputs = self._provider.create(self.present.registration)
-        return id_, dict(outputs)
-
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-        return dict(self._provider.call(args.token, cast("dict[str, Any]", args.args))), []
-
-
 class _CallFailed(grpc.RpcError):
     """A failed call of a provider function, as the engine reports it. The program may catch what Pulumi makes of it."""
 
@@ -215,26 +195,31 @@ class _CallFailed(grpc.RpcError):
 
 
 class _Monitor(mocks.MockMonitor):
-    """Receives the registrations, as the engine does."""
+    """Hands calls and registrations to the provider, with more of them than Pulumi's mocks would get."""
 
-    def __init__(self, stand_in: _Mocks) -> None:
-        super().__init__(stand_in)
-        self._present = stand_in.present
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(cast("mocks.Mocks", None))
+        self._provider = provider
 
     def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
-        with _event_loop():
+        with _event_loop() as loop:
             try:
-                return super().Invoke(request)
+                found = self._provider.call(request.tok, rpc.deserialize_properties(request.args))
             except Exception as error:  # the provider may raise anything
                 raise _CallFailed(str(error)) from error
+            returned: Any = {"return": loop.run_until_complete(rpc.serialize_properties(dict(found), {}))}
+            return resource_pb2.ResourceInvokeResponse(**returned)
 
     def RegisterResource(  # noqa: N802 (the interface's name)
         self, request: resource_pb2.RegisterResourceRequest
     ) -> resource_pb2.RegisterResourceResponse:
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type == "pulumi:pulumi:Stack":
+            return resource_pb2.RegisterResourceResponse(urn=urn)
         providers = (request.provider, *request.providers.values())
-        with _event_loop():  # of this thread: Python 3.14 makes none, the base class would leave one open
-            self._present.registration = Registration(
-                urn=self.make_urn(request.parent, request.type, request.name),
+        with _event_loop() as loop:  # of this thread, which has none
+            registration = Registration(
+                urn=urn,
                 type=request.type,
                 name=request.name,
                 custom=request.custom,
@@ -247,10 +232,11 @@ class _Monitor(mocks.MockMonitor):
                 delete_before_replace=request.deleteBeforeReplace,
             )
             try:
-                return super().RegisterResource(request)
+                id_, outputs = self._provider.create(registration)
             except Skipped:
-                urn = self.make_urn(request.parent, request.type, request.name)
                 return resource_pb2.RegisterResourceResponse(urn=urn, result=resource_pb2.Result.FAIL)
+            serialized = loop.run_until_complete(rpc.serialize_properties(dict(outputs), {}))
+            return resource_pb2.RegisterResourceResponse(urn=urn, id=id_, object=serialized)
 
 
 @contextmanager
