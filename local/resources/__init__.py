@@ -16,17 +16,15 @@ from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Res
 __all__ = ["FUNCTIONS", "KINDS", "Aws", "Kind", "Result"]
 
 
-class CertificateValidation(Kind):
-    """The wait for a certificate. It makes nothing."""
+CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
+
+
+class _CertificateValidation(Kind):
+    """The wait for a certificate. Here it is issued, or waiting wouldn't change that."""
 
     identity = ("region", "certificateArn")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Check that the certificate is issued.
-
-        Raises:
-            LocalError: it isn't issued. On this machine, waiting wouldn't change that.
-        """
         arn = inputs["certificateArn"]
         status = CERTIFICATE.make(aws.client("acm", inputs["region"]), {ID: arn})["Certificate"]["Status"]
         if status != "ISSUED":
@@ -34,12 +32,8 @@ class CertificateValidation(Kind):
         return Result(arn, {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or raise the service's error if the certificate no longer exists."""
         CERTIFICATE.make(aws.client("acm", made.inputs["region"]), {ID: made.id})
         return made.outputs
-
-
-CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
 
 
 def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -59,11 +53,10 @@ def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
     }
 
 
-class Role(Described):
-    """A role."""
+class _Role(Described):
+    """A role. It is deleted with all its policies."""
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the role with all its policies."""
         client = aws.client("iam", ANYWHERE)
         for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
             client.delete_role_policy(RoleName=made.id, PolicyName=policy)
@@ -124,7 +117,7 @@ KINDS: dict[str, Kind] = {
         now=_certificate,
         delete_by=Call("delete_certificate", CertificateArn=ID),
     ),
-    "aws:acm/certificateValidation:CertificateValidation": CertificateValidation(),
+    "aws:acm/certificateValidation:CertificateValidation": _CertificateValidation(),
     "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
         "budgets",
         ("name",),
@@ -140,7 +133,7 @@ KINDS: dict[str, Kind] = {
         delete_by=BUDGET.also("delete_budget"),
     ),
     "aws:dynamodb/table:Table": Table(),
-    "aws:iam/role:Role": Role(
+    "aws:iam/role:Role": _Role(
         "iam",
         ("name",),
         "{name}",

@@ -7,7 +7,7 @@ by one. HTTP APIs are served by that server too.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from ..apigateway import GATEWAY, documents, on_server, running
@@ -24,19 +24,18 @@ def _hands_over(body: str) -> bool:
     return all(operation[INTEGRATION]["type"] == "aws_proxy" for operation in operations)
 
 
-def _apply_methods(aws: Aws, inputs: Mapping[str, Any], before: Made | None) -> Result:
+def _apply_methods(aws: Aws, inputs: Inputs, before: Made | None) -> Result:
     """Create the API, or change its methods. A path that the document no longer has stays."""
     client = aws.client("apigateway", inputs["region"])
     id_ = before.id if before else client.create_rest_api(name=inputs["name"])["id"]
     found = {resource["path"]: resource["id"] for resource in client.get_resources(restApiId=id_)["items"]}
     for path, operations in json.loads(inputs["body"])["paths"].items():
-        resource = _resource(client, id_, path, found)
+        for above, _, part in _missing(path, found):
+            made = client.create_resource(restApiId=id_, parentId=found[above or "/"], pathPart=part)
+            found[f"{above}/{part}"] = made["id"]
         for method, operation in operations.items():
-            place = {
-                "restApiId": id_,
-                "resourceId": resource,
-                "httpMethod": "ANY" if method == ANY else method.upper(),
-            }
+            name = "ANY" if method == ANY else method.upper()
+            place = {"restApiId": id_, "resourceId": found[path], "httpMethod": name}
             client.put_method(**place, authorizationType="AWS_IAM" if "security" in operation else "NONE")
             integration = operation[INTEGRATION]
             client.put_integration(
@@ -48,22 +47,20 @@ def _apply_methods(aws: Aws, inputs: Mapping[str, Any], before: Made | None) -> 
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
 
 
-def _resource(client: Any, api: str, path: str, found: dict[str, str]) -> str:
-    """Return the resource of a path, made with those above it where they are missing."""
-    if path not in found:
-        above, _, part = path.rpartition("/")
-        parent = _resource(client, api, above or "/", found)
-        found[path] = client.create_resource(restApiId=api, parentId=parent, pathPart=part)["id"]
-    return found[path]
+def _missing(path: str, found: Container[str]) -> list[tuple[str, str, str]]:
+    """Return the parts of a path for which there is no resource, from above, each with the path above it."""
+    if path in found:
+        return []
+    parts = path.rpartition("/")
+    return [*_missing(parts[0] or "/", found), parts]
 
 
-class RestApi(Kind):
+class _RestApi(Kind):
     """A REST API. The process reads its document at each request, so a change is served at once."""
 
     identity = ("region", "name")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Write the document, and start the process if it does not run."""
         if _hands_over(inputs["body"]):
             return _apply_methods(aws, inputs, before)
         port = running(aws.endpoint)
@@ -75,7 +72,6 @@ class RestApi(Kind):
         return Result(api, {"executionUrl": f"http://127.0.0.1:{port}/{api}"})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or None if it is no longer served."""
         if on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).get_rest_api(restApiId=made.id)
             return made.outputs
@@ -83,7 +79,6 @@ class RestApi(Kind):
         return made.outputs if served else None
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the document. The process ends with the last one."""
         if on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).delete_rest_api(restApiId=made.id)
             return
@@ -92,67 +87,59 @@ class RestApi(Kind):
             GATEWAY.stop()
 
 
-class Deployment(Kind):
+class _Deployment(Kind):
     """A deployment of an API. The process serves every change at once, so there it has nothing to do."""
 
     identity = ("region", "restApi")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Return a name that changes with the document, as an id does."""
-        if on_server(inputs["restApi"]):
-            client = aws.client("apigateway", inputs["region"])
-            made = client.create_deployment(restApiId=inputs["restApi"])
-            return Result(made["id"], {}, replaces=before is not None)
-        return Result(f"{inputs['restApi']}-{inputs['triggers']['body'][:8]}", {})
+        api = inputs["restApi"]
+        if not on_server(api):
+            return Result(f"{api}-{inputs['triggers']['body'][:8]}", {})  # it changes with the document
+        made = aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api)
+        return Result(made["id"], {}, replaces=before is not None)
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the deployment, if there is something."""
-        if on_server(made.inputs["restApi"]):
-            client = aws.client("apigateway", made.inputs["region"])
-            client.delete_deployment(restApiId=made.inputs["restApi"], deploymentId=made.id)
+        if on_server(api := made.inputs["restApi"]):
+            aws.client("apigateway", made.inputs["region"]).delete_deployment(restApiId=api, deploymentId=made.id)
 
 
-class Stage(Kind):
+class _Stage(Kind):
     """A stage of an API: the last part of its URL."""
 
     identity = ("region", "restApi", "stageName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the stage, if there is something to, and return its URL."""
-        if on_server(inputs["restApi"]):
+        api, stage = inputs["restApi"], inputs["stageName"]
+        if on_server(api):
             client = aws.client("apigateway", inputs["region"])
-            client.create_stage(
-                restApiId=inputs["restApi"], stageName=inputs["stageName"], deploymentId=inputs["deployment"]
-            )
-        return Result(f"{inputs['restApi']}-{inputs['stageName']}", {"invokeUrl": self._url(aws, inputs)})
+            client.create_stage(restApiId=api, stageName=stage, deploymentId=inputs["deployment"])
+        return Result(f"{api}-{stage}", self._outputs(aws, inputs))
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return the stage's URL."""
-        return {"invokeUrl": self._url(aws, made.inputs)}
+        return self._outputs(aws, made.inputs)
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the stage, if there is something."""
-        if on_server(made.inputs["restApi"]):
-            client = aws.client("apigateway", made.inputs["region"])
-            client.delete_stage(restApiId=made.inputs["restApi"], stageName=made.inputs["stageName"])
+        api, stage = made.inputs["restApi"], made.inputs["stageName"]
+        if on_server(api):
+            aws.client("apigateway", made.inputs["region"]).delete_stage(restApiId=api, stageName=stage)
 
-    def _url(self, aws: Aws, inputs: Mapping[str, Any]) -> str:
-        if on_server(inputs["restApi"]):
-            return f"{aws.endpoint}/_aws/execute-api/{inputs['restApi']}/{inputs['stageName']}"
-        return f"http://127.0.0.1:{running(aws.endpoint)}/{inputs['restApi']}/{inputs['stageName']}"
+    def _outputs(self, aws: Aws, inputs: Inputs) -> dict[str, Any]:
+        api = inputs["restApi"]
+        base = f"{aws.endpoint}/_aws/execute-api" if on_server(api) else f"http://127.0.0.1:{running(aws.endpoint)}"
+        return {"invokeUrl": f"{base}/{api}/{inputs['stageName']}"}
 
 
-class MethodSettings(Kind):
+class _MethodSettings(Kind):
     """The limits of a stage's methods, which don't apply here."""
 
     identity = ("region", "restApi", "stageName", "methodPath")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Do nothing."""
         return Result(f"{inputs['restApi']}-{inputs['stageName']}-{inputs['methodPath']}", {})
 
 
-class ApiMapping(Kind):
+class _ApiMapping(Kind):
     """The API that a name leads to. The local server can't lead to one that it doesn't serve: that is only kept."""
 
     identity = ("region", "domainName")
@@ -168,20 +155,17 @@ class ApiMapping(Kind):
         return Result(client.create_api_mapping(**wanted)["ApiMappingId"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or raise the service's error if it no longer exists."""
-        client = aws.client("apigatewayv2", made.inputs["region"])
-        if not on_server(made.inputs["apiId"]):
-            client.get_domain_name(DomainName=made.inputs["domainName"])
+        client, name = aws.client("apigatewayv2", made.inputs["region"]), made.inputs["domainName"]
+        if on_server(made.inputs["apiId"]):
+            client.get_api_mapping(DomainName=name, ApiMappingId=made.id)
         else:
-            client.get_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
+            client.get_domain_name(DomainName=name)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the mapping."""
-        if not on_server(made.inputs["apiId"]):
-            return
-        client = aws.client("apigatewayv2", made.inputs["region"])
-        client.delete_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
+        if on_server(made.inputs["apiId"]):
+            client = aws.client("apigatewayv2", made.inputs["region"])
+            client.delete_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
 
 
 UPDATE_API = Call(
@@ -215,10 +199,10 @@ def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
 
 
 KINDS: dict[str, Kind] = {
-    "aws:apigateway/deployment:Deployment": Deployment(),
-    "aws:apigateway/methodSettings:MethodSettings": MethodSettings(),
-    "aws:apigateway/restApi:RestApi": RestApi(),
-    "aws:apigateway/stage:Stage": Stage(),
+    "aws:apigateway/deployment:Deployment": _Deployment(),
+    "aws:apigateway/methodSettings:MethodSettings": _MethodSettings(),
+    "aws:apigateway/restApi:RestApi": _RestApi(),
+    "aws:apigateway/stage:Stage": _Stage(),
     # The server knows a name of an HTTP API by the request's `Host` header, but no regions by it: where several regions
     # have the same name, it answers from any of them. It doesn't switch off an API's own endpoint.
     "aws:apigatewayv2/api:Api": Described(
@@ -232,7 +216,7 @@ KINDS: dict[str, Kind] = {
         now=lambda inputs, _: {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{inputs[ID]}"},
         delete_by=Call("delete_api", ApiId=ID),
     ),
-    "aws:apigatewayv2/apiMapping:ApiMapping": ApiMapping(),
+    "aws:apigatewayv2/apiMapping:ApiMapping": _ApiMapping(),
     "aws:apigatewayv2/domainName:DomainName": Described(
         "apigatewayv2",
         ("region", "domainName"),

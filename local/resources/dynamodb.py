@@ -15,6 +15,10 @@ if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb.type_defs import SSESpecificationTypeDef, StreamSpecificationTypeDef
 
 
+SOON: Any = {"Delay": 1, "MaxAttempts": 30}
+"""For waiters."""
+
+
 class Table(Kind):
     """A DynamoDB table."""
 
@@ -24,6 +28,7 @@ class Table(Kind):
         """Create the table, or bring it to `inputs`."""
         client = aws.client("dynamodb", inputs["region"])
         name = inputs["name"]
+        stream = _stream(inputs)
         if before is None:
             client.create_table(
                 TableName=name,
@@ -33,13 +38,12 @@ class Table(Kind):
                     {"AttributeName": attribute["name"], "AttributeType": attribute["type"]}
                     for attribute in inputs["attributes"]
                 ],
-                StreamSpecification=_stream(inputs),
+                StreamSpecification=stream,
                 SSESpecification=_encryption(inputs),
             )
-            client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
         elif _has_stream(client.describe_table(TableName=name)["Table"]) != inputs["streamEnabled"]:
-            client.update_table(TableName=name, StreamSpecification=_stream(inputs))  # AWS refuses to enable it twice
-            client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+            client.update_table(TableName=name, StreamSpecification=stream)  # AWS refuses to enable it twice
+        client.get_waiter("table_exists").wait(TableName=name, WaiterConfig=SOON)
         client.update_table(TableName=name, DeletionProtectionEnabled=inputs["deletionProtectionEnabled"])
         if before is not None and before.inputs.get("serverSideEncryption") != inputs.get("serverSideEncryption"):
             client.update_table(TableName=name, SSESpecification=_encryption(inputs))
@@ -73,7 +77,7 @@ class Table(Kind):
         """Delete the table with all that is in it."""
         client = aws.client("dynamodb", made.inputs["region"])
         client.delete_table(TableName=made.id)
-        client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+        client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig=SOON)
 
 
 def table_item(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -57,11 +57,10 @@ def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
     client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
 
 
-class FunctionUrl(Described):
+class _FunctionUrl(Described):
     """A function's URL. It has the path form of this server, which needs no host name to resolve."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Create the URL, or change who may call it and from which pages. It stays the same URL."""
         result = super().apply(aws, inputs, before)
         url = f"{aws.endpoint}/_aws/lambda-url/{result.outputs['urlId']}/"
         return replace(result, outputs={"functionUrl": url, **result.outputs})
@@ -79,7 +78,7 @@ def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     return {} if any(one["Sid"] == inputs[ID] for one in json.loads(found["Policy"])["Statement"]) else None
 
 
-class Invocation(Kind):
+class _Invocation(Kind):
     """A call of a function at every change, as the provider makes it.
 
     With the lifecycle scope CREATE_ONLY, a change is another call, which replaces the one before; its deletion
@@ -90,35 +89,29 @@ class Invocation(Kind):
     identity = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        """Call the function. Its reply is the output `result`."""
         event = json.loads(inputs["input"])
-        replaces = before is not None and not _is_crud(inputs)
-        if _is_crud(inputs):
+        if crud := _is_crud(inputs):
             event |= _tf("update", before.inputs) if before else _tf("create", None)
+        scope = "CRUD" if crud else "CREATE_ONLY"
         result = _invoke(aws, inputs, event)
-        return Result(f"{inputs['functionName']}:{_scope(inputs)}", {"result": result}, replaces)
+        return Result(f"{inputs['functionName']}:{scope}", {"result": result}, before is not None and not crud)
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Call the function for the last time, if its scope asks for that."""
         if _is_crud(made.inputs):
             _invoke(aws, made.inputs, json.loads(made.inputs["input"]) | _tf("delete", made.inputs))
 
 
-def subject(inputs: Mapping[str, Any]) -> str:
+def subject(inputs: Inputs) -> str:
     """Return what tells a call from others of the same function, for its key: the region of a check, or nothing."""
     check = json.loads(inputs["input"]).get("check", {})
     return f" check {check['region']}" if check else ""
 
 
-def _scope(inputs: Mapping[str, Any]) -> str:
-    return inputs.get("lifecycleScope", "CREATE_ONLY")
+def _is_crud(inputs: Inputs) -> bool:
+    return inputs.get("lifecycleScope") == "CRUD"
 
 
-def _is_crud(inputs: Mapping[str, Any]) -> bool:
-    return _scope(inputs) == "CRUD"
-
-
-def _tf(action: str, before: Mapping[str, Any] | None) -> dict[str, Any]:
+def _tf(action: str, before: Inputs | None) -> dict[str, Any]:
     return {"tf": {"action": action, "prev_input": json.loads(before["input"]) if before else None}}
 
 
@@ -156,7 +149,7 @@ KINDS: dict[str, Kind] = {
         read_by=Call("get_function_event_invoke_config", FunctionName=ID),
         delete_by=Call("delete_function_event_invoke_config", FunctionName=ID),
     ),
-    "aws:lambda/functionUrl:FunctionUrl": FunctionUrl(
+    "aws:lambda/functionUrl:FunctionUrl": _FunctionUrl(
         "lambda",
         ("region", "functionName"),
         "{functionName}",
@@ -185,7 +178,7 @@ KINDS: dict[str, Kind] = {
         now=_permission,
         delete_by=Call("remove_permission", FunctionName="function", StatementId=ID),
     ),
-    INVOCATION: Invocation(),
+    INVOCATION: _Invocation(),
 }
 
 
@@ -205,8 +198,7 @@ def reported(aws: Aws, region: str, function: str) -> Generator[None]:
         yield
         return
     ended = Event()
-    before = _phases(aws, region, table)
-    watch = Thread(target=_watch, args=(aws, region, table, before, ended), daemon=True)
+    watch = Thread(target=_watch, args=(aws, region, table, _phases(aws, region, table), ended), daemon=True)
     watch.start()
     try:
         yield
