@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
-from mint.model import CounterItem, NoItem, RequestError
+from mint.errors import NoItem, RequestError
 from mint.owner import owner_document
-from mint.table import CounterTable
+from mint.table import CounterItem, CounterTable
 
 from integers.lattice import Layout, places
 

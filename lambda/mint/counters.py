@@ -10,7 +10,7 @@ from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
-from .model import CoordinatorFailed, Forbidden, WrongName
+from .errors import CoordinatorFailed, Forbidden, WrongName
 from .table import CounterTable
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from aws.service import ServiceError, set_deadline
 
 from integers.names import CHECK_COUNTER
 
-from . import runtime
+from . import minting
 from .api.reply import Problem, Response, json_response, minted_response, problem_response, without_body
 from .api.request import (
     CreateCounter,
@@ -27,8 +27,7 @@ from .api.request import (
     root_of,
     wants_html,
 )
-from .minting import mint
-from .model import RequestError
+from .errors import RequestError
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -77,7 +76,7 @@ def _respond(event: Mapping[str, Any]) -> Response:
     request = request_of(event, os.environ["DEFAULT_COUNTER"])
     region = os.environ["AWS_REGION"]
     try:
-        callers = runtime.callers()
+        callers = minting.callers()
         allowed = None if callers is None or _is_free(request, event) else callers.allowed(event)
         if allowed and not isinstance(request, HealthRequest | ListCounters):
             allowed.check(request.counter)
@@ -100,7 +99,7 @@ def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
 
 
 def _mint(request: MintRequest, region: str, allowed: "Allowed | None") -> Response:
-    block, replayed = mint(request.counter, request.count, request.key, allowed.caller if allowed else "")
+    block, replayed = minting.mint(request.counter, request.count, request.key, allowed.caller if allowed else "")
     return minted_response(
         request.counter,
         region,
@@ -117,7 +116,7 @@ def _without_minting(
     allowed: "Allowed | None",
 ) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
-    table = runtime.table()
+    table = minting.table()
     match request:
         case HealthRequest():
             from .api.status import health
@@ -166,4 +165,4 @@ def _log() -> "Logger":
 
 
 if "COUNTERS_TABLE" in os.environ:  # in Lambda, not in a test that imports this module
-    runtime.prepare()
+    minting.prepare()

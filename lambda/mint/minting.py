@@ -1,14 +1,23 @@
-"""Mint the integers of a request: from the table, a lease or a receipt."""
+"""Mint the integers of a request: from the table, a lease or a receipt, which a warm function keeps between requests.
+
+What is kept is created at its first use, or by `prepare`.
+"""
 
 import os
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
-from aws.service import time_left
+from aws.service import DynamoDB, time_left
 
-from . import runtime
-from .model import Block, CeilingReached
+from .errors import CeilingReached
+from .table import Block, CounterTable
+
+if TYPE_CHECKING:
+    from .leases import Leases
+    from .permissions import Callers
+    from .receipts import Receipts
 
 MAX_WAIT = 2.0
 """Seconds. A fenced region normally opens again after a few calls between regions. A longer wait ends in a 503."""
@@ -24,36 +33,33 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
 
     Args:
         counter: the counter.
-        count: the size of the block, 1 to 100,000; None for a single integer.
+        count: the size of the block, 1 to 100,000; None for a single integer, which may come from a lease.
         key: the Idempotency-Key, if the request has one.
         caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
 
     Raises:
-        MintError: nothing is minted: NoItem, CeilingReached, OtherRequest, WentBackwards, Unusable, TableUnavailable.
+        RequestError: nothing is minted: NoItem, CeilingReached, OtherRequest, WentBackwards, Unusable,
+            TableUnavailable.
     """
+
+    def mint_once() -> Block:
+        if count is None:
+            return minter().mint(counter)
+        return table().mint(counter) if count == 1 else table().mint_block(counter, count)
+
+    def mint_with_retries() -> Block:
+        try:
+            return mint_once()
+        except CeilingReached as reached:
+            if not reached.item.fenced or os.environ.get("LEAVING"):  # in a region that leaves, a fence stays
+                raise
+            return wait_out_fence(mint_once, reached)
+
     if key is None:
-        return _mint_with_retries(counter, count), False
+        return mint_with_retries(), False
     from .receipts import Key
 
-    once = runtime.receipts().once
-    return once(Key(key, counter, caller), count or 1, lambda: _mint_with_retries(counter, count))
-
-
-def _mint_with_retries(counter: str, count: int | None) -> Block:
-    """Mint; if the counter is fenced, wait and retry. In a region that leaves, a fence stays."""
-    try:
-        return _mint_once(counter, count)
-    except CeilingReached as reached:
-        if not reached.item.fenced or os.environ.get("LEAVING"):
-            raise
-        return wait_out_fence(lambda: _mint_once(counter, count), reached)
-
-
-def _mint_once(counter: str, count: int | None) -> Block:
-    """Mint a requested block from the table, or a single integer from the leases."""
-    if count is None:
-        return runtime.minter().mint(counter)
-    return runtime.table().mint(counter) if count == 1 else runtime.table().mint_block(counter, count)
+    return receipts().once(Key(key, counter, caller), count or 1, mint_with_retries)
 
 
 def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
@@ -83,3 +89,63 @@ def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
             reached = again
         pause = min(2 * pause, MAX_PAUSE)
     raise reached
+
+
+@cache
+def table() -> CounterTable:
+    """Return the region's counters table."""
+    return CounterTable(os.environ["COUNTERS_TABLE"], _dynamodb())
+
+
+@cache
+def minter() -> "CounterTable | Leases":
+    """Return the object that mints single integers: the leases, or the table itself if leases are off."""
+    size = int(os.environ.get("LEASE", "1"))
+    if size == 1:
+        return table()
+    from .leases import Leases
+
+    return Leases(table(), size)
+
+
+@cache
+def receipts() -> "Receipts":
+    """Return the region's receipts."""
+    from .receipts import Receipts
+
+    return Receipts(os.environ["RECEIPTS_TABLE"], int(os.environ["IDEMPOTENCY_HOURS"]) * 3600, _dynamodb())
+
+
+@cache
+def callers() -> "Callers | None":
+    """Return who may use which counter, or None if whoever IAM lets in may use all."""
+    setting = os.environ.get("CALLERS")
+    if not setting:
+        return None
+    from .permissions import Callers
+
+    return Callers(setting)
+
+
+@cache
+def _dynamodb() -> DynamoDB:
+    return DynamoDB()
+
+
+def prepare() -> None:
+    """Create what every request needs, while Lambda gives a whole processor to initialise. Makes no call.
+
+    Raises:
+        RuntimeError: the function is being prepared for SnapStart, whose copies would share what is kept here. They
+            also get their credentials in another way than by environment variables.
+    """
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+        raise RuntimeError("SnapStart is not supported: turn it off for this function")
+    minter()
+    callers()
+
+
+def forget() -> None:
+    """Forget everything, like a new process. For tests only."""
+    for kept in (minter, table, receipts, callers, _dynamodb):
+        kept.cache_clear()

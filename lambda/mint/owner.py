@@ -15,8 +15,8 @@ from typing import Any
 from integers.lattice import Layout, OwningRegion, Place, owner_of
 from integers.records import past_issued
 
-from .model import CounterItem, LayoutUnknown, OwnerUnknown
-from .table import CounterTable
+from .errors import LayoutUnknown, OwnerUnknown
+from .table import CounterItem, CounterTable
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:

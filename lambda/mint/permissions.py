@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from .model import Forbidden
+from .errors import Forbidden
 
 ALL = "*"
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from aws.service import DynamoDB
 
-from .model import Block, OtherRequest
-from .table import ConditionFailed, call_table
+from .errors import OtherRequest
+from .table import Block, ConditionFailed, call_table
 
 
 class Key(NamedTuple):

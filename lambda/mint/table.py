@@ -1,21 +1,54 @@
-"""The region's counters table. One write mints."""
+"""The region's counters table. One write mints.
+
+A table that was restored to an earlier state would mint the same integers again. So each answer of the table is
+compared with what a warm function had seen issued before the call began, not with what is seen now: answers to several
+threads may arrive in another order than the table gave them. In Lambda, one instance answers one request at a time.
+
+A cold function has seen nothing and notices nothing. The coordinator does, by the table's identity, and begins an
+epoch above all that may have been minted. From then on, a function mints again.
+"""
 
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws.connection import NoResponse
 from aws.service import DynamoDB, ServiceError
 
-from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable
-from .rollback_guard import MAX_COUNTERS, HighestSeen, RollbackGuard
+from .errors import CeilingReached, NoItem, TableUnavailable, Unusable, WentBackwards
 
 if TYPE_CHECKING:
     from integers.lattice import Layout
 
 ATTEMPTS = 5
 """The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""
+
+MAX_COUNTERS = 10_000
+"""The largest number of counters that a function remembers, in about 4 MB. Beyond it, the oldest is forgotten."""
+
+
+class Block(NamedTuple):
+    """`count` integers from `first` on, `stride` apart."""
+
+    first: int
+    stride: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def integers(self) -> range:
+        """Return the integers, the smallest first, without making a list of them."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
+
+
+class CounterItem(NamedTuple):
+    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
+
+    issued: int
+    stride: int
+    ceiling: int
+    epoch: int
+    fenced: bool
+    attributes: Mapping[str, Any]
 
 
 class ConditionFailed(Exception):
@@ -40,10 +73,7 @@ class CounterTable:
         """Mint the counter's next integer with one conditional UpdateItem.
 
         Raises:
-            NoItem: the table has no such counter.
-            CeilingReached: no integer is left.
-            WentBackwards: the table was restored to an earlier state.
-            TableUnavailable: the table is unavailable.
+            RequestError: NoItem, CeilingReached, WentBackwards, Unusable, TableUnavailable.
         """
         item = self._update(counter, 1, _mint_request(self._name, counter))
         return Block(item.issued, item.stride, 1)
@@ -54,26 +84,15 @@ class CounterTable:
         If they are unknown or have changed, it tries again with the present ones, in up to `ATTEMPTS` writes.
 
         Raises:
-            NoItem: the table has no such counter.
-            CeilingReached: fewer than `count` integers are left.
-            WentBackwards: the table was restored to an earlier state.
-            TableUnavailable: the table is unavailable.
+            RequestError: as `mint`; CeilingReached if fewer than `count` integers are left.
         """
         stride, ceiling = self._places.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
         for _ in range(ATTEMPTS):
             try:
-                request = _update_request(
-                    self._name,
-                    counter,
-                    "SET issued = issued + :step",
-                    "stride = :stride AND ceiling = :ceiling AND issued <= :last",
-                    {
-                        ":step": count * stride,
-                        ":stride": stride,
-                        ":ceiling": ceiling,
-                        ":last": ceiling - count * stride,
-                    },
-                )
+                condition = "stride = :stride AND ceiling = :ceiling AND issued <= :last"
+                step = count * stride
+                values = {":step": step, ":stride": stride, ":ceiling": ceiling, ":last": ceiling - step}
+                request = _update_request(self._name, counter, "SET issued = issued + :step", condition, values)
                 item = self._update(counter, count, request)
             except CeilingReached as reached:
                 present = reached.item.stride, reached.item.ceiling
@@ -88,7 +107,7 @@ class CounterTable:
         """Return the counter's item, or None if there is none. It isn't compared with what was seen before.
 
         Raises:
-            TableUnavailable: the table is unavailable.
+            RequestError: Unusable, TableUnavailable.
         """
         attributes = self._get(counter)
         return None if attributes is None else _item_of(attributes)
@@ -97,9 +116,7 @@ class CounterTable:
         """Return the counter's item.
 
         Raises:
-            NoItem: the table has no such counter.
-            WentBackwards: the table was restored to an earlier state.
-            TableUnavailable: the table is unavailable.
+            RequestError: NoItem, WentBackwards, Unusable, TableUnavailable.
         """
         last = self.seen.last(counter)
         item = self.find(counter)
@@ -152,19 +169,87 @@ class CounterTable:
         self._see(counter, last, item, count * item.stride)
         return item
 
-    def _see(self, counter: str, last: HighestSeen, item: CounterItem, step: int) -> None:
+    def _see(self, counter: str, last: "HighestSeen", item: CounterItem, step: int) -> None:
         """Remember the item, which has just grown by `step`, and refuse it if the table went backwards.
 
         An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may place
         it again, or close it, at a lower integer of the same epoch.
         """
         if "opening" not in item.attributes:
-            self.seen.add(
-                counter, last, HighestSeen(item.epoch, item.issued - step), HighestSeen(item.epoch, item.issued)
-            )
+            before, after = HighestSeen(item.epoch, item.issued - step), HighestSeen(item.epoch, item.issued)
+            self.seen.add(counter, last, before, after)
         self._places[counter] = (item.stride, item.ceiling)
         if len(self._places) > MAX_COUNTERS:
             self._places.clear()
+
+
+class HighestSeen(NamedTuple):
+    """The last integer seen issued in the newest epoch seen."""
+
+    epoch: int
+    issued: int
+
+
+UNSEEN = HighestSeen(0, 0)
+
+
+class RollbackGuard:
+    """What one function has seen of one table."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, HighestSeen] = {}
+        self._void: dict[str, int] = {}
+        self.findings = 0
+        """How often the table was found to have gone backwards."""
+
+    def last(self, counter: str) -> HighestSeen:
+        """Return what was seen last of a counter, or `UNSEEN`."""
+        return self._last.get(counter, UNSEEN)
+
+    def refused(self, counter: str) -> bool:
+        """Return whether the table went backwards, and no newer epoch has been seen since."""
+        return self.last(counter).epoch <= self._void.get(counter, -1)
+
+    def add(self, counter: str, last: HighestSeen, before: HighestSeen, after: HighestSeen) -> None:
+        """Remember an answer of the table.
+
+        Args:
+            counter: the counter.
+            last: what had been seen last when the call began.
+            before: what the item had before the call.
+            after: what it has now; the same as `before`, unless the call has minted.
+
+        Raises:
+            WentBackwards: the item had less than what was seen, or it is still of an epoch in which it had.
+        """
+        if before < last:
+            self._find(counter, last, before)
+        if after.epoch <= self._void.get(counter, -1):
+            raise WentBackwards
+        if after > self.last(counter):
+            self._last[counter] = after
+            if len(self._last) + len(self._void) > MAX_COUNTERS:
+                del self._last[next(iter(self._last))]
+
+    def _find(self, counter: str, last: HighestSeen, found: HighestSeen) -> None:
+        """Refuse the counter up to the epoch that was seen. One finding is logged once."""
+        if last.epoch <= self._void.get(counter, -1):
+            return
+        self.findings += 1
+        self._void[counter] = last.epoch
+        self._last.pop(counter, None)
+        import logging  # rarely needed
+
+        logging.getLogger("mint.rollback_guard").error(  # the name that operators find in older logs
+            "this region's table went backwards: %s had issued %d in epoch %d, and now %d in epoch %d. It was restored "
+            "or overwritten. Nothing of this counter is minted here until the coordinator has begun an epoch after %d.",
+            counter,
+            last.issued,
+            last.epoch,
+            found.issued,
+            found.epoch,
+            last.epoch,
+        )
 
 
 @lru_cache(maxsize=MAX_COUNTERS)
@@ -206,7 +291,7 @@ def call_table(call: Callable[[], Any]) -> Any:
 
     Raises:
         ConditionFailed: the write's condition did not hold.
-        Unavailable: the error is transient, or the table doesn't exist.
+        TableUnavailable: the error is transient, or the table doesn't exist.
         ServiceError: any other error.
     """
     try:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypedDict
 
 import aws.service
 import mint.handler
-import mint.runtime
+import mint.minting
 import pytest
 from aws.service import DynamoDB, ServiceError
 
@@ -141,7 +141,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 def forget() -> None:
     """Make the function cold: it forgets what it has in memory."""
-    mint.runtime.forget()
+    mint.minting.forget()
 
 
 @pytest.fixture

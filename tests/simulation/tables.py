@@ -6,7 +6,7 @@ from aws.service import DynamoDB
 from coordinate.dynamodb.store import Store
 from coordinate.dynamodb.tables import described_id
 from coordinate.protocol.operations import Operation
-from mint.model import CeilingReached, NoItem, TableUnavailable
+from mint.errors import CeilingReached, NoItem, TableUnavailable
 from mint.table import CounterTable
 
 from simulation.world import World

@@ -16,7 +16,7 @@ from typing import Any
 
 from integers.lattice import Layout
 
-from ..model import CounterItem
+from ..table import CounterItem
 from .problems import regions_instead
 from .reply import Problem, Response
 

@@ -9,10 +9,9 @@ from aws.service import ServiceError
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
-from ..model import (
+from ..errors import (
     CeilingReached,
     CoordinatorFailed,
-    CounterItem,
     Forbidden,
     LayoutUnknown,
     NoItem,
@@ -24,6 +23,7 @@ from ..model import (
     WentBackwards,
     WrongName,
 )
+from ..table import CounterItem
 from .reply import RETRY_AFTER, RETRY_LATER, Problem
 from .request import HealthRequest, MintRequest, OwnerOf, Request
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..model import Block
+    from ..table import Block
     from .accept import Format
 
 Response = dict[str, Any]

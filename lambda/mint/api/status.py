@@ -6,8 +6,8 @@ from typing import Any
 
 from integers.lattice import Layout
 
-from ..model import CeilingReached, CounterItem, NoItem, Unusable, WentBackwards
-from ..table import CounterTable
+from ..errors import CeilingReached, NoItem, Unusable, WentBackwards
+from ..table import CounterItem, CounterTable
 from .problems import ceiling_reached, missing, restored, unusable
 from .reply import Problem, Response, json_response
 

@@ -7,7 +7,7 @@ import pytest
 from aws import service
 from aws.connection import Connection, NoResponse, Unsent
 from aws.service import DynamoDB
-from mint.model import TableUnavailable
+from mint.errors import TableUnavailable
 from mint.table import call_table
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at

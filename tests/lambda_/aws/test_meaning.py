@@ -3,7 +3,7 @@
 import pytest
 from aws.meaning import MEANINGS, Meaning, meaning
 from aws.service import ServiceError
-from mint.model import TableUnavailable
+from mint.errors import TableUnavailable
 from mint.table import call_table
 
 from tests.lambda_.aws.faulty_server import FaultyServer, answers_and_closes, dynamodb_at

@@ -13,7 +13,7 @@ from aws.connection import NoResponse, Unsent
 from aws.service import DynamoDB, ServiceError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.model import TableUnavailable
+from mint.errors import TableUnavailable
 from mint.table import ConditionFailed, call_table
 
 from tests.lambda_.aws.faulty_server import (

@@ -13,7 +13,7 @@ from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegist
 from coordinate.request import Check
 from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import Problem, problem_response
-from mint.model import CounterItem as MintItem
+from mint.table import CounterItem as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
 

@@ -10,8 +10,8 @@ import pytest
 from aws.service import set_deadline
 from coordinate.protocol.model import Item
 from mint import minting as fence
+from mint.errors import CeilingReached
 from mint.minting import wait_out_fence
-from mint.model import CeilingReached
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import put_item

@@ -5,13 +5,13 @@ import logging
 from typing import Any
 
 import mint.handler
-import mint.runtime
+import mint.minting
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import method_of
-from mint.model import Block, CounterItem, NoItem
-from mint.table import CounterTable
+from mint.errors import NoItem
+from mint.table import Block, CounterItem, CounterTable
 
 from integers.lattice import MAX_INTEGER, Layout
 from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
@@ -83,9 +83,9 @@ class Receipts:
 @pytest.fixture
 def _in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables in memory: no request of this test needs a real one."""
-    monkeypatch.setattr(mint.runtime, "table", Table)
-    monkeypatch.setattr(mint.runtime, "minter", Table)
-    monkeypatch.setattr(mint.runtime, "receipts", Receipts)
+    monkeypatch.setattr(mint.minting, "table", Table)
+    monkeypatch.setattr(mint.minting, "minter", Table)
+    monkeypatch.setattr(mint.minting, "receipts", Receipts)
     monkeypatch.setenv("DEFAULT_COUNTER", "integers")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
 
@@ -187,7 +187,7 @@ def test_snapstart_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
 
     with pytest.raises(RuntimeError, match="SnapStart is not supported"):
-        mint.runtime.prepare()
+        mint.minting.prepare()
 
 
 @pytest.mark.parametrize("path", ["/-/health", "/integers/1", "/integers/0"])

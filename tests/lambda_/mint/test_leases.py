@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Condition, Event
 from typing import Protocol
 
-import mint.runtime
+import mint.minting
 import pytest
 from coordinate.protocol.model import Item
+from mint.errors import CeilingReached, NoItem
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.model import Block, CeilingReached, NoItem
-from mint.rollback_guard import RollbackGuard
-from mint.table import CounterTable
+from mint.table import Block, CounterTable, RollbackGuard
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack
@@ -211,7 +210,7 @@ def test_threads_of_one_function_never_get_the_same(stack: Stack) -> None:
 def test_blocks_and_receipts_by_the_function_itself(stack: Stack, ask: Ask) -> None:
     stack.monkeypatch.setenv("LEASE", "100")
     laid_out("us-east-1")
-    mint.runtime.forget()
+    mint.minting.forget()
     singles = [ask("POST", "/", warm=True)["document"]["integer"] for _ in range(10)]
     block = ask("POST", "/?count=5", warm=True)["document"]["integers"]
     keyed = [ask("POST", "/", warm=True, idempotency_key="k")["document"]["integer"] for _ in range(2)]

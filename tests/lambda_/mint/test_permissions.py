@@ -9,7 +9,7 @@ import mint.handler
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mint.model import Forbidden
+from mint.errors import Forbidden
 from mint.permissions import Callers, as_role
 
 from tests.lambda_.fixtures import Stack, forget

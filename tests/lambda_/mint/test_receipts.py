@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mint.model import Block, OtherRequest, TableUnavailable
+from mint.errors import OtherRequest, TableUnavailable
 from mint.receipts import Key, Receipts
-from mint.table import CounterTable
+from mint.table import Block, CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import Ask, Stack

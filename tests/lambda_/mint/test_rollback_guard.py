@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.model import Item
-from mint.model import WentBackwards
-from mint.rollback_guard import MAX_COUNTERS, UNSEEN, HighestSeen, RollbackGuard
-from mint.table import CounterTable
+from mint.errors import WentBackwards
+from mint.table import MAX_COUNTERS, UNSEEN, CounterTable, HighestSeen, RollbackGuard
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
 from tests.lambda_.laying_out import deploy, item, laid_out, put_item

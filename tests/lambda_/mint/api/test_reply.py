@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mint.api.reply import Problem, json_response, minted_response, problem_response, without_body
-from mint.model import Block
+from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import laid_out

@@ -1,30 +1,9 @@
-"""Items, blocks, and the errors for which nothing is handed out. Only `api/` knows HTTP: it makes responses of them."""
+"""Why a request can't be served: no integer is handed out. `api/problems.py` makes responses of these errors."""
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-
-class Block(NamedTuple):
-    """`count` integers from `first` on, `stride` apart."""
-
-    first: int
-    stride: int
-    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
-
-    def integers(self) -> range:
-        """Return the integers, the smallest first, without making a list of them."""
-        return range(self.first, self.first + self.count * self.stride, self.stride)
-
-
-class CounterItem(NamedTuple):
-    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
-
-    issued: int
-    stride: int
-    ceiling: int
-    epoch: int
-    fenced: bool
-    attributes: Mapping[str, Any]
+if TYPE_CHECKING:
+    from .table import CounterItem
 
 
 class RequestError(Exception):
@@ -38,7 +17,7 @@ class NoItem(RequestError):
 class CeilingReached(RequestError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
-    def __init__(self, item: CounterItem) -> None:
+    def __init__(self, item: "CounterItem") -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
 
