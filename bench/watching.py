@@ -13,7 +13,6 @@ from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the 
 from simulation.world import World
 
 # isort: split
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.operations import (
     Clock,
@@ -31,7 +30,7 @@ from coordinate.protocol.operations import (
 )
 from coordinate.protocol.steps import Each, Steps
 from coordinate.request import Watch
-from coordinate.run import run
+from coordinate.run import RunResult, run
 
 from bench.figures import aligned
 from bench.reconcile import ABROAD, AT_HOME, settled

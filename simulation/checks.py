@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
+from coordinate.run import RunResult
 from mint.errors import NoItem, RequestError
 from mint.owner import owner_document
 from mint.table import CounterItem, CounterTable

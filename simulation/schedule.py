@@ -15,11 +15,10 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import Refused
 from coordinate.request import Watch
-from coordinate.run import run
+from coordinate.run import RunResult, run
 
 from integers.lattice import MAX_FLOOR
 

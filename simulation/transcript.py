@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
 
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol import operations
 from coordinate.protocol.admit import Deploy
 from coordinate.protocol.model import (
@@ -49,7 +48,7 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.request import Watch
-from coordinate.run import run
+from coordinate.run import RunResult, run
 
 from .checks import CheckedWorld
 from .coordinator import SimulatedCoordinator

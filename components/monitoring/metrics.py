@@ -9,7 +9,7 @@ from ..settings.args import Settings
 from ..settings.names import ResourceNames
 
 COORDINATOR = "GlobalIntegers"
-"""The namespace of the coordinator's metrics, which are all in the home region (coordinate/monitoring/metrics.py)."""
+"""The namespace of the coordinator's metrics, which are all in the home region (coordinate/log.py)."""
 
 OF_REST_APIS = {"4xx": "4XXError", "5xx": "5XXError"}
 """What REST APIs call metrics of HTTP APIs. The others are called the same."""

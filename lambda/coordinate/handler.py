@@ -10,15 +10,13 @@ from aws.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
-from .monitoring.audit_log import audited, warn_of
-from .monitoring.metrics import Metrics, RunOf, kind_of
-from .monitoring.report import reply
-from .monitoring.statistics import RunStatistics
+from .log import Metrics, kind_of, log_change, warn_of
 from .protocol.admit import Deploy
 from .protocol.model import Refused
 from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
 from .request import Check, Create, Watch, request_of
-from .run import RunResult, run
+from .run import RunResult, reply, run
+from .statistics import RunStatistics
 from .threads import drive
 
 RESERVE = 60_000
@@ -47,19 +45,18 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     if "check" in event:
         return _check(event, context)
-    statistics = RunStatistics()
+    statistics = RunStatistics(os.environ["STACK"], kind_of(event))
     result = RunResult()
-    failed = True
     try:
         request = request_of(event)
         assert not isinstance(request, Check)  # noqa: S101 (no event with `create`, `watch` or `wish` is one)
         _run(request, result, statistics, context)
-        failed = False
+        statistics.failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
         statistics.outcomes = result.outcomes
-        METRICS.write(RunOf(os.environ["STACK"], kind_of(event), failed, time.time()), statistics)
+        METRICS.write(statistics)
     warn_of(result)
     return reply(result)
 
@@ -92,24 +89,22 @@ def _run(request: Deploy | Watch | Create, result: RunResult, statistics: RunSta
     token = secrets.token_hex(8)
     store = _store()
     lease = store.run_lock(token)
-    carry_out = audited(store.carry_out)
 
-    def carry_out_or_look(operation: Operation) -> Any:
+    def carry_out(operation: Operation) -> Any:
         match operation:
             case Clock():
-                return _now()
+                return int(time.time())
             case TakeRunLock(over):
                 return lease.take_over() if over else lease.take()
             case MayBegin():
                 return context.get_remaining_time_in_millis() > RESERVE and lease.kept()
             case _:
-                return carry_out(operation)
+                answer = store.carry_out(operation)
+                log_change(operation, answer)
+                statistics.keep(operation, answer)
+                return answer
 
     try:
-        drive(run(request, token, result), statistics.observing(carry_out_or_look))
+        drive(run(request, token, result), carry_out)
     finally:
         lease.give_back()
-
-
-def _now() -> int:
-    return int(time.time())

@@ -50,7 +50,7 @@ def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE
     logging = [
         (ROOT / "lambda" / "coordinate" / file).read_text()
-        for file in ("monitoring/audit_log.py", "dynamodb/retries.py")
+        for file in ("log.py", "statistics.py", "dynamodb/retries.py")
     ]
     assert any(f'"{phase}"' in text for text in logging)
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from coordinate.monitoring.metrics import OF_A_REGION, UNITS
+from coordinate.log import OF_A_REGION, UNITS
 
 from components.monitoring.alarms import alarms
 from components.settings.alarms import EVERY_REGION, THRESHOLDS

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol.admit import Deploy, admit
 from coordinate.protocol.operations import (
     FenceItem,
@@ -19,7 +18,7 @@ from coordinate.protocol.operations import (
 )
 from coordinate.protocol.reconcile import reconcile
 from coordinate.request import Watch
-from coordinate.run import run
+from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator

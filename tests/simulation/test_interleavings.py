@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from coordinate.monitoring.report import RunResult
 from coordinate.protocol.reconcile import Outcome, reconcile
+from coordinate.run import RunResult
 
 from simulation.checks import CheckedWorld, MintedTwice, check_reconciled
 from simulation.coordinator import SimulatedCoordinator

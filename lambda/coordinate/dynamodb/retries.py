@@ -15,7 +15,7 @@ from botocore.exceptions import (
     ParamValidationError,
 )
 
-from ..monitoring.audit_log import warn
+from ..log import warn
 from ..protocol.model import Absent, Refused
 
 RETRY_SECONDS = 60

@@ -6,10 +6,10 @@ from typing import Any
 
 import pulumi
 import pytest
-from coordinate.monitoring.metrics import RunOf, documents
-from coordinate.monitoring.statistics import RunStatistics
+from coordinate.log import documents
 from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome
+from coordinate.statistics import RunStatistics
 
 from components.monitoring.observability import Observability, ObservabilityArgs
 from components.settings.alarms import EVERY_REGION, THRESHOLDS
@@ -70,12 +70,13 @@ def runs(*ended: tuple[float, RunStatistics], kind: str = "schedule", failed: bo
     """Return the metrics of runs that end at these minutes."""
     series = Series()
     for minute, statistics in ended:
-        series.read(HOME, documents(RunOf(PREFIX, kind, failed, minute * MINUTE), statistics, None))
+        statistics.kind, statistics.failed = kind, failed
+        series.read(HOME, documents(statistics, minute * MINUTE, None))
     return series
 
 
 def schedule(*minutes: float, failed: bool = False, kind: str = "schedule") -> Series:
-    return runs(*((minute, RunStatistics()) for minute in minutes), kind=kind, failed=failed)
+    return runs(*((minute, RunStatistics(PREFIX, "schedule")) for minute in minutes), kind=kind, failed=failed)
 
 
 def both(*series: Series) -> Series:
@@ -88,7 +89,7 @@ def both(*series: Series) -> Series:
 
 def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[float, RunStatistics]:
     """Return a run at a minute, in which a change is unfinished that was asked for at another."""
-    statistics = RunStatistics()
+    statistics = RunStatistics(PREFIX, "schedule")
     statistics.record = replace(record("a"), asked=int(asked * MINUTE), reconciled=reconciled)
     return minute, statistics
 
@@ -100,7 +101,7 @@ def looking(
     seconds = 1000
     found = register("a", base=1, limit=window, window=window, granted=int(minute * MINUTE - seconds))
     item = items_of(found)["a"]
-    statistics = RunStatistics()
+    statistics = RunStatistics(PREFIX, "schedule")
     statistics.registers, statistics.outcomes = {"c": found}, {"c": Outcome(found, ())}
     statistics.items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
     statistics.ids["a"], statistics.home = "another" if lost else "a 1", "layouts 1"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from coordinate.dynamodb.encoding import record_copy_attributes
-from coordinate.monitoring.report import RunResult, note, reply
 from coordinate.protocol.model import DeploymentRecord, RecordCopy, Register, desired_state_of
 from coordinate.protocol.reconcile import Outcome
+from coordinate.run import RunResult, note, reply
 
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.settings import (

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from coordinate.dynamodb.store import Store
@@ -103,7 +104,7 @@ def test_the_limit_is_raised_to_what_lasts_three_runs(stack: Stack, ask: Ask) ->
     put_item(stack, HOME, replace(used, issued=used.issued + 900 * 3))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coordinate.handler._now", lambda: before.granted + 60)  # 15 per second
+        patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: before.granted + 60))  # 15 per second
         watch()
 
     raised, found = register(stack), items(stack)
@@ -120,7 +121,7 @@ def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
     laid_out(window=1000)
     before = register(stack)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coordinate.handler._now", lambda: 10**10)
+        patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: 10**10))
         watch()
     assert register(stack) == before
 

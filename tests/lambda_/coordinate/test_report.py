@@ -2,8 +2,8 @@
 
 import json
 
-from coordinate.monitoring.report import RunResult, note, nowhere, pending_regions, reply
 from coordinate.protocol.reconcile import Outcome
+from coordinate.run import RunResult, note, nowhere, pending_regions, reply
 
 from tests.lambda_.coordinate.made_up import record, register
 

@@ -1,12 +1,12 @@
 """Statistics of one run for its metrics: what it has read and written, and how fast the regions mint. No I/O."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..protocol.model import Absent, Copy, DeploymentRecord, Item, Register
-from ..protocol.operations import (
+from .protocol.model import Absent, Copy, DeploymentRecord, Item, Register
+from .protocol.operations import (
     CloseItem,
     DescribeLayouts,
     DescribeMirror,
@@ -24,9 +24,8 @@ from ..protocol.operations import (
     WriteRecord,
     WriteRegister,
 )
-from ..protocol.plan import wanted_items
-from ..protocol.reconcile import Outcome
-from .audit_log import phase_of
+from .protocol.plan import wanted_items
+from .protocol.reconcile import Outcome
 
 T = TypeVar("T", Register, Copy)
 
@@ -35,9 +34,15 @@ WRITES = (WriteRegister, WriteCopy, PlaceItem, OpenItem, RenewItem, FenceItem, C
 
 
 class RunStatistics:
-    """Looks on while a run's operations are carried out, in several threads."""
+    """What a run's operations show, which are carried out in several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, stack: str, kind: str) -> None:
+        self.stack = stack
+        """`<project>-<stack>`."""
+        self.kind = kind
+        """Who asked for the run: `schedule`, `deployment` or `creation`."""
+        self.failed = True
+        """Whether it was refused or failed, as long as it hasn't ended well."""
         self.record: DeploymentRecord | None = None
         """As it was last read or written."""
         self.registers: Mapping[str, Register] | None = None
@@ -56,16 +61,6 @@ class RunStatistics:
         self.repaired: set[str] = set()
         """The counters that were mended after the last change was finished: nobody had asked for it."""
         self._everyday: dict[str, str] = {}
-
-    def observing(self, carry_out: Callable[[Operation], Any]) -> Callable[[Operation], Any]:
-        """Return a function that does what `carry_out` does, and keeps what it shows."""
-
-        def carry_out_and_keep(operation: Operation) -> Any:
-            answer = carry_out(operation)
-            self._keep(operation, answer)
-            return answer
-
-        return carry_out_and_keep
 
     def lost_tables(self) -> list[str]:
         """Return the tables that were found gone, recreated, restored or without a register's item, as `region table`.
@@ -94,7 +89,8 @@ class RunStatistics:
             return False
         return isinstance(items, Absent) or id_ != known or name not in items
 
-    def _keep(self, operation: Operation, answer: Any) -> None:
+    def keep(self, operation: Operation, answer: Any) -> None:
+        """Keep what an operation and its answer show."""
         match operation:
             case ReadRecord():
                 self.record = answer
@@ -129,6 +125,15 @@ class RunStatistics:
         granting = known == "granted" and isinstance(write, WriteRegister | WriteCopy)
         if known != "created" and not granting:
             self.repaired.add(counter)
+
+
+def phase_of(old: Register | None, new: Register) -> str:
+    """Return what the write of a register was: created, put back, begun, joined or granted."""
+    if old is None or old.home != new.home:
+        return "created" if new.epoch == 1 and old is None else "put back"
+    if new.epoch > old.epoch:
+        return "begun"
+    return "joined" if new.ids != old.ids else "granted"
 
 
 def _counter(write: Operation) -> str:
@@ -206,8 +211,7 @@ def paces(
             item = there.get(counter) if there is not None and not isinstance(there, Absent) else None
             if not isinstance(item, Item) or item.epoch != register.epoch or item.opening is not None:
                 continue
-            known = before.issued.get((region, counter)) if before is not None else None
-            rate = _rate(register, first[region], item, (before.at, known) if before is not None else None, now)
+            rate = _rate(region, register, first[region], item, before, now)
             if rate is None:
                 continue
             pending = region in outcome.pending
@@ -220,22 +224,23 @@ def paces(
 
 
 def _rate(
-    register: Register, first: Item, item: Item, before: tuple[float, tuple[int, int] | None] | None, now: float
+    region: str, register: Register, first: Item, item: Item, before: Positions | None, now: float
 ) -> float | None:
     """Return a counter's integers per second in one region; None if it was seen for too short a time.
 
     It is measured since the run that is remembered, or else since the limit was granted: then it is an average, and
     a region that is behind the others seems slower than it is.
     """
-    if before is not None and now - before[0] >= LEAST_SECONDS:
-        at, known = before
-        start = known[1] if known is not None and known[0] == item.epoch else first.issued
-        return max(item.issued - start, 0) / item.stride / (now - at)
-    seconds = now - register.granted
-    if seconds < LEAST_SECONDS:
-        return None
-    granted_at = register.limit - register.window * len(register.regions)
-    start = first.issued + max(granted_at - first.issued, 0) // item.stride * item.stride
+    start, seconds = first.issued, now - (before.at if before is not None else now)
+    if before is not None and seconds >= LEAST_SECONDS:
+        epoch, issued = before.issued.get((region, register.counter), (0, 0))
+        start = issued if epoch == item.epoch else start
+    else:
+        seconds = now - register.granted
+        if seconds < LEAST_SECONDS:
+            return None
+        granted_at = register.limit - register.window * len(register.regions)
+        start += max(granted_at - start, 0) // item.stride * item.stride
     return max(item.issued - start, 0) / item.stride / seconds
 
 

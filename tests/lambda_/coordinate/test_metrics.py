@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.monitoring.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunOf
-from coordinate.monitoring.statistics import RunStatistics
+from coordinate.log import NAMESPACE, OF_A_REGION, UNITS, Metrics
 from coordinate.protocol.model import Item
+from coordinate.statistics import RunStatistics
 
 from tests.lambda_.coordinate.stopped import recorded
 from tests.lambda_.fixtures import Ask, Stack
@@ -35,7 +35,7 @@ from tests.lambda_.laying_out import (
 
 
 class Unwritten(Metrics):
-    def write(self, run: RunOf, statistics: RunStatistics) -> None:
+    def write(self, statistics: RunStatistics) -> None:
         pass
 
 

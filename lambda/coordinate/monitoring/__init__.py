@@ -1,1 +1,0 @@
-"""What a run of the coordinator reports: its log, metrics and result."""
