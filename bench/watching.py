@@ -19,6 +19,7 @@ from coordinate.protocol.operations import (
     DescribeLayouts,
     DescribeMirror,
     DescribeTable,
+    Each,
     Operation,
     ReadAccepted,
     ReadRecord,
@@ -26,9 +27,9 @@ from coordinate.protocol.operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
+    Steps,
     TakeRunLock,
 )
-from coordinate.protocol.steps import Each, Steps
 from coordinate.request import Watch
 from coordinate.run import RunResult, run
 

@@ -10,9 +10,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from coordinate.protocol.model import DeploymentRecord, Refused
-from coordinate.protocol.operations import Operation
+from coordinate.protocol.operations import Each, Operation, Steps
 from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, step
-from coordinate.protocol.steps import Each, Steps
 
 CarryOut = Callable[[Operation], Any]
 

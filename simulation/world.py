@@ -16,37 +16,8 @@ from coordinate.dynamodb.encoding import (
     record_copy_attributes,
     register_attributes,
 )
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
-from coordinate.protocol.operations import (
-    Clock,
-    CloseItem,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeStream,
-    DescribeTable,
-    FenceItem,
-    MayBegin,
-    OpenItem,
-    Operation,
-    PlaceItem,
-    RaiseItem,
-    ReadAccepted,
-    ReadCopy,
-    ReadItem,
-    ReadRecord,
-    ReadRecordCopy,
-    ReadRegister,
-    RecordLayouts,
-    RenewItem,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    TakeRunLock,
-    WriteCopy,
-    WriteRecord,
-    WriteRecordCopy,
-    WriteRegister,
-)
 
 from integers.lattice import MAX_INTEGER, Layout
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
@@ -253,48 +224,48 @@ class World:
         item = self._item(region, counter)
         return item.issued if item else None
 
-    def carry_out(self, operation: Operation) -> Any:
+    def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation and answer as `operations.py` says."""
         if hasattr(operation, "region"):
             return self._in_region(operation)
         match operation:
-            case Clock():
+            case op.Clock():
                 return self.now
-            case TakeRunLock() | MayBegin():  # whoever asks may go on: no integer may depend on it
+            case op.TakeRunLock() | op.MayBegin():  # whoever asks may go on: no integer may depend on it
                 return True
-            case DescribeLayouts():
+            case op.DescribeLayouts():
                 return self._id("identity: of the layouts table", self.layouts.id)
-            case DescribeStream():
+            case op.DescribeStream():
                 return self.layouts.id
-            case DescribeMirror():
+            case op.DescribeMirror():
                 return self._id("identity: of the mirror", self.mirror.id)
-            case ScanRegisters():
+            case op.ScanRegisters():
                 return self.layouts.registers | self._stray("layouts")
-            case ScanCopies():
+            case op.ScanCopies():
                 return self.mirror.copies | self._stray("mirror")
-            case ReadRecord():
+            case op.ReadRecord():
                 return self.layouts.record
-            case ReadAccepted():
+            case op.ReadAccepted():
                 return self.layouts.accepted
-            case ReadRecordCopy():
+            case op.ReadRecordCopy():
                 return self.mirror.record
-            case ReadRegister(counter):
+            case op.ReadRegister(counter):
                 return self.layouts.registers.get(counter)
-            case ReadCopy(counter):
+            case op.ReadCopy(counter):
                 return self.mirror.copies.get(counter)
-            case WriteRecord(old, new):
+            case op.WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
                     self.layouts.record, self.layouts.bare = new, False
                 return held
-            case WriteRegister(old, new, record):
+            case op.WriteRegister(old, new, record):
                 return self._write_register(old, new, record)
-            case WriteRecordCopy(old, new):
+            case op.WriteRecordCopy(old, new):
                 held = self._holds("record copy: unchanged", self.mirror.record == old)
                 if held:
                     self.mirror.record = new
                 return held
-            case WriteCopy(old, new):
+            case op.WriteCopy(old, new):
                 counter = new.register.counter
                 held = self._holds("copy: unchanged", self.mirror.copies.get(counter) == old)
                 if held:
@@ -316,29 +287,25 @@ class World:
         table = self.tables.get(operation.region)
         if table is None:
             return Absent.GONE
-        if isinstance(operation, DescribeTable):
+        if isinstance(operation, op.DescribeTable):
             return self._id("identity: of a counters table", table.id)
-        if isinstance(operation, ScanItems):
+        if isinstance(operation, op.ScanItems):
             found = {counter: kept.item for counter, kept in table.counters.items() if kept.item is not None}
             return found | self._stray(operation.region)
         kept = table.counters.get(operation.counter)
-        if isinstance(operation, ReadItem):
+        if isinstance(operation, op.ReadItem):
             return kept.item if kept else None
         return self._write(table.counters.setdefault(operation.counter, CounterKey()), operation)
 
-    def _write(
-        self,
-        kept: CounterKey,
-        operation: RenewItem | RecordLayouts | PlaceItem | OpenItem | RaiseItem | FenceItem | CloseItem,
-    ) -> bool | int:
+    def _write(self, kept: CounterKey, operation: op.RecordLayouts | op.PlaceItem | op.ItemUpdate) -> bool | int:
         match operation:
-            case RecordLayouts(_, _, layouts):
+            case op.RecordLayouts(_, _, layouts):
                 newer = not kept.layouts or kept.layouts[-1].epoch < layouts[-1].epoch
                 held = self._holds("layouts: newer", newer)
                 if held:
                     kept.layouts = layouts
                 return held
-            case PlaceItem(_, _, new, instead_of):
+            case op.PlaceItem(_, _, new, instead_of):
                 item = kept.item
                 free = item is None if instead_of is None else item is not None and item.opening == instead_of
                 held = self._holds("place: no item or the other's", free)
@@ -347,36 +314,34 @@ class World:
                 return held
             case _:
                 held = kept.item is not None and self._update(kept, kept.item, operation)
-                return kept.item.ceiling if held and isinstance(operation, FenceItem) and kept.item else held
+                return kept.item.ceiling if held and isinstance(operation, op.FenceItem) and kept.item else held
 
-    def _update(
-        self, kept: CounterKey, item: Item, operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
-    ) -> bool:
+    def _update(self, kept: CounterKey, item: Item, operation: op.ItemUpdate) -> bool:
         match operation:
-            case RenewItem(_, _, new, over):
+            case op.RenewItem(_, _, new, over):
                 held = self._holds("renew: that epoch", item.epoch == over)
                 held = held and self._holds("renew: not being opened", item.opening is None)
                 if held:
                     kept.item = replace(new, ceiling=self._limited(new.ceiling, new.stride))
                     kept.issued_in = _remembered(kept.issued_in, over, new.epoch) | {over: item.issued}
-            case OpenItem(_, _, token, ceiling):
+            case op.OpenItem(_, _, token, ceiling):
                 held = self._holds("open: own token", item.opening == token)
                 if held:
                     ceiling = self._limited(ceiling, item.stride)
                     kept.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
-            case RaiseItem(_, _, epoch, ceiling):
+            case op.RaiseItem(_, _, epoch, ceiling):
                 held = self._holds("raise: this epoch", item.epoch == epoch)
                 held = held and self._holds("raise: not fenced", not item.fenced)
                 held = held and self._holds("raise: upwards", item.ceiling < ceiling)
                 if held:
                     kept.item = replace(item, ceiling=ceiling)
-            case FenceItem(_, _, epoch, by, most):
+            case op.FenceItem(_, _, epoch, by, most):
                 held = self._holds("fence: this epoch", item.epoch == epoch)
                 held = held and self._holds("fence: not fenced", not item.fenced)
                 held = held and (by is None or self._holds("fence: issued within", item.issued <= most))
                 if held:
                     kept.item = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
-            case CloseItem(_, _, over, epoch):
+            case op.CloseItem(_, _, over, epoch):
                 held = self._holds("close: that epoch", item.epoch == over)
                 if held:
                     kept.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None)

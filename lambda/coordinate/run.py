@@ -14,11 +14,9 @@ from integers.names import CHECK_COUNTER
 
 from .protocol.admit import Deploy, admit, finish
 from .protocol.model import DeploymentRecord, Refused, Register
-from .protocol.operations import MayBegin, TakeRunLock
-from .protocol.reconcile import Outcome, reconcile
+from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
+from .protocol.reconcile import Outcome, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
-from .protocol.scan import scan_tables
-from .protocol.steps import Each, Known, Steps, one
 from .request import Create, Watch
 
 

@@ -5,31 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .protocol import operations as op
 from .protocol.model import Absent, Copy, DeploymentRecord, Item, Register
-from .protocol.operations import (
-    CloseItem,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeTable,
-    FenceItem,
-    OpenItem,
-    Operation,
-    PlaceItem,
-    ReadRecord,
-    RenewItem,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    WriteCopy,
-    WriteRecord,
-    WriteRegister,
-)
 from .protocol.plan import wanted_items
 from .protocol.reconcile import Outcome
 
 T = TypeVar("T", Register, Copy)
 
-WRITES = (WriteRegister, WriteCopy, PlaceItem, OpenItem, RenewItem, FenceItem, CloseItem)
+WRITES = (op.WriteRegister, op.WriteCopy, op.PlaceItem, op.OpenItem, op.RenewItem, op.FenceItem, op.CloseItem)
 """What repairs something. Raising a ceiling and recording layouts are everyday work."""
 
 
@@ -89,40 +72,40 @@ class RunStatistics:
             return False
         return isinstance(items, Absent) or id_ != known or name not in items
 
-    def keep(self, operation: Operation, answer: Any) -> None:
+    def keep(self, operation: op.Operation, answer: Any) -> None:
         """Keep what an operation and its answer show."""
         match operation:
-            case ReadRecord():
+            case op.ReadRecord():
                 self.record = answer
-            case WriteRecord(_, new) if answer is True:
+            case op.WriteRecord(_, new) if answer is True:
                 self.record = new
-            case ScanRegisters():
+            case op.ScanRegisters():
                 self.registers = _readable(answer, Register)
-            case ScanCopies():
+            case op.ScanCopies():
                 self.copies = _readable(answer, Copy)
-            case ScanItems(region):
+            case op.ScanItems(region):
                 self.items[region], self.scanned = answer, time.time()
-            case DescribeTable(region):
+            case op.DescribeTable(region):
                 self.ids[region] = answer
-            case DescribeLayouts():
+            case op.DescribeLayouts():
                 self.home = answer
-            case DescribeMirror():
+            case op.DescribeMirror():
                 self.mirror = answer
             case _ if isinstance(operation, WRITES) and answer is not False and not isinstance(answer, Absent):
                 self._count(operation)
             case _:
                 pass
 
-    def _count(self, write: Operation) -> None:
+    def _count(self, write: op.Operation) -> None:
         if self.record is None or not self.record.reconciled:
             return  # it was asked for
-        counter: str = write.new.register.counter if isinstance(write, WriteCopy) else _counter(write)
-        if isinstance(write, WriteRegister) and counter not in self._everyday:
+        counter: str = write.new.register.counter if isinstance(write, op.WriteCopy) else _counter(write)
+        if isinstance(write, op.WriteRegister) and counter not in self._everyday:
             phase = phase_of(write.old, write.new)
             if phase == "granted" or (phase == "created" and counter not in self.copies):
                 self._everyday[counter] = phase
         known = self._everyday.get(counter)
-        granting = known == "granted" and isinstance(write, WriteRegister | WriteCopy)
+        granting = known == "granted" and isinstance(write, op.WriteRegister | op.WriteCopy)
         if known != "created" and not granting:
             self.repaired.add(counter)
 
@@ -136,8 +119,8 @@ def phase_of(old: Register | None, new: Register) -> str:
     return "joined" if new.ids != old.ids else "granted"
 
 
-def _counter(write: Operation) -> str:
-    return write.new.counter if isinstance(write, WriteRegister) else getattr(write, "counter", "")
+def _counter(write: op.Operation) -> str:
+    return write.new.counter if isinstance(write, op.WriteRegister) else getattr(write, "counter", "")
 
 
 def _readable(found: Mapping[str, T | Absent], kind: type[T]) -> dict[str, T]:

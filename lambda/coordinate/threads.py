@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from .protocol.model import Refused
-from .protocol.operations import Operation
-from .protocol.steps import Each, Steps
+from .protocol.operations import Each, Operation, Steps
 
 CALLS = 256
 """How many DynamoDB calls of batches run at the same time. A batch of one runs in its counter's thread.

@@ -5,34 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
+from ..protocol import operations as op
 from ..protocol.model import MAX_PAST, Absent, DeploymentRecord, Register
-from ..protocol.operations import (
-    CloseItem,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeStream,
-    DescribeTable,
-    FenceItem,
-    OpenItem,
-    Operation,
-    PlaceItem,
-    RaiseItem,
-    ReadAccepted,
-    ReadCopy,
-    ReadItem,
-    ReadRecord,
-    ReadRecordCopy,
-    ReadRegister,
-    RecordLayouts,
-    RenewItem,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    WriteCopy,
-    WriteRecord,
-    WriteRecordCopy,
-    WriteRegister,
-)
 from ..protocol.refusals import unreadable
 from .encoding import (
     ITEM_NAMES,
@@ -77,7 +51,7 @@ class Store:
         self._regions = Reachability()
         self._described: dict[tuple[str, str], Shared] = {}
 
-    def carry_out(self, operation: Operation) -> Any:
+    def carry_out(self, operation: op.Operation) -> Any:
         """Carry out one operation and answer as `protocol/operations.py` says.
 
         Raises:
@@ -94,41 +68,41 @@ class Store:
         """Return the lease that keeps two runs of the schedule apart."""
         return RunLock(self._clients.of(self.home), self._layouts, holder)
 
-    def _at_home(self, operation: Operation, client: "DynamoDBClient") -> Any:
+    def _at_home(self, operation: op.Operation, client: "DynamoDBClient") -> Any:
         match operation:
-            case DescribeLayouts():
+            case op.DescribeLayouts():
                 return self._id(self.home, self._layouts)
-            case DescribeStream():
+            case op.DescribeStream():
                 return client.describe_table(TableName=self._layouts)["Table"].get("LatestStreamLabel", "")
-            case DescribeMirror():
+            case op.DescribeMirror():
                 return self._id(self.home, self._mirror)
-            case ReadRecord():
+            case op.ReadRecord():
                 return self._record(read(record_of, get(client, self._layouts, RECORD_KEY)), self._layouts)
-            case ReadAccepted():
+            case op.ReadAccepted():
                 found = get(client, self._layouts, ACCEPTED_KEY)
                 return read(accepted_of, found)
-            case WriteRecord(old, new):
+            case op.WriteRecord(old, new):
                 before = record_attributes(old) if old else None
                 put = replacement(self._layouts, before, record_attributes(new), NOT_COMPARED)
                 beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
                 return _together(client, {"Put": put}, {"Put": beside})
-            case ReadRecordCopy():
+            case op.ReadRecordCopy():
                 return self._record(read(record_copy_of, get(client, self._mirror, RECORD_KEY)), self._mirror)
-            case WriteRecordCopy(old, new):
+            case op.WriteRecordCopy(old, new):
                 before = record_copy_attributes(old) if old else None
                 return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
-            case ReadRegister(counter):
+            case op.ReadRegister(counter):
                 return read(register_of, get(client, self._layouts, counter))
-            case WriteRegister(old, new, record):
+            case op.WriteRegister(old, new, record):
                 return self._write_register(client, old, new, record)
-            case ReadCopy(counter):
+            case op.ReadCopy(counter):
                 return read(copy_of, get(client, self._mirror, counter))
-            case WriteCopy(old, new):
+            case op.WriteCopy(old, new):
                 before = copy_attributes(old) if old else None
                 return _replace(client, replacement(self._mirror, before, copy_attributes(new), NOT_COMPARED))
-            case ScanRegisters():
+            case op.ScanRegisters():
                 return scan(client, self._layouts, REGISTER_NAMES, partial(read, register_of))
-            case ScanCopies():
+            case op.ScanCopies():
                 return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), partial(read, copy_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
@@ -152,16 +126,16 @@ class Store:
         written = replacement(self._layouts, before, register_attributes(new), NOT_COMPARED)
         return _together(client, {"ConditionCheck": stands}, {"Put": written})
 
-    def _in_region(self, operation: Operation, region: str) -> Any:
+    def _in_region(self, operation: op.Operation, region: str) -> Any:
         client, table = self._clients.of(region), self._counters
         match operation:
-            case DescribeTable():
+            case op.DescribeTable():
                 return self._id(region, table)
-            case ScanItems():
+            case op.ScanItems():
                 return scan(client, table, ITEM_NAMES, partial(read, item_of))
-            case ReadItem(_, counter):
+            case op.ReadItem(_, counter):
                 return read(item_of, get(client, table, counter))
-            case RecordLayouts(_, counter, layouts):
+            case op.RecordLayouts(_, counter, layouts):
                 epoch = {"N": str(layouts[-1].epoch)}
                 return put(
                     client,
@@ -171,14 +145,14 @@ class Store:
                     "attribute_not_exists(epoch) OR epoch < :epoch",
                     {":epoch": epoch},
                 )
-            case PlaceItem(_, counter, item, instead_of):
+            case op.PlaceItem(_, counter, item, instead_of):
                 condition, values = "attribute_not_exists(#counter)", {}
                 if instead_of is not None:
                     condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
                 return put(client, table, counter, item_values(item), condition, values)
-            case RenewItem() | OpenItem() | RaiseItem() | FenceItem() | CloseItem():
+            case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.CloseItem():
                 after = update(client, table, operation.counter, *_change(operation))
-                if after is not None and isinstance(operation, FenceItem):
+                if after is not None and isinstance(operation, op.FenceItem):
                     return int(after["ceiling"]["N"])
                 return after is not None
             case _:
@@ -189,10 +163,10 @@ class Store:
         return self._described.setdefault((region, table), Shared(lambda: described_id(client, table))).ask()
 
 
-def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem) -> tuple[str, str, dict[str, Any]]:
+def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
     """Return the update of an item, its condition, and their values."""
     match operation:
-        case RenewItem(_, _, item, over):
+        case op.RenewItem(_, _, item, over):
             # DynamoDB reads every value before it sets any, so `issued` is still that of the past epoch.
             new = {f":{name}": value for name, value in item_values(item).items()}
             removed = ["fenced", *(issued_in(epoch) for epoch in forgotten(over, item.epoch))]
@@ -202,19 +176,19 @@ def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem)
                 "epoch = :over AND attribute_not_exists(opening)",
                 {**new, ":over": {"N": str(over)}},
             )
-        case OpenItem(_, _, token, ceiling):
+        case op.OpenItem(_, _, token, ceiling):
             return (
                 "SET ceiling = :ceiling REMOVE opening, fenced",
                 "opening = :token",
                 {":ceiling": {"N": str(ceiling)}, ":token": {"S": token}},
             )
-        case RaiseItem(_, _, epoch, ceiling):
+        case op.RaiseItem(_, _, epoch, ceiling):
             return (
                 "SET ceiling = :ceiling",
                 "epoch = :epoch AND attribute_not_exists(fenced) AND ceiling < :ceiling",
                 {":ceiling": {"N": str(ceiling)}, ":epoch": {"N": str(epoch)}},
             )
-        case FenceItem(_, _, epoch, by, most):
+        case op.FenceItem(_, _, epoch, by, most):
             unfenced = "epoch = :epoch AND attribute_not_exists(fenced)"
             values = {":epoch": {"N": str(epoch)}, ":true": TRUE}
             if by is None:
@@ -224,7 +198,7 @@ def _change(operation: RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem)
                 f"{unfenced} AND issued <= :most",
                 {**values, ":by": {"N": str(by)}, ":most": {"N": str(most)}},
             )
-        case CloseItem(_, _, over, epoch):
+        case op.CloseItem(_, _, over, epoch):
             past = [f"{issued_in(over)} = issued"] if over < epoch else []
             sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
             removed = [issued_in(past) for past in forgotten(over, epoch)] if over < epoch else []

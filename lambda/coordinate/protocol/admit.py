@@ -18,11 +18,12 @@ from .operations import (
     ScanCopies,
     ScanItems,
     ScanRegisters,
+    Steps,
     WriteRecord,
     WriteRecordCopy,
+    one,
 )
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
-from .steps import Steps, one
 
 Evidence = dict[str, str]
 """Counter → what was found of it."""

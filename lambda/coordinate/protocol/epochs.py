@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from integers.lattice import MAX_INTEGER
 
-from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Item, Register
+from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
 from .operations import (
     CloseItem,
     DescribeMirror,
     DescribeTable,
     FenceItem,
+    Known,
     OpenItem,
     Operation,
     PlaceItem,
@@ -23,10 +24,19 @@ from .operations import (
     ReadRecordCopy,
     RecordLayouts,
     RenewItem,
+    Steps,
+    look,
+    one,
 )
-from .plan import Apply, Ids, Items, beginning, closed, join, wanted_items
+from .plan import Apply, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
-from .steps import Known, Next, Steps, look, one
+
+
+class Next(NamedTuple):
+    """A register that is to be written, and what is known of the counter once it is."""
+
+    register: Register
+    known: Known | None
 
 
 def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Next]:

@@ -174,5 +174,12 @@ class Item:
     opening: str | None = None
 
 
+Items = Mapping[str, Item | Absent | None]
+"""Region → one counter's item there; None if its table has none."""
+
+Ids = Mapping[str, str | Absent]
+"""Region → the id of its counters table."""
+
+
 class Refused(Exception):
     """The coordinator stops. The message says what was found, where, and what to do."""

@@ -5,20 +5,29 @@ conditional write is whether its condition held. If it didn't, nothing was chang
 also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. The home region must answer.
 """
 
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 from integers.lattice import Layout
 
-from .model import Copy, DeploymentRecord, Item, RecordCopy, Register
+from .model import Copy, DeploymentRecord, Ids, Item, Items, RecordCopy, Register
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class Operation:
+    """One of the operations below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock(Operation):
     """Look at the clock. Answer: seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakeRunLock:
+class TakeRunLock(Operation):
     """Take the run lock, which keeps two runs from doing the same work. Answer: whether this run has it.
 
     With `over`, whoever has it loses it. No integer depends on it: runs may race.
@@ -28,44 +37,44 @@ class TakeRunLock:
 
 
 @dataclass(frozen=True, slots=True)
-class MayBegin:
+class MayBegin(Operation):
     """Ask whether a further counter may be begun. Answer: False if too little time is left or the run lock is lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeLayouts:
+class DescribeLayouts(Operation):
     """Describe the layouts table. Answer: its id. Earlier reads and writes of this run were made in that table."""
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeStream:
+class DescribeStream(Operation):
     """Describe the layouts table. Answer: the label of its stream, which deployments know it by; "" without one."""
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeMirror:
+class DescribeMirror(Operation):
     """Describe the mirror. Answer: its id."""
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeTable:
+class DescribeTable(Operation):
     """Describe a region's counters table. Answer: its id."""
 
     region: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRecord:
+class ReadRecord(Operation):
     """Read the record. Answer: the DeploymentRecord, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAccepted:
+class ReadAccepted(Operation):
     """Read what identifies the record. Answer: the Accepted, or None. It is small, however large the record is."""
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRecord:
+class WriteRecord(Operation):
     """Write the record, and what identifies it beside it. Condition: the record is still `old`."""
 
     old: DeploymentRecord | None
@@ -73,12 +82,12 @@ class WriteRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRecordCopy:
+class ReadRecordCopy(Operation):
     """Read the mirror's copy of the record. Answer: the RecordCopy, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRecordCopy:
+class WriteRecordCopy(Operation):
     """Write the mirror's copy of the record. Condition: it is still `old`."""
 
     old: RecordCopy | None
@@ -86,14 +95,14 @@ class WriteRecordCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRegister:
+class ReadRegister(Operation):
     """Read a counter's register. Answer: the Register, None, or `STRAY`."""
 
     counter: str
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRegister:
+class WriteRegister(Operation):
     """Write a counter's register.
 
     Condition: it is still `old`, and `record` is the one that is accepted. Without the second half, a run of an
@@ -106,14 +115,14 @@ class WriteRegister:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadCopy:
+class ReadCopy(Operation):
     """Read the mirror's copy of a register. Answer: the Copy, None, or `STRAY`."""
 
     counter: str
 
 
 @dataclass(frozen=True, slots=True)
-class WriteCopy:
+class WriteCopy(Operation):
     """Write the mirror's copy of a register. Condition: it is still `old`."""
 
     old: Copy | None
@@ -121,7 +130,7 @@ class WriteCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadItem:
+class ReadItem(Operation):
     """Read a counter's item in one region. Answer: the Item, None, or `STRAY`."""
 
     region: str
@@ -129,7 +138,7 @@ class ReadItem:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLayouts:
+class RecordLayouts(Operation):
     """Record all layouts so far in a region, so that it can say which region owns an integer.
 
     Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
@@ -141,7 +150,7 @@ class RecordLayouts:
 
 
 @dataclass(frozen=True, slots=True)
-class RenewItem:
+class RenewItem(Operation):
     """Replace the item of the epoch `over` with one of a later epoch, and keep the last integer issued in `over`.
 
     The new item is neither fenced nor being opened. Condition: the item is of the epoch `over`, and it isn't
@@ -155,7 +164,7 @@ class RenewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceItem:
+class PlaceItem(Operation):
     """Put a closed item, which can't mint.
 
     Condition without `instead_of`: there is no item. With it: the item is being opened by that token.
@@ -168,7 +177,7 @@ class PlaceItem:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenItem:
+class OpenItem(Operation):
     """Let a placed item mint. Condition: it is being opened by `token`."""
 
     region: str
@@ -178,7 +187,7 @@ class OpenItem:
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseItem:
+class RaiseItem(Operation):
     """Raise the ceiling. Condition: the item is of this epoch, it isn't fenced, and its ceiling is lower."""
 
     region: str
@@ -188,7 +197,7 @@ class RaiseItem:
 
 
 @dataclass(frozen=True, slots=True)
-class FenceItem:
+class FenceItem(Operation):
     """Lower the ceiling for good: to `by` above what is issued then, or not at all if `by` is None.
 
     Answer: the ceiling, or False. Condition: the item is of this epoch, it isn't fenced yet, and with `by`, no more
@@ -203,7 +212,7 @@ class FenceItem:
 
 
 @dataclass(frozen=True, slots=True)
-class CloseItem:
+class CloseItem(Operation):
     """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
 
     It can't be opened any more. `over` is not later than `epoch`. Condition: the item is of the epoch `over`.
@@ -215,13 +224,17 @@ class CloseItem:
     epoch: int
 
 
+ItemUpdate = RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
+"""What changes an item that is there."""
+
+
 @dataclass(frozen=True, slots=True)
-class ScanRegisters:
+class ScanRegisters(Operation):
     """Read all registers, without their past layouts. Answer: the registers by counter, `STRAY` for what is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScanCopies:
+class ScanCopies(Operation):
     """Read the mirror's copies of all registers, without their past layouts.
 
     Answer: the copies by counter, `STRAY` for what is none.
@@ -229,38 +242,44 @@ class ScanCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanItems:
+class ScanItems(Operation):
     """Read the items of all counters in one region. Answer: the items by counter, `STRAY` for what is none."""
 
     region: str
 
 
-Operation = (
-    Clock
-    | TakeRunLock
-    | MayBegin
-    | ScanRegisters
-    | ScanCopies
-    | ScanItems
-    | DescribeLayouts
-    | DescribeStream
-    | DescribeMirror
-    | DescribeTable
-    | ReadRecord
-    | ReadAccepted
-    | WriteRecord
-    | ReadRecordCopy
-    | WriteRecordCopy
-    | ReadRegister
-    | WriteRegister
-    | ReadCopy
-    | WriteCopy
-    | ReadItem
-    | RecordLayouts
-    | RenewItem
-    | PlaceItem
-    | OpenItem
-    | RaiseItem
-    | FenceItem
-    | CloseItem
-)
+@dataclass(frozen=True, slots=True)
+class Each:
+    """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises.
+
+    A part has no `Each` of its own: all of `threads.py`'s threads could wait for each other.
+    """
+
+    steps: Iterable["Steps[Any]"]
+
+
+Steps = Generator[Sequence[Operation] | Each, Sequence[Any], T]
+"""Yields a batch of operations or an `Each`, is sent the answers in the same order, and returns a T. The operations of
+a batch may be carried out in any order, or at the same time."""
+
+
+class Known(NamedTuple):
+    """What was found of a counter when its register was this one. Another register would need another look."""
+
+    register: Register
+    items: Items
+    ids: Ids
+    """The ids of the tables, described after the items were read or written."""
+
+
+def one(operation: Operation) -> Steps[Any]:
+    """Return the answer of one operation."""
+    return (yield [operation])[0]
+
+
+def look(regions: Iterable[str], counter: str) -> Steps[tuple[Items, Ids]]:
+    """Return every region's item, and the id of its table, described after the item was read."""
+    names = tuple(dict.fromkeys(regions))
+    items = yield [ReadItem(region, counter) for region in names]
+    ids = yield [DescribeTable(region) for region in names]
+    return dict(zip(names, items, strict=True)), dict(zip(names, ids, strict=True))

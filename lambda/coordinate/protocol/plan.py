@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from integers.lattice import MAX_INTEGER, places
 
-from .model import Absent, DeploymentRecord, Item, Register
+from .model import Absent, DeploymentRecord, Ids, Item, Items, Register
 
 
 def beginning(
@@ -46,10 +46,6 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int) -> 
     seconds = max(now - register.granted, 1)
     lasting = -(-used * 3 * 60 * desired.watch_minutes // (seconds * stride))
     return granted(register, top, max(desired.window, register.window, lasting), now)
-
-
-Items = Mapping[str, Item | Absent | None]
-Ids = Mapping[str, str | Absent]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from coordinate.dynamodb.tables import KEPT
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import Operation, ReadItem, ReadRegister
-from coordinate.protocol.steps import Each, Steps
+from coordinate.protocol.operations import Each, Operation, ReadItem, ReadRegister, Steps
 from coordinate.threads import CALLS, COUNTERS, CarryOut, drive
 
 from components.settings.aws_regions import partitions

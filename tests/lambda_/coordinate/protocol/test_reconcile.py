@@ -7,6 +7,7 @@ import pytest
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Refused, Register
 from coordinate.protocol.operations import (
     FenceItem,
+    Known,
     OpenItem,
     Operation,
     PlaceItem,
@@ -20,7 +21,6 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.protocol.reconcile import Outcome, reconcile
-from coordinate.protocol.steps import Known
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import CounterKey, Mirror, World

@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinate.protocol.model import Copy, Item, Register
 from coordinate.protocol.operations import Operation
-from coordinate.protocol.scan import TablesScan, scan_tables
+from coordinate.protocol.reconcile import TablesScan, scan_tables
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import CounterKey, SimulatedTable, World
