@@ -3,7 +3,7 @@
 import pulumi
 
 from components.global_integers import GlobalIntegers
-from components.settings.configuration import args_of_stack
+from components.settings import args_of_stack
 
 integers = GlobalIntegers("integers", args_of_stack())
 

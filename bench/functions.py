@@ -12,7 +12,7 @@ from typing import Any, cast
 from bench.figures import Columns, Figures, compared
 from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from bench.stand_in import Rejected, serving
-from components.function.python_function import archive
+from components.function import archive
 from integers.lattice import MAX_INTEGER
 from local.engine.inputs import as_json
 from local.paths import ROOT

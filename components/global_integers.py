@@ -8,15 +8,15 @@ import pulumi
 
 from integers.lattice import places
 
-from .coordinator.coordinator import Coordinator
-from .domain.domain import Domain, DomainArgs
-from .function.python_function import archive
-from .gateway.gateway import Gateway, GatewayArgs
+from .coordinator import Coordinator
+from .domain import Domain, DomainArgs
+from .function import archive
+from .gateway import Gateway, GatewayArgs
+from .monitoring import Observability, ObservabilityArgs, budget
 from .monitoring.metrics import Watched
-from .monitoring.observability import Observability, ObservabilityArgs, budget
-from .region.regional_counter import RegionalCounter, RegionalCounterArgs
+from .region import RegionalCounter, RegionalCounterArgs
+from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
-from .settings.settings import settings_of
 from .settings.values import camel
 
 

@@ -11,7 +11,7 @@ from coordinate.protocol.admit import Deploy
 from coordinate.protocol.model import DeploymentRecord, DesiredState, desired_state_of
 from coordinate.request import request_of
 
-from components.coordinator.record import event, record_of
+from components.coordinator.deployment import event, record_of
 from components.settings.values import canonical
 
 from .checks import CheckedWorld

@@ -1,1 +1,250 @@
-"""What exists only in the home region, and what a deployment asks of the coordinator."""
+"""What exists only in the home region: the layouts table and its mirror, the coordinator, and its schedule."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..function import PythonFunction, PythonFunctionArgs, allow, archive
+from ..settings import desired_state_of
+from ..settings.args import Settings
+from ..settings.names import STAYS, ResourceNames
+from ..settings.values import canonical
+from ..table import table, use_keys
+from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
+
+EVENT = json.dumps({"watch": True})
+
+MAX_AGE = 60
+"""Seconds after which a run is dropped: the least that EventBridge and Lambda accept. The next run does its work."""
+
+
+@dataclass
+class ScheduleArgs:
+    """Which function runs, and how often."""
+
+    rule_name: str
+    region: str
+    function: aws.lambda_.Function
+    minutes: int
+
+
+class Schedule(pulumi.ComponentResource):
+    """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
+
+    def __init__(self, name: str, args: ScheduleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Schedule", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
+
+        rule = aws.cloudwatch.EventRule(
+            f"{name}-rule",
+            name=args.rule_name,
+            region=args.region,
+            description="Runs the coordinator, which mends what it can.",
+            schedule_expression=rate(args.minutes),
+            opts=child,
+        )
+        permission = aws.lambda_.Permission(
+            f"{name}-permission",
+            region=args.region,
+            function=args.function.name,
+            statement_id="global-integers-watch",
+            action="lambda:InvokeFunction",
+            principal="events.amazonaws.com",
+            source_arn=rule.arn,
+            opts=child,
+        )
+        aws.lambda_.FunctionEventInvokeConfig(
+            f"{name}-retries",
+            region=args.region,
+            function_name=args.function.name,
+            maximum_event_age_in_seconds=MAX_AGE,
+            maximum_retry_attempts=0,
+            opts=child,
+        )
+        aws.cloudwatch.EventTarget(
+            f"{name}-target",
+            region=args.region,
+            rule=rule.name,
+            target_id="coordinator",
+            arn=args.function.arn,
+            input=EVENT,
+            retry_policy=aws.cloudwatch.EventTargetRetryPolicyArgs(
+                maximum_event_age_in_seconds=MAX_AGE, maximum_retry_attempts=0
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[permission], ignore_changes=STAYS),
+        )
+        self.register_outputs({})
+
+
+def rate(minutes: int) -> str:
+    """Return the schedule's expression. EventBridge refuses `rate(1 minutes)`, and `rate(5 minute)` too."""
+    return f"rate({minutes} minute{'' if minutes == 1 else 's'})"
+
+
+JOURNAL_DAYS = 365
+"""The coordinator's log is kept at least as long, whatever the settings say: it is the journal of all layouts."""
+
+
+class Coordinator(pulumi.ComponentResource):
+    """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
+
+    The coordinator is deployed before any minting function changes. It checks each of them. In the end, it reconciles.
+
+    Outputs: `reconciled`, the coordinator's report, once every counter has its layout; `function_name`.
+    """
+
+    reconciled: pulumi.Output[dict[str, Any]]
+    function_name: pulumi.Output[str]
+    function: aws.lambda_.Function
+
+    def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Coordinator", name, None, opts)
+        names, home, protect, key = settings.names, settings.home, settings.protect, settings.kms_key(settings.home)
+        self._name = name
+        self._settings = settings
+        layouts = table(f"{name}-layouts", names.layouts_table, home, self, protect=protect, kms_key=key, stream=True)
+        mirror = table(f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key)
+        # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
+        arn = layouts.arn.apply(lambda arn: at_home(arn, home))
+        kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
+        self._home = layouts.stream_label.apply(lambda label: f"{home} {label}")
+        function = PythonFunction(
+            f"{name}-coordinate",
+            PythonFunctionArgs(
+                settings=settings,
+                region=home,
+                name=names.coordinate_function,
+                role_name=names.coordinate_function,
+                role_description=self._home,
+                handler="coordinate.handler.handler",
+                code=archive("coordinate", "aws"),
+                environment={
+                    "LAYOUTS_TABLE": kept,
+                    "MIRROR_TABLE": mirror.name,
+                    "COUNTERS_TABLE": names.counters_table,
+                    "MINT_FUNCTION": names.mint_function,
+                    "STACK": names.prefix,
+                },
+                statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
+                ),
+                memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
+                timeout=900,
+                log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        # A failed deployment needs the schedule most, so it doesn't wait for the run below.
+        Schedule(
+            f"{name}-watch",
+            ScheduleArgs(names.watch_rule, home, function.function, settings.watch_minutes),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.function = function.function
+        self._function = function
+        self._layouts = layouts
+        self._mirror = mirror
+        self.function_name = function.name
+
+    def check(self, region: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
+        """Check that a region's minting function works. It is done again whenever the function changes.
+
+        Args:
+            region: which.
+            mint: its minting function.
+            after: what must exist before: all that the region has.
+
+        Returns:
+            The check, which fails unless the function works.
+        """
+        asked = {"region": region, "counter": self._settings.counters[0], "version": mint.version}
+        return self._invocation(
+            f"check-{region}",
+            mint.digest.apply(lambda digest: canonical({"check": {**asked, "digest": digest}})),
+            [after],
+        )
+
+    def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
+        """Give every counter its layout.
+
+        Args:
+            tables: the counters table of each region of the layout.
+            after: what must exist before the coordinator runs: all that these regions have. A region that is leaving
+                isn't waited for: it may be one that never comes back.
+        """
+        settings, role = self._settings, self._function.role
+        invocation = self._invocation(
+            "settle",
+            request(
+                DeploymentArgs(
+                    home_region=settings.home,
+                    layouts=self._layouts,
+                    desired=desired_state_of(settings),
+                    home=self._home,
+                    first=role.description.apply(lambda text: first_home(text, settings.home)),
+                    tables=tables,
+                    protect=settings.protect,
+                ),
+                self,
+            ),
+            after,
+        )
+        result = invocation.result
+        if not pulumi.runtime.is_dry_run():
+            result = result.apply(_agreed, run_with_unknowns=True)
+        self.reconciled = result.apply(json.loads)
+        self.register_outputs({"settled": self.reconciled, "functionName": self.function_name})
+
+    def _invocation(
+        self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
+    ) -> aws.lambda_.Invocation:
+        """Return a run of the coordinator after these resources, and after what it needs itself."""
+        own = [self._layouts, self._mirror, self._function.policy]
+        return aws.lambda_.Invocation(
+            f"{self._name}-{name}",
+            region=self._settings.home,
+            function_name=self.function_name,
+            # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
+            # Pulumi's state; a failed update would (terraform-provider-aws#43447).
+            lifecycle_scope="CREATE_ONLY",
+            input=event,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*after, *own], ignore_changes=STAYS),
+        )
+
+
+def _agreed(result: Any) -> str:
+    """Return the coordinator's reply.
+
+    With `--continue-on-error`, an invocation that failed leaves its result unknown, and Pulumi would go on to delete
+    what has left the program. It deletes nothing if the program itself fails.
+
+    Raises:
+        pulumi.RunError: there is no reply.
+    """
+    if not isinstance(result, str):
+        raise pulumi.RunError("the coordinator has not agreed to this deployment, so nothing is deleted")
+    return result
+
+
+def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
+    """Return statements that allow only the coordinator's calls, on its tables only, and to check the functions.
+
+    The counters table is named in any region: a region that leaves the layout must still be fenced when the
+    program no longer knows it.
+    """
+    partition, account = layouts_arn.split(":")[1], layouts_arn.split(":")[4]
+    in_any_region = f"arn:{partition}:dynamodb:*:{account}:table/{names.counters_table}"
+    functions = f"arn:{partition}:lambda:*:{account}:function:{names.mint_function}"
+    registers = ["GetItem", "PutItem", "Scan", "ConditionCheckItem", "DeleteItem", "DescribeTable"]
+    copies = ["GetItem", "PutItem", "Scan", "DescribeTable"]
+    items = ["GetItem", "PutItem", "UpdateItem", "Scan", "DescribeTable"]
+    return [
+        allow([f"dynamodb:{action}" for action in registers], layouts_arn),
+        allow([f"dynamodb:{action}" for action in copies], mirror_arn),
+        allow([f"dynamodb:{action}" for action in items], in_any_region),
+        allow(["lambda:InvokeFunction"], functions),
+    ]

@@ -1,1 +1,151 @@
-"""One host name for all regions: certificates, APIs, records and health checks."""
+"""One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from ..gateway import Gateway
+from ..region import RegionalCounter
+from ..settings.args import Settings
+from .api import DomainApi, DomainApiArgs
+from .dns import (
+    Name,
+    ask_for_record,
+    certificate,
+    health_checks,
+    make_records,
+    make_validation_record,
+    records_by_hand,
+    validation_record,
+    zone_id,
+)
+
+GATEWAY = "gateway"
+"""The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
+
+
+@dataclass
+class DomainArgs:
+    """What answers at the domain."""
+
+    settings: Settings
+    counters: Mapping[str, RegionalCounter]
+    """Region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their own."""
+    gateways: Mapping[str, Gateway]
+    reconciled: pulumi.Resource
+    """It is complete once every region of the layout can mint."""
+
+
+class Domain(pulumi.ComponentResource):
+    """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
+
+    Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
+    `apis`, the id of each region's API.
+    """
+
+    url: pulumi.Output[str]
+    gateway_url: pulumi.Output[str] | None
+    urls: dict[str, pulumi.Output[str]]
+    records: pulumi.Output[list[dict[str, str]]] | None
+    apis: dict[str, pulumi.Output[str]]
+
+    def __init__(self, name: str, args: DomainArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Address", name, None, opts)
+        domain, zone_name, regions = args.settings.domain, args.settings.hosted_zone, args.settings.regions
+        certificates = {
+            region: certificate(f"{name}-{region}-certificate", domain, region, self) for region in args.counters
+        }
+        first = certificates[regions[0]]
+        record = validation_record(first)
+        zone = zone_id(zone_name, domain, self) if zone_name else None
+        validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
+        if validation is None:
+            ask_for_record(record, first)
+        self.apis = {}
+        hosts = [
+            host
+            for region in args.counters
+            for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
+        ]
+        if zone is not None:
+            checks = health_checks(name, args.settings, self)
+            ready = make_records(hosts, zone, checks, self)
+            self.records = None
+        else:
+            ready = [resource for host in hosts for resource in host.ready]
+            self.records = records_by_hand(hosts, record)
+        self.url = _once(ready, domain)
+        self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if args.gateways else None
+        self.urls = {region: _once(ready, f"{region}.{domain}") for region in args.counters}
+        self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
+
+    def _names(self, name: str, args: DomainArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
+        """Add a region's API and its names. Return the names that need a record in DNS.
+
+        A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
+        """
+        counter = args.counters[region]
+        api = DomainApi(
+            f"{name}-{region}",
+            DomainApiArgs(settings=args.settings, region=region, function=counter.mint, statements=counter.statements),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.apis[region] = api.api_id
+        hosts = {"own": f"{region}.{args.settings.domain}", "shared": args.settings.domain}
+        if region in args.gateways:
+            hosts[GATEWAY] = f"{GATEWAY}.{args.settings.domain}"
+        found: list[Name] = []
+        for label, host in hosts.items():
+            front = args.gateways[region] if label == GATEWAY else api
+            domain = aws.apigatewayv2.DomainName(
+                f"{name}-{region}-{label}",
+                region=region,
+                domain_name=host,
+                domain_name_configuration=aws.apigatewayv2.DomainNameDomainNameConfigurationArgs(
+                    certificate_arn=certificate_arn,
+                    endpoint_type="REGIONAL",
+                    security_policy="TLS_1_2",
+                    ip_address_type="dualstack",
+                ),
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            mapping = aws.apigatewayv2.ApiMapping(
+                f"{name}-{region}-{label}-mapping",
+                region=region,
+                domain_name=domain.domain_name,
+                api_id=front.api_id,
+                stage=front.stage,
+                # It can't be changed to lead to another API, and a name has only one: `authorization` replaces both.
+                opts=pulumi.ResourceOptions(
+                    parent=self, depends_on=[domain, api.permission], delete_before_replace=True
+                ),
+            )
+            shared = label != "own"
+            if region in args.settings.regions or not shared:
+                ready = [mapping, args.reconciled] if shared else [mapping]
+                found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
+        return found
+
+
+def _issued(
+    name: str,
+    region: str,
+    certificate: aws.acm.Certificate,
+    validation: aws.route53.Record | None,
+    parent: pulumi.Resource,
+) -> pulumi.Output[str]:
+    """Return the certificate's ARN once ACM has issued it."""
+    return aws.acm.CertificateValidation(
+        f"{name}-{region}-issued",
+        region=region,
+        certificate_arn=certificate.arn,
+        validation_record_fqdns=[validation.fqdn] if validation is not None else None,
+        opts=pulumi.ResourceOptions(parent=parent),
+    ).certificate_arn
+
+
+def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:
+    """Return the URL of a host name once these resources exist."""
+    return pulumi.Output.all(*(resource.urn for resource in ready)).apply(lambda _: f"https://{host}/")

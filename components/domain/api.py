@@ -16,10 +16,10 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..function.python_function import PythonFunction
-from ..gateway.gateway import Throttle, rest_stage
+from ..function import PythonFunction
+from ..gateway import Throttle, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, gateway_responses
-from ..region.regional_counter import cors
+from ..region import cors
 from ..settings.args import Settings
 
 OF_ACCOUNT = (10_000, 5_000)

@@ -1,1 +1,147 @@
-"""The API Gateway that mints without a function."""
+"""API Gateway in front of a region's counters: it calls DynamoDB itself, without a function."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import pulumi
+import pulumi_aws as aws
+
+from ..function import allow, policy, role
+from ..settings.args import Settings
+from ..table import use_keys
+from .openapi import GatewaySpec, document
+
+
+@dataclass
+class GatewayArgs:
+    """One region's API."""
+
+    settings: Settings
+    region: str
+    table: aws.dynamodb.Table
+    """The region's counters table."""
+
+
+class Gateway(pulumi.ComponentResource):
+    """A REST API, its role and its stage. It is deployed again whenever it changes.
+
+    Outputs: `url`, which ends with `/`; `api_id` and `stage`, which further names are mapped to.
+    """
+
+    url: pulumi.Output[str]
+    api_id: pulumi.Output[str]
+    stage: pulumi.Output[str]
+
+    def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Gateway", name, None, opts)
+        region, settings = args.region, args.settings
+        child = pulumi.ResourceOptions(parent=self)
+
+        caller = role(f"{name}-role", settings.names.gateway_role(region), "apigateway.amazonaws.com", settings, self)
+        allowed = aws.iam.RolePolicy(
+            f"{name}-policy",
+            role=caller.name,
+            name="own",
+            policy=args.table.arn.apply(
+                lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([settings.kms_key(region)])])
+            ),
+            opts=child,
+        )
+        body = pulumi.Output.all(args.table.arn, caller.arn).apply(
+            lambda arns: json.dumps(document(_spec(args, *cast("list[str]", arns))), sort_keys=True)
+        )
+        api = aws.apigateway.RestApi(
+            f"{name}-api",
+            name=settings.names.gateway_api,
+            region=region,
+            body=body,
+            endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
+            opts=child,
+        )
+        throttles = {"methods": Throttle("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
+        stage = rest_stage(name, region, api, body, throttles, self, after=[allowed])
+        self.api_id, self.stage = api.id, stage.stage_name
+        self.url = stage.invoke_url.apply(lambda url: f"{url}/")
+        self.register_outputs({"url": self.url})
+
+
+def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
+    settings = args.settings
+    return GatewaySpec(
+        name=settings.names.gateway_api,
+        table_arn=table_arn,
+        role_arn=role_arn,
+        default_counter=settings.counters[0],
+        signed=settings.signed,
+        paused=args.region in settings.paused,
+    )
+
+
+STAGE = "v1"
+
+
+class Throttle(NamedTuple):
+    """The limit of a method (API Gateway API reference, UpdateStage)."""
+
+    method: str
+    """Like `~1path/GET`, in which a path's slashes are written as in a JSON Pointer. `*/*` is all methods."""
+    rate: int
+    """Requests per second."""
+    burst: int
+    """Requests at once above that rate."""
+
+
+def rest_stage(
+    name: str,
+    region: str,
+    api: aws.apigateway.RestApi,
+    body: pulumi.Output[str],
+    throttles: Mapping[str, Throttle],
+    parent: pulumi.Resource,
+    *,
+    after: Sequence[pulumi.Resource] = (),
+) -> aws.apigateway.Stage:
+    """Register the stage, its deployment and its limits as children of `parent`.
+
+    Args:
+        name: what their names in the program begin with.
+        region: where the API is.
+        api: the API.
+        body: its document.
+        throttles: the end of a limit's name in the program → the limit.
+        parent: the component.
+        after: what must exist before the API is deployed.
+    """
+    deployment = aws.apigateway.Deployment(
+        f"{name}-deployment",
+        region=region,
+        rest_api=api.id,
+        triggers={"body": body.apply(lambda text: hashlib.sha256(text.encode()).hexdigest())},
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=list(after)),
+    )
+    stage = aws.apigateway.Stage(
+        f"{name}-stage",
+        region=region,
+        rest_api=api.id,
+        deployment=deployment.id,
+        stage_name=STAGE,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+    before: list[pulumi.Resource] = []
+    for end, throttle in throttles.items():  # one after the other, since each changes the stage
+        settings = aws.apigateway.MethodSettings(
+            f"{name}-{end}",
+            region=region,
+            rest_api=api.id,
+            stage_name=stage.stage_name,
+            method_path=throttle.method,
+            settings=aws.apigateway.MethodSettingsSettingsArgs(
+                throttling_rate_limit=throttle.rate, throttling_burst_limit=throttle.burst
+            ),
+            opts=pulumi.ResourceOptions(parent=parent, depends_on=before),
+        )
+        before = [settings]
+    return stage

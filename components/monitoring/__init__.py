@@ -1,1 +1,182 @@
-"""Dashboard, alarms and their notifications, and the budget."""
+"""What shows an operator the state, and notifies one: the dashboard, the alarms with their topics, and the budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..settings.args import Settings
+from ..settings.names import STAYS
+from .alarms import MEANINGS, MORE, Alarm, alarms
+from .dashboard import body
+from .metrics import Watched
+
+
+@dataclass
+class ObservabilityArgs:
+    """What is watched. The settings say who hears of it."""
+
+    watched: Watched
+    coordinator: pulumi.Resource
+    """The coordinator. The alarm `noRun` is created after its first run."""
+
+
+class Observability(pulumi.ComponentResource):
+    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
+
+    def __init__(self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("global-integers:index:Observability", name, None, opts)
+        watched, names, home = args.watched, args.watched.names, args.watched.settings.home
+        found = alarms(watched)
+        self._name = name
+        self._args = args
+        self._settings = watched.settings
+        self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
+
+        aws.cloudwatch.Dashboard(
+            f"{name}-dashboard",
+            dashboard_name=names.prefix,
+            region=home,
+            dashboard_body=pulumi.Output.json_dumps(body(watched)),
+            opts=self._child,
+        )
+        regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
+        self._own_topics = {region: self._topic(region) for region in regions} if self._settings.alarm_emails else {}
+        made = [(alarm, self._alarm(alarm)) for alarm in found]
+        joined = [resource for alarm, resource in made if alarm.of_the_whole]
+        if joined:
+            # It notifies nobody, since each of the joined alarms does: two of them must not be one message.
+            aws.cloudwatch.CompositeAlarm(
+                f"{name}-ill",
+                alarm_name=names.alarm("ill"),
+                region=home,
+                alarm_description=f"{names.prefix}: global integers is ill: {MEANINGS['ill']}. {MORE}",
+                alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(_any_of),
+                opts=self._child,
+            )
+        self.register_outputs({})
+
+    def _topic(self, region: str) -> aws.sns.Topic:
+        """Return the region's own topic, with a subscription for each address."""
+        place = "" if region == self._settings.home else f"-{region}"
+        topic = aws.sns.Topic(
+            f"{self._name}{place}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
+        )
+        for address in self._settings.alarm_emails:
+            aws.sns.TopicSubscription(
+                f"{self._name}{place}-mail-{address}",
+                region=region,
+                topic=topic.arn,
+                protocol="email",
+                endpoint=address,
+                opts=self._child,
+            )
+        return topic
+
+    def _alarm(self, alarm: Alarm) -> aws.cloudwatch.MetricAlarm:
+        topics, region = self._settings.alarm_topics, alarm.metric.region
+        own = [self._own_topics[region].arn] if region in self._own_topics else []
+        actions = [*own, *([topics[region]] if region in topics else [])]
+        place = "" if alarm.of_the_whole else region
+        after = [self._args.coordinator] if alarm.key == "noRun" else None
+        return aws.cloudwatch.MetricAlarm(
+            "-".join(filter(None, [self._name, place, alarm.name])),
+            name=self._settings.names.alarm(alarm.name),
+            region=region,
+            alarm_description=alarm.text,
+            **(_filled(alarm) if alarm.missing == "zero" else _as_it_is(alarm)),
+            evaluation_periods=alarm.periods,
+            datapoints_to_alarm=alarm.breaching,
+            comparison_operator=alarm.comparison,
+            threshold=alarm.threshold,
+            alarm_actions=actions,
+            ok_actions=actions,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after, ignore_changes=STAYS),
+        )
+
+
+def _as_it_is(alarm: Alarm) -> dict[str, Any]:
+    """Return the arguments of an alarm on its metric."""
+    percentile = alarm.statistic.startswith("p")
+    return {
+        "namespace": alarm.metric.namespace,
+        "metric_name": alarm.metric.name,
+        "dimensions": alarm.metric.dimensions,
+        "statistic": None if percentile else alarm.statistic,
+        "extended_statistic": alarm.statistic if percentile else None,
+        # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
+        "evaluate_low_sample_count_percentiles": "ignore" if percentile else None,
+        "period": alarm.period,
+        "treat_missing_data": alarm.missing,
+    }
+
+
+def _filled(alarm: Alarm) -> dict[str, Any]:
+    """Return the arguments of an alarm on its metric with a zero in every period without data.
+
+    Where there has never been any, there may be nothing to fill: then missing data count as the zero would.
+    """
+    metric = aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(
+        namespace=alarm.metric.namespace,
+        metric_name=alarm.metric.name,
+        dimensions=alarm.metric.dimensions,
+        stat=alarm.statistic,
+        period=alarm.period,
+    )
+    return {
+        "metric_queries": [
+            aws.cloudwatch.MetricAlarmMetricQueryArgs(id="metric", metric=metric),
+            aws.cloudwatch.MetricAlarmMetricQueryArgs(
+                id="filled", expression="FILL(metric, 0)", label=alarm.metric.name, return_data=True
+            ),
+        ],
+        "treat_missing_data": "breaching" if alarm.comparison == "LessThanThreshold" else "notBreaching",
+    }
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " OR ".join(f'ALARM("{name}")' for name in names)
+
+
+SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "Amazon Route 53", "AmazonCloudWatch")
+"""The services that a deployment uses, as Cost Explorer calls them."""
+
+EVERYWHERE = "global"
+"""What Cost Explorer calls the region of services that have none, like Route 53."""
+
+NOTIFICATIONS = (("ACTUAL", 80), ("ACTUAL", 100), ("FORECASTED", 100))
+"""Of which costs, and at which percentage of the limit."""
+
+
+def budget(resource: str, settings: Settings, parent: pulumi.ComponentResource) -> aws.budgets.Budget:
+    """Register an e-mail when a month's costs reach a limit, or are about to. It stops nothing.
+
+    It counts what the account spends on these services in these regions, whoever causes it: costs can be told apart
+    only by tags that somebody has activated (Billing guide, "Cost allocation tags").
+    """
+    regions = dict.fromkeys((*settings.deployed, settings.home))
+    return aws.budgets.Budget(
+        resource,
+        name=settings.names.budget,
+        budget_type="COST",
+        limit_amount=str(settings.budget),
+        limit_unit="USD",
+        time_unit="MONTHLY",
+        cost_filters=[
+            aws.budgets.BudgetCostFilterArgs(name="Service", values=list(SERVICES)),
+            aws.budgets.BudgetCostFilterArgs(name="Region", values=[*regions, EVERYWHERE]),
+        ],
+        notifications=[
+            aws.budgets.BudgetNotificationArgs(
+                notification_type=costs,
+                comparison_operator="GREATER_THAN",
+                threshold=percentage,
+                threshold_type="PERCENTAGE",
+                subscriber_email_addresses=list(settings.alarm_emails),
+            )
+            for costs, percentage in NOTIFICATIONS
+        ],
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=STAYS),
+    )

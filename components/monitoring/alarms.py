@@ -1,4 +1,4 @@
-"""The alarms of a deployment, as plain values: `observability.py` makes them, the tests evaluate them.
+"""The alarms of a deployment, as plain values: the tests evaluate them.
 
 docs/operations.md has a paragraph for each: what it means, what to look at, what to do.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..settings.alarms import EVERY_REGION, THRESHOLDS
+from ..settings.rules import EVERY_REGION, THRESHOLDS
 from .metrics import Metric, Watched
 
 FIVE_MINUTES = 300

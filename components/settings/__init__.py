@@ -1,1 +1,234 @@
-"""The settings of a deployment: what may be set, its checks, and what they ask of the coordinator."""
+"""The settings of a deployment: read and checked all at once, with the defaults filled in; and the desired state."""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import accumulate
+from typing import Any, cast
+
+import pulumi
+from pulumi.runtime.config import CONFIG, get_config_env
+
+from integers.lattice import MAX_INTEGER, places
+from integers.names import CHECK_COUNTER
+
+from .args import SETTINGS, GlobalIntegersArgs, Settings
+from .aws_regions import check_regions, waves
+from .rules import (
+    callers,
+    check_alarm_topics,
+    check_alarms,
+    check_budget,
+    check_counters,
+    check_domain,
+    check_keys,
+    check_prefix,
+    thresholds,
+)
+from .values import Findings, camel, canonical, checked, kind, unknown_setting, whole
+
+PUBLIC_CONCURRENCY = 10
+"""The limit on concurrent executions of a public function, unless another one is set. It bounds what an attack costs
+(docs/permissions.md): a Function URL serves at most 10 requests per second for each."""
+
+CHECKS = (
+    *(check_regions, check_domain, check_counters, check_alarms, check_alarm_topics),
+    *(check_keys, check_budget, check_prefix),
+)
+
+
+class SettingsError(pulumi.RunError):
+    """One or more settings are wrong. The message has a line for each; no resource was registered."""
+
+
+def settings_of(
+    args: GlobalIntegersArgs | Mapping[str, Any],
+    prefix: str,
+    *,
+    key: Callable[[str], str] = str,
+    example: Callable[[str, object], str] = lambda name, value: f"{name}={value!r}",
+    errors: Sequence[str] = (),
+) -> Settings:
+    """Return the settings, checked and with the defaults filled in.
+
+    Args:
+        args: what is asked for, as the dataclass or as a dict of its attributes (integers may be whole floats, as
+            they come from a program in another language).
+        prefix: what names begin with, unless `args` says.
+        key: what the reader calls an attribute.
+        example: how the reader would set an attribute to a value.
+        errors: what was found wrong before.
+
+    Raises:
+        SettingsError: with every wrong setting, its value and what is allowed.
+    """
+    given: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
+    findings = Findings(key, example, errors)
+    values: dict[str, Any] = {name: given.get(name) for name in SETTINGS}
+    if values["prefix"] is None:
+        values["prefix"] = prefix
+    asked = GlobalIntegersArgs(**values)
+    settings = Settings(**checked(asked, findings))
+    settings.hosted_zone = settings.hosted_zone.removesuffix(".")
+    for check in CHECKS:
+        check(settings, findings)
+    settings = replace(
+        settings,
+        reserved_concurrency=settings.reserved_concurrency or (-1 if settings.signed else PUBLIC_CONCURRENCY),
+        floors={counter: whole(floor) for counter, floor in settings.floors.items()},
+        alarms=thresholds({name: whole(value) or 0 for name, value in settings.alarms.items()}, settings.watch_minutes),
+        waves=waves(settings, findings),
+        callers=callers(settings, findings),
+    )
+    known = list(map(key, SETTINGS))
+    findings.errors += [unknown_setting(name, known) for name in given if name not in SETTINGS]
+    if not findings.errors:
+        _check_room(settings, findings)
+    if findings.errors:
+        raise SettingsError("\n".join(["the settings are wrong:", *(f"  {line}" for line in findings.errors)]))
+    return settings
+
+
+MAX_RECORD = 409_600
+"""Bytes of an item, with the names of its attributes (DynamoDB guide, "Quotas": 400 KB). The record is one item."""
+
+MAX_REPLY = 6_291_556
+"""Bytes of a function's response (Lambda's error `Function.ResponseSizeTooLarge` names this number)."""
+
+MAX_EPOCH = 999_999
+"""No counter gets this far: a change of regions every hour for a century begins 876,600 epochs."""
+
+LABEL = "2026-11-21T00:00:00.000"
+"""As long as the label of any table's stream."""
+
+OTHERS = 1024
+"""Bytes for the other attributes of the record and of its copy, which have about 250, and a margin."""
+
+
+def desired_state_of(settings: Settings) -> dict[str, Any]:
+    """Return the part of a desired state that comes from the settings."""
+    return {
+        "regions": list(settings.regions),
+        "leaving": list(settings.leaving),
+        "counters": [*settings.counters, CHECK_COUNTER],
+        "floors": dict(settings.floors),
+        "window": settings.window,
+        "headroom": settings.headroom,
+        "watchMinutes": settings.watch_minutes,
+    }
+
+
+def _check_room(settings: Settings, findings: Findings) -> None:
+    """Check that all counters fit into what the coordinator stores and replies."""
+    counters, room = len(settings.counters), fitting(settings)
+    if room < 1:
+        findings.add(
+            "floors",
+            f"{len(settings.floors):,} floors leave no room for a counter in the record of the deployment; a floor can "
+            "be removed once it has been deployed",
+        )
+    elif room < counters:
+        findings.add(
+            "counters",
+            f"{counters:,} counters; the first {room:,} of these names fit into the record of the deployment and the "
+            "coordinator's reply. Create the others without a deployment: they are not a setting, and as many as you "
+            'like (docs/runbook.md, "Create a counter without a deployment")',
+        )
+
+
+def fitting(settings: Settings) -> int:
+    """Return how many of the settings' counters, the first ones, fit into the record and into the reply.
+
+    0 or less means that none fits. The record holds the desired state, and each counter's epoch and base. The reply has
+    each counter's layout. Both are taken at their largest: the largest numbers, and every region pending.
+    """
+    regions = [*settings.regions, *settings.leaving]
+    home = f"{settings.home} {LABEL}"
+    others = {"counters": [CHECK_COUNTER], "tables": dict.fromkeys(regions, LABEL), "home": home, "first": home}
+    standing = {"epoch": MAX_EPOCH, "base": MAX_INTEGER}
+    layout = {region: place._asdict() for region, place in places(settings.regions).items()}
+    noted = json.dumps(standing)
+    replied = json.dumps({**standing, "limit": MAX_INTEGER, "regions": layout, "pending": regions})
+    pending = json.dumps({"counters": {}, "created": [], "pending": regions, "registered": MAX_INTEGER})
+    record = len(canonical({**desired_state_of(settings), **others})) + len(pending) + OTHERS
+    return min(
+        _first((len(f'"{name}","{name}": {noted}, ') for name in settings.counters), record, MAX_RECORD),
+        _first((len(f'"{name}": {replied}, "{name}", ') for name in settings.counters), len(pending), MAX_REPLY),
+    )
+
+
+def _first(sizes: Iterable[int], before: int, room: int) -> int:
+    """Return how many of these sizes, the first ones, fit into `room` after `before`; -1 if not even `before` does."""
+    return bisect_right(list(accumulate(sizes, initial=before)), room) - 1
+
+
+NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
+"""`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
+
+RESEMBLES = 0.75
+"""A namespace that is at least this similar to the project's is reported as misspelt (0 to 1)."""
+
+
+def args_of_stack() -> GlobalIntegersArgs:
+    """Return what the present stack's configuration asks for.
+
+    Raises:
+        SettingsError: with every wrong setting, its value and what is allowed.
+    """
+    project, stack = pulumi.get_project(), pulumi.get_stack()
+    config = pulumi.Config(project)
+    own = [name for name in SETTINGS if name not in NOT_IN_PROJECT_NAMESPACE]
+    values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
+    values |= {name: _decoded(name, config.get(camel(name))) for name in own}
+
+    def key(name: str) -> str:
+        return {"home": "aws:region", "prefix": "<project>-<stack>"}.get(name) or camel(name)
+
+    def example(name: str, value: object) -> str:
+        full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
+        return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
+
+    errors = [*_unknown_keys(project, set(map(camel, own))), *_misspelt_namespaces(project)]
+    settings_of(values, f"{project}-{stack}", key=key, example=example, errors=errors)
+    return GlobalIntegersArgs(**values, prefix=f"{project}-{stack}")
+
+
+def _decoded(name: str, text: str | None) -> Any:
+    """Return a value of the setting's type, or the text itself if it is of another."""
+    if text is None:
+        return None
+    of = kind(name)
+    if of is int:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    if of is bool:
+        return {"true": True, "false": False}.get(text, text)
+    parsed = _parsed(text) if of in (Sequence, Mapping) else None
+    return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _unknown_keys(project: str, known: set[str]) -> Iterable[str]:
+    keys = {key.removeprefix(f"{project}:") for key in _configured() if key.startswith(f"{project}:")}
+    for key in sorted(keys - known):
+        yield unknown_setting(key, known)
+
+
+def _misspelt_namespaces(project: str) -> Iterable[str]:
+    for key in sorted(_configured()):
+        namespace, _, name = key.partition(":")
+        if namespace != project and SequenceMatcher(None, namespace.lower(), project.lower()).ratio() >= RESEMBLES:
+            yield f"{key}: nothing reads the namespace {namespace!r}; did you mean {project}:{name}?"
+
+
+def _configured() -> set[str]:
+    """Return all keys with their namespaces, as the engine (or a test) handed them over."""
+    return {*CONFIG.get(), *get_config_env()}

@@ -1,6 +1,6 @@
 """The table of all settings: the type, the default, the allowed values and the text of each.
 
-From it follow the checks of single values (`values.py`), how a stack's configuration is read (`configuration.py`), the
+From it follow the checks of single values (`values.py`), how a stack's configuration is read (`__init__.py`), the
 inputs of the Pulumi package (`plugin/`), `config` in `Pulumi.yaml`, and the table in `docs/settings.md`
 (`python -m tests.docs.test_settings` writes both).
 """

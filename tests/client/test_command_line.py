@@ -19,7 +19,7 @@ from global_integers import Integers, Unavailable, check, command_line
 from global_integers.client import api
 from global_integers.command_line import _check_format
 
-from components.function.python_function import archived, version
+from components.function import archived, version
 from local.paths import ROOT
 from tests.client.ways import HANG, PATIENT, Way
 from tests.local.machine import Machine

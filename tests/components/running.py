@@ -12,9 +12,8 @@ from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
 from components.monitoring.metrics import Watched
+from components.settings import SettingsError, args_of_stack, settings_of
 from components.settings.args import Settings
-from components.settings.configuration import args_of_stack
-from components.settings.settings import SettingsError, settings_of
 from local.engine.program import main, run_program
 
 from .recording import Aws, Deployment

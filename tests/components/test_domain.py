@@ -7,9 +7,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.domain.certificate import zone_id
+from components.domain.dns import zone_id
 from components.gateway.openapi import GATEWAY_RESPONSES
-from components.settings.settings import SettingsError
+from components.settings import SettingsError
 from tests.components.aws_answers import (
     ACCOUNT,
     CERTIFICATE,

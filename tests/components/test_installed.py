@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.function.python_function import archived, version
+from components.function import archived, version
 from local.paths import ROOT
 
 RUN = """

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import yaml
 
-from components.domain.records import FAILURES, INTERVAL
+from components.domain.dns import FAILURES, INTERVAL
 from local.domain.server import INTERVAL as LOCAL_INTERVAL
 from local.paths import ROOT
 

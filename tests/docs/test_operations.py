@@ -6,7 +6,7 @@ import pytest
 from coordinate.log import OF_A_REGION, UNITS
 
 from components.monitoring.alarms import alarms
-from components.settings.alarms import EVERY_REGION, THRESHOLDS
+from components.settings.rules import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
 from tests.components.running import HOME, watched
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from components.domain.api import OF_HEALTH
-from components.function.policy import use_keys
-from components.settings.settings import PUBLIC_CONCURRENCY
+from components.settings import PUBLIC_CONCURRENCY
+from components.table import use_keys
 from local.paths import ROOT
 from tests.components.aws_answers import HTTP_STAGE, POLICY
 from tests.components.running import HOME, PREFIX, config, deploy, settings

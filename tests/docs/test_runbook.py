@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from coordinate.protocol.refusals import lost_home, stray
 
-from components.coordinator.deployment import _check_that_regions_leave  # pyright: ignore[reportPrivateUsage]
-from components.coordinator.record import StoredRecord, changes
-from components.settings.settings import SettingsError
+from components.coordinator.deployment import (
+    StoredRecord,
+    _check_that_regions_leave,  # pyright: ignore[reportPrivateUsage]
+    changes,
+)
+from components.settings import SettingsError
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "runbook.md").read_text()

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from pulumi.provider.experimental.analyzer import Analyzer
 
+from components.settings import NOT_IN_PROJECT_NAMESPACE
 from components.settings.args import SETTINGS, GlobalIntegersArgs
-from components.settings.configuration import NOT_IN_PROJECT_NAMESPACE
 from components.settings.values import camel
 from local.paths import ROOT
 from tests.plugin.test_package import TOKEN, schema

@@ -16,7 +16,7 @@ import pytest
 from coordinate.check import _event as as_the_coordinator_asks
 
 from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
-from components.coordinator.coordinator import EVENT as SCHEDULED
+from components.coordinator import EVENT as SCHEDULED
 from integers.names import CHECK_COUNTER
 from local.engine import Engine
 from local.engine.inputs import as_json

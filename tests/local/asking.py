@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.function.policy import trusting
+from components.function import trusting
 from local.engine import deploy
 from local.resources import Aws
 from tests.local.recorder import RECORDER

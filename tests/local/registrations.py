@@ -7,7 +7,7 @@ import zipfile
 from collections import Counter
 from typing import Any
 
-from components.function.policy import trusting
+from components.function import trusting
 from local.engine import Engine
 from local.engine.program import Registration
 from local.resources import Aws

@@ -12,7 +12,7 @@ from .problems import ceiling_reached, missing, restored, unusable
 from .reply import Problem, Response, json_response
 
 VERSION = Path(__file__).parents[2] / "version.txt"
-"""A file of the function's archive, so it belongs to the code that runs (components/function/python_function.py)."""
+"""A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
 
 
 def status(table: CounterTable, region: str, counter: str, *, html: bool, https: bool = False) -> Response:

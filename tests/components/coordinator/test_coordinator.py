@@ -5,7 +5,7 @@ import json
 import pulumi
 import pytest
 
-from components.coordinator.coordinator import rate
+from components.coordinator import rate
 from local.engine.program import FAILED
 from tests.components.aws_answers import (
     FUNCTION,

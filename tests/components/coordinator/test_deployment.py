@@ -10,9 +10,18 @@ import pulumi
 import pulumi_aws as aws
 import pytest
 
-from components.coordinator.deployment import DeploymentArgs, first_home, request
-from components.coordinator.record import MOST, StoredRecord, changes, dropped, event, record_of
-from components.settings.settings import SettingsError
+from components.coordinator.deployment import (
+    MOST,
+    DeploymentArgs,
+    StoredRecord,
+    changes,
+    dropped,
+    event,
+    first_home,
+    record_of,
+    request,
+)
+from components.settings import SettingsError
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL
 from tests.components.recording import Aws, Deployment

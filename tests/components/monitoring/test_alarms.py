@@ -11,8 +11,8 @@ from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome
 from coordinate.statistics import RunStatistics
 
-from components.monitoring.observability import Observability, ObservabilityArgs
-from components.settings.alarms import EVERY_REGION, THRESHOLDS
+from components.monitoring import Observability, ObservabilityArgs
+from components.settings.rules import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
 from tests.components.monitoring.evaluation import (
     MINUTE,

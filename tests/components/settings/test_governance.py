@@ -7,7 +7,7 @@ import pytest
 from tests.components.aws_answers import FUNCTION, LOG_GROUP, POLICY, ROLE, TABLE
 from tests.components.recording import Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
-from tests.components.test_regional_counter import of_aws
+from tests.components.test_region import of_aws
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 TWO = THREE[:2]

@@ -11,18 +11,9 @@ from coordinate.protocol.model import DeploymentRecord, RecordCopy, Register, de
 from coordinate.protocol.reconcile import Outcome
 from coordinate.run import RunResult, note, reply
 
+from components.settings import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, Settings, SettingsError, fitting, settings_of
+from components.settings import desired_state_of as desired_state_of_settings
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
-from components.settings.settings import (
-    LABEL,
-    MAX_EPOCH,
-    MAX_RECORD,
-    MAX_REPLY,
-    Settings,
-    SettingsError,
-    fitting,
-    settings_of,
-)
-from components.settings.settings import desired_state_of as desired_state_of_settings
 from components.settings.values import canonical
 from integers.lattice import MAX_INTEGER
 from local.paths import ROOT

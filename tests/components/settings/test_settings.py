@@ -5,11 +5,11 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.settings import SettingsError, settings_of
 from components.settings.args import GlobalIntegersArgs
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.names import MAX_ROLE_NAME, ResourceNames
 from components.settings.rules import MAX_DOMAIN, within
-from components.settings.settings import SettingsError, settings_of
 from tests.components.running import HOME, PROJECT, THREE, config, deploy_badly, refusals, settings
 
 COUNTER = "[a-z0-9][a-z0-9_-]{0,62}"

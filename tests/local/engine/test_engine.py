@@ -13,7 +13,7 @@ import pulumi_aws as aws_
 import pytest
 
 from components.global_integers import GlobalIntegers
-from components.settings.configuration import args_of_stack
+from components.settings import args_of_stack
 from local.engine import Engine, deploy, preview
 from local.engine.program import main
 from local.operations import mint

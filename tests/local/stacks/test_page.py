@@ -13,7 +13,7 @@ from mint.api.reply import problem_response
 from mint.table import CounterItem
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from components.function.python_function import archived, version
+from components.function import archived, version
 from integers.lattice import Layout
 from tests.local.browser import browser
 from tests.local.machine import HANGING, Machine, mint

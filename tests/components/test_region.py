@@ -7,7 +7,7 @@ from typing import get_overloads
 import pulumi
 import pytest
 
-from components.region.regional_counter import cors
+from components.region import cors
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from tests.components.aws_answers import FUNCTION, FUNCTION_URL, INVOCATION, LOG_GROUP, PERMISSION, ROLE, TABLE, url
 from tests.components.recording import Deployment, Registration

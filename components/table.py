@@ -1,9 +1,12 @@
-"""A DynamoDB table, as this system uses it."""
+"""A DynamoDB table, as this system uses it, and the right to use its key."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from ..settings.names import STAYS
+from .settings.names import STAYS
 
 
 def table(
@@ -49,3 +52,22 @@ def table(
         server_side_encryption=encryption,
         opts=pulumi.ResourceOptions(parent=parent, protect=protect, ignore_changes=STAYS),
     )
+
+
+def use_keys(keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the statement that allows the use of these keys, through DynamoDB only; none if all are empty.
+
+    DynamoDB uses a table's key on behalf of its caller (DynamoDB guide, "DynamoDB encryption at rest: authorizing
+    use of a customer managed key"). The key's own policy must allow it, too, or leave it to policies like this.
+    """
+    if not any(keys):
+        return []
+    actions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*"]
+    return [
+        {
+            "Effect": "Allow",
+            "Action": [f"kms:{action}" for action in actions],
+            "Resource": list(keys),
+            "Condition": {"StringLike": {"kms:ViaService": "dynamodb.*"}},
+        }
+    ]

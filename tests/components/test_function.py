@@ -13,7 +13,7 @@ import pulumi
 import pytest
 import yaml
 
-from components.function.python_function import VERSION, archive, version, version_in
+from components.function import VERSION, archive, version, version_in
 from local.paths import ROOT
 from tests.components.aws_answers import ALARM, FUNCTION, INVOCATION, LOG_GROUP, POLICY, ROLE
 from tests.components.recording import Deployment, Registration
@@ -178,14 +178,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "lambda/shared/__init__.py",
         "integers/names.py",
         "integers/__pycache__/names.cpython-314.pyc",
-        "components/settings/settings.py",
+        "components/settings/__init__.py",
     ]
     for name in files:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n")
     for name, folder in {"ROOT": "", "FUNCTIONS": "lambda", "SHARED": "integers"}.items():
-        monkeypatch.setattr(f"components.function.python_function.{name}", tmp_path / folder)
+        monkeypatch.setattr(f"components.function.{name}", tmp_path / folder)
     return tmp_path
 
 

@@ -14,9 +14,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from ..settings.args import Settings
-from ..settings.names import STAYS
-from .policy import allow, policy, role
+from .settings.args import Settings
+from .settings.names import STAYS
 
 RUNTIME = "python3.14"
 """The newest Python that the tests run on (.github/workflows/test.yml). The functions are deployed on it."""
@@ -49,7 +48,7 @@ class PythonFunctionArgs:
     reserved_concurrency: int = -1
     """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
     role_description: pulumi.Input[str] | None = None
-    """The role's description at its creation. It never changes, because a role is never replaced (`policy.py`):
+    """The role's description at its creation. It never changes, because a role is never replaced (`role`):
     Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
     after: Sequence[pulumi.Resource] = ()
     """What must be there before the function and its policy change."""
@@ -141,7 +140,7 @@ def _policy_with_logs(resolved: list[Any]) -> str:
     return policy([own_logs, *statements])
 
 
-HERE = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 FUNCTIONS = HERE / "lambda" if (HERE / "lambda").exists() else ROOT / "lambda"
@@ -216,3 +215,50 @@ def archived(function: str, *shared: str) -> dict[str, Path]:
 
 def _is_source(path: Path) -> bool:
     return path.suffix in (".py", ".html") and "tests" not in path.parts
+
+
+def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:
+    """Return a statement that allows these actions on this resource."""
+    return {"Effect": "Allow", "Action": list(actions), "Resource": [resource]}
+
+
+def policy(statements: Sequence[Any]) -> str:
+    """Return a policy document of these statements."""
+    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+
+
+def trusting(service: str) -> str:
+    """Return the policy that lets an AWS service, like `lambda.amazonaws.com`, assume a role."""
+    return policy([{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
+
+
+def role(
+    resource: str,
+    name: str,
+    service: str,
+    settings: Settings,
+    parent: pulumi.Resource,
+    *,
+    description: pulumi.Input[str] | None = None,
+) -> aws.iam.Role:
+    """Register a role as a child of `parent`.
+
+    Args:
+        resource: the resource's name in the program.
+        name: the role's name. A change of name or path would replace the role, and a function whose role is deleted
+            stops. So later changes of both are ignored.
+        service: who assumes it, like `lambda.amazonaws.com`.
+        settings: they have the path and the permissions boundary of every role.
+        parent: the component.
+        description: its description at its creation, which never changes either.
+    """
+    kept = ["path", "name", *(["description"] if description is not None else [])]
+    return aws.iam.Role(
+        resource,
+        name=name,
+        path=None if settings.iam_path == "/" else settings.iam_path,
+        permissions_boundary=settings.permissions_boundary or None,
+        assume_role_policy=trusting(service),
+        description=description,
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=kept),
+    )

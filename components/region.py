@@ -8,11 +8,10 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..function.policy import allow, use_keys
-from ..function.python_function import PythonFunction, PythonFunctionArgs
-from ..function.table import table
-from ..settings.args import Settings
-from ..settings.names import ResourceNames
+from .function import PythonFunction, PythonFunctionArgs, allow
+from .settings.args import Settings
+from .settings.names import ResourceNames
+from .table import table, use_keys
 
 HEADERS = ("accept", "content-type", "idempotency-key")
 SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token")

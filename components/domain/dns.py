@@ -1,0 +1,210 @@
+"""The domain in DNS: its hosted zone, its certificates in every region, and the records of its names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from ..settings import SettingsError
+from ..settings.args import Settings
+from ..settings.rules import ZONE_ID, within
+from .api import HEALTH
+
+
+def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[str]:
+    """Return the id of a public zone, by its name or id.
+
+    Raises:
+        SettingsError: when the output is known. There is no such zone, it is private, or it doesn't hold the domain.
+    """
+    opts = pulumi.InvokeOutputOptions(parent=parent)
+    if ZONE_ID.fullmatch(zone):
+        found = aws.route53.get_zone_output(zone_id=zone, opts=opts)
+    else:
+        found = aws.route53.get_zone_output(name=zone, opts=opts)
+
+    def check(found: aws.route53.GetZoneResult) -> str:
+        name = found.name.removesuffix(".")
+        if found.private_zone:
+            raise SettingsError(f"hostedZone: {zone!r} is a private zone; use a public one")
+        if not within(domain, name):
+            raise SettingsError(f"hostedZone: {zone!r} is the zone {name}; use the zone that holds domain, {domain!r}")
+        return found.zone_id
+
+    def refuse(error: Exception) -> str:
+        if isinstance(error, SettingsError):
+            raise error
+        raise SettingsError(f"hostedZone: {zone!r} can't be found in this account; check it, or give its id: {error}")
+
+    return found.apply(check).recover(refuse)
+
+
+def certificate(name: str, domain: str, region: str, parent: pulumi.Resource) -> aws.acm.Certificate:
+    """Return a region's certificate for the domain and the names below it."""
+    return aws.acm.Certificate(
+        name,
+        region=region,
+        domain_name=domain,
+        subject_alternative_names=[f"*.{domain}"],
+        validation_method="DNS",
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[str, str]]:
+    """Return the record that proves that the domain is ours, as `name`, `type` and `value`.
+
+    It depends only on the domain and the account. So it is the same in every region, and it also counts for the names
+    below the domain (ACM guide, "AWS Certificate Manager DNS validation").
+    """
+
+    def first(options: Sequence[aws.acm.outputs.CertificateDomainValidationOption]) -> dict[str, str]:
+        option = options[0]
+        return {
+            "name": str(option.resource_record_name).removesuffix("."),
+            "type": str(option.resource_record_type),
+            "value": str(option.resource_record_value),
+        }
+
+    return certificate.domain_validation_options.apply(first)
+
+
+def make_validation_record(
+    name: str, record: pulumi.Output[dict[str, str]], zone_id: pulumi.Input[str], parent: pulumi.Resource
+) -> aws.route53.Record:
+    """Make that record. It must stay: ACM needs it to renew the certificates.
+
+    It may exist already, if another certificate for the same domain needed it. Then it is taken over as it is.
+    """
+    return aws.route53.Record(
+        name,
+        zone_id=zone_id,
+        name=record["name"],
+        type=record["type"],
+        records=[record["value"]],
+        ttl=300,
+        allow_overwrite=True,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.Certificate) -> None:
+    """Say which record must be made by hand, unless the certificate is known to be issued."""
+
+    def say(both: Sequence[object]) -> None:
+        wanted, status = both
+        if status != "ISSUED" and isinstance(wanted, dict):
+            pulumi.log.info(
+                "Make this record in DNS now, and keep it. `up` waits for it for up to 75 minutes and then fails. "
+                "If it has failed, make the record and run `up` again.\n"
+                f"  {wanted['name']}  {wanted['type']}  {wanted['value']}",
+                resource=certificate,
+            )
+
+    pulumi.Output.all(record, certificate.status).apply(say)
+
+
+INTERVAL = 10
+"""Seconds between two requests of one of Route 53's checkers: 10 or 30."""
+
+FAILURES = 2
+"""How many requests in a row must fail. A checker waits up to 6 s for a response. So within half a minute, Route 53
+leaves out a region that can't mint (Route 53 guide,
+"How Amazon Route 53 determines whether a health check is healthy")."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A host name at one region's API."""
+
+    name: str
+    """The resource's name in the program."""
+    host: str
+    region: str
+    shared: bool
+    """Whether other regions have it too. Then the nearest healthy one answers."""
+    domain: aws.apigatewayv2.DomainName
+    ready: Sequence[pulumi.Resource]
+    """What must exist before anybody is sent there."""
+
+
+def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dict[str, aws.route53.HealthCheck]:
+    """Make a health check for each region, which asks at the region's own name whether it can mint.
+
+    Route 53 asks from many places all over the world.
+    """
+    return {
+        region: aws.route53.HealthCheck(
+            f"{name}-{region}-check",
+            type="HTTPS",
+            fqdn=f"{region}.{settings.domain}",
+            port=443,
+            resource_path=HEALTH,
+            enable_sni=True,
+            request_interval=INTERVAL,
+            failure_threshold=FAILURES,
+            tags={"Name": settings.names.health_check(region)},
+            opts=pulumi.ResourceOptions(parent=parent),
+        )
+        for region in settings.regions
+    }
+
+
+def make_records(
+    hosts: Sequence[Name],
+    zone_id: pulumi.Input[str],
+    checks: Mapping[str, aws.route53.HealthCheck],
+    parent: pulumi.Resource,
+) -> list[aws.route53.Record]:
+    """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names: queries are free."""
+    return [_make(host, type_, zone_id, checks, parent) for host in hosts for type_ in ("A", "AAAA")]
+
+
+def _make(
+    host: Name,
+    type_: str,
+    zone_id: pulumi.Input[str],
+    checks: Mapping[str, aws.route53.HealthCheck],
+    parent: pulumi.Resource,
+) -> aws.route53.Record:
+    shared: dict[str, Any] = {}
+    if host.shared:
+        shared = {
+            "set_identifier": host.region,
+            "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=host.region)],
+            "health_check_id": checks[host.region].id,
+        }
+    target = host.domain.domain_name_configuration
+    return aws.route53.Record(
+        f"{host.name}-{type_.lower()}",
+        zone_id=zone_id,
+        name=host.host,
+        type=type_,
+        aliases=[
+            aws.route53.RecordAliasArgs(
+                name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=host.shared
+            )
+        ],
+        **shared,
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
+    )
+
+
+def records_by_hand(
+    hosts: Sequence[Name], validation: pulumi.Output[dict[str, str]]
+) -> pulumi.Output[list[dict[str, str]]]:
+    """Return the records to make by hand: `name`, `type`, `value`, and with a shared name the `region`.
+
+    A shared name has a record for each region. DNS must answer with one of them: that of the nearest healthy region.
+    """
+    return pulumi.Output.all(validation, *(_by_hand(host) for host in hosts)).apply(list)
+
+
+def _by_hand(host: Name) -> pulumi.Output[dict[str, str]]:
+    def record(value: str) -> dict[str, str]:
+        region = {"region": host.region} if host.shared else {}
+        return {"name": host.host, "type": "CNAME", "value": value, **region}
+
+    return host.domain.domain_name_configuration.target_domain_name.apply(record)

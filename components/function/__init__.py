@@ -1,1 +1,0 @@
-"""A Lambda function with its code, role and policy; a DynamoDB table."""
