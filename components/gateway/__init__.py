@@ -76,6 +76,7 @@ def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
         role_arn=role_arn,
         default_counter=settings.counters[0],
         signed=settings.signed,
+        leaving=settings.regions if args.region in settings.leaving else (),
         paused=args.region in settings.paused,
     )
 

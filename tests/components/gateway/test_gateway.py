@@ -131,6 +131,15 @@ def test_the_gateway_of_a_paused_region_answers_503(public_and_paused: Deploymen
             assert "responseOverride.status = 503" in response["responseTemplates"]["application/json"]
 
 
+def test_a_leaving_region_names_those_to_go_to(leaving: Deployment) -> None:
+    for region in (HOME, "us-west-2"):
+        for path in body(leaving, region)["paths"].values():
+            refused = path["get"]["x-amazon-apigateway-integration"]["responses"][r"4\d{2}"]
+            template = refused["responseTemplates"]["application/json"]
+            assert ("responseOverride.status = 410" in template) == (region == "us-west-2")
+            assert (f'"regions": {json.dumps(THREE)}' in template) == (region == "us-west-2")
+
+
 def test_what_passes_by_itself_is_said_to(on: Deployment) -> None:
     responses = body(on, HOME)[gateway_api.GATEWAY_RESPONSES]
 
