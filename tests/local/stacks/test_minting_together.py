@@ -12,9 +12,22 @@ from tests.local.machine import Machine, mint
 CLIENTS = 8
 
 
-def many(urls: list[str], first: int, each: int) -> list[int]:
-    """One client's integers, from the URLs in turn."""
-    return [mint(urls[(first + n) % len(urls)])[1]["integer"] for n in range(each)]
+def many(urls: list[str], first: int, each: int) -> tuple[list[int], int]:
+    """Return one client's integers, from the URLs in turn, and how often it had to ask again.
+
+    A mint that takes longer than 2 s, on a busy machine, is answered with a 503. It may have been written.
+    """
+    integers: list[int] = []
+    repeated = 0
+    while len(integers) < each:
+        status, document = mint(urls[(first + len(integers)) % len(urls)])
+        assert status in {200, 503}, document
+        if status == 200:
+            integers.append(document["integer"])
+        else:
+            repeated += 1
+            assert repeated < 100, document
+    return integers, repeated
 
 
 @pytest.mark.parametrize("each", [42, pytest.param(384, marks=pytest.mark.long)])
@@ -22,17 +35,20 @@ def test_none_is_minted_twice_and_none_skipped(deployed: Machine, each: int) -> 
     """`each` is a multiple of 3, so that every client goes round the URLs."""
     outputs = deployed.outputs()
     urls = list(outputs["urls"].values())
-    before = [mint(url)[1]["integer"] for url in urls]
+    before = [many([url], 0, 1) for url in urls]
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        runs = [pool.submit(many, urls, client, each) for client in range(CLIENTS)]
-        integers = [integer for run in runs for integer in run.result()]
+        results = list(pool.map(lambda client: many(urls, client, each), range(CLIENTS)))
 
+    integers = [integer for minted, _ in results for integer in minted]
     assert len(set(integers)) == len(integers) == CLIENTS * each
-    for place, last in zip(outputs["layout"].values(), before, strict=True):
-        own = sorted(n for n in integers if n % place["stride"] == place["offset"] % place["stride"])
-        assert own == list(range(last + 3, last + 3 + len(own) * 3, 3))
+    skipped = 0
+    for place, ([last], _) in zip(outputs["layout"].values(), before, strict=True):
+        own = [n for n in integers if n % place["stride"] == place["offset"] % place["stride"]]
         assert len(own) == len(integers) // 3
+        assert min(own) > last
+        skipped += (max(own) - last) // 3 - len(own)
+    assert skipped <= sum(repeated for _, repeated in before + results)
 
 
 def test_a_role_without_its_action_cant_mint(deployed: Machine) -> None:
