@@ -84,7 +84,7 @@ class Operator:
             NotHealed: it failed too often.
         """
         self.desired |= settings
-        self._until("deployment", self._deploy)
+        self._until("deployment", lambda: self.stack.deploy(self.desired))
 
     def watch(self) -> None:
         """Run the coordinator until every region that can be reached has followed.
@@ -93,10 +93,6 @@ class Operator:
             NotHealed: it failed too often, or a region doesn't follow.
         """
         self._until("run of the coordinator", self._watch)
-
-    def _deploy(self) -> str:
-        self.stack.deploy(self.desired)
-        return ""
 
     def _watch(self) -> str:
         """Make one run, and return what is left to do. It ends the excepted time of the restored tables it handled."""
@@ -119,8 +115,8 @@ class Operator:
         away = self.stack.proxy.faults.unreachable | self.stack.proxy.faults.out
         return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
 
-    def _until(self, what: str, run: Callable[[], str]) -> None:
-        said = ""
+    def _until(self, what: str, run: Callable[[], str | None]) -> None:
+        said: str | None = None
         for _ in range(ATTEMPTS):
             try:
                 said = run()
