@@ -1,13 +1,14 @@
 """Random worlds and operations, from so few values that the conditions often hold and often fail.
 
-A new operation is drawn as soon as it is in `coordinate.protocol.operations.Operation`; a field of a new name needs
+A new operation is drawn as soon as it is in `coordinate.protocol.operations`; a field of a new name needs
 its values in `FIELDS`.
 """
 
 import json
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import Any
 
+from coordinate.protocol import operations
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
 from coordinate.protocol.operations import (
     Clock,
@@ -135,6 +136,13 @@ def _drawn(kind: type[Any]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{field.name: values[field.name] for field in fields(kind)})
 
 
+KINDS = [
+    kind
+    for kind in vars(operations).values()
+    if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
+]
+
+
 def _possible(operation: Operation) -> bool:
     """An item is renewed by one of a later epoch only, and closed at its own or a later one."""
     match operation:
@@ -152,10 +160,10 @@ OWN = (Clock, TakeRunLock, MayBegin)
 
 _READS = [
     kind
-    for kind in get_args(Operation)
+    for kind in KINDS
     if kind.__name__.startswith(READING) and kind is not DescribeStream  # these have none
 ]
-WRITES = [kind for kind in get_args(Operation) if kind not in OWN and not kind.__name__.startswith(READING)]
+WRITES = [kind for kind in KINDS if kind not in OWN and not kind.__name__.startswith(READING)]
 
 OPERATIONS: st.SearchStrategy[Operation] = st.sampled_from([*WRITES * 3, *_READS]).flatmap(_drawn).filter(_possible)
 
