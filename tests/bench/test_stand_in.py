@@ -28,7 +28,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
     variables = {"AWS_REGION": HOME, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "STACK": "bench"}
     for name, value in (variables | reconcile.NAMES).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=client))
+    monkeypatch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=client))
     monkeypatch.setattr(coordinate.handler, "METRICS", Metrics())
     with serving(tables.answer) as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)

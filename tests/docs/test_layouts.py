@@ -1,7 +1,7 @@
 """docs/layouts.md shows what its commands print, and the numbers of the code."""
 
 import pytest
-from coordinate.dynamodb.retries import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
+from coordinate.dynamodb.calls import ATTEMPTS, REGION_SECONDS, RETRY_SECONDS, TOGETHER
 from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
@@ -49,8 +49,7 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE
     logging = [
-        (ROOT / "lambda" / "coordinate" / file).read_text()
-        for file in ("log.py", "statistics.py", "dynamodb/retries.py")
+        (ROOT / "lambda" / "coordinate" / file).read_text() for file in ("log.py", "statistics.py", "dynamodb/calls.py")
     ]
     assert any(f'"{phase}"' in text for text in logging)
 

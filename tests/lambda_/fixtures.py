@@ -98,7 +98,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
         "STACK": "shop",
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=client))
+    monkeypatch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=client))
     for timeout in ("aws.service.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
         monkeypatch.setattr(timeout, PATIENCE)
     for region in (*REGIONS, "us-west-2"):

@@ -53,4 +53,4 @@ def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
     def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
         return client(service, region_name, config, NOWHERE if region_name in regions else None)
 
-    patch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=reached))
+    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))

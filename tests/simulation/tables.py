@@ -3,8 +3,7 @@
 from typing import Any
 
 from aws.service import DynamoDB
-from coordinate.dynamodb.store import Store
-from coordinate.dynamodb.tables import described_id
+from coordinate.dynamodb.store import Store, described_id
 from coordinate.protocol.operations import Operation
 from mint.errors import CeilingReached, NoItem, TableUnavailable
 from mint.table import CounterTable

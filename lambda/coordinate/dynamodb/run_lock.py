@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from integers.records import RUN_LOCK_KEY
 
-from .retries import held, retried
+from .calls import held, retried
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

@@ -1,13 +1,16 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from sys import intern
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+from integers.records import ACCEPTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, DeploymentRecord, Register
+from ..protocol.model import MAX_PAST, Absent, DeploymentRecord, Refused, Register
 from ..protocol.refusals import unreadable
+from .calls import Clients, Reachability, Shared, held, retried
 from .encoding import (
     ITEM_NAMES,
     NOT_COMPARED,
@@ -26,14 +29,17 @@ from .encoding import (
     register_attributes,
     register_of,
 )
-from .retries import Reachability, held, retried
 from .run_lock import RunLock
-from .tables import Clients, Shared, described_id, get, put, replacement, scan, update
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
+MAX_ITEM = 400 * 1024
+"""Bytes of an item, with the names of its attributes (DynamoDB guide, "Constraints in DynamoDB")."""
+
 TRUE = {"BOOL": True}
+
+T = TypeVar("T")
 
 
 class Store:
@@ -223,3 +229,138 @@ def _replace(client: "DynamoDBClient", request: dict[str, Any]) -> bool:
 
 def _together(client: "DynamoDBClient", *parts: Any) -> bool:
     return held(lambda: client.transact_write_items(TransactItems=parts))
+
+
+def described_id(client: "DynamoDBClient", table: str) -> str:
+    """Return the `TableId` of a table, or when it was created if the server has no `TableId`."""
+    found: Any = client.describe_table(TableName=table)["Table"]
+    return str(found.get("TableId") or found["CreationDateTime"].timestamp())
+
+
+def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
+    """Return the item of this key, read consistently."""
+    return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+
+
+def scan(
+    client: "DynamoDBClient", table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
+) -> dict[str, T]:
+    """Return what all counters' items encode, by counter, each read consistently.
+
+    Args:
+        client: the region's.
+        table: its name.
+        names: the attributes that are read. What an item keeps of the past isn't transferred.
+        decode: makes something of them.
+    """
+    found: dict[str, T] = {}
+    projection = {f"#{name}": name for name in names}
+    pages = client.get_paginator("scan").paginate(
+        TableName=table,
+        ConsistentRead=True,
+        ProjectionExpression=", ".join(projection),
+        ExpressionAttributeNames=projection,
+    )
+    for page in pages:
+        for item in page["Items"]:
+            key = item.get("counter", {}).get("S")
+            counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
+            if counter is not None:
+                found[counter] = decode(item)
+    return found
+
+
+def put(
+    client: "DynamoDBClient",
+    table: str,
+    key: str,
+    attributes: Mapping[str, Any],
+    condition: str,
+    values: Mapping[str, Any],
+) -> bool:
+    """Put an item if the condition holds, and return whether it did. `#counter` may stand for the key."""
+    item = {**attributes, "counter": {"S": key}}
+    check_size(item)
+    request: dict[str, Any] = {"Item": item, "ConditionExpression": condition}
+    if "#counter" in condition:
+        request["ExpressionAttributeNames"] = {"#counter": "counter"}
+    if values:
+        request["ExpressionAttributeValues"] = values
+    return held(lambda: client.put_item(TableName=table, **request))
+
+
+def update(
+    client: "DynamoDBClient", table: str, key: str, update: str, condition: str, values: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Update an item if the condition holds. Return it as it is then, or None if the condition didn't hold."""
+    new: list[Any] = []
+    request: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
+    done = held(
+        lambda: new.append(
+            client.update_item(
+                TableName=table,
+                Key={"counter": {"S": key}},
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ReturnValues="ALL_NEW",
+                **request,
+            )
+        )
+    )
+    return new[-1]["Attributes"] if done else None
+
+
+def replacement(
+    table: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], not_compared: frozenset[str]
+) -> dict[str, Any]:
+    """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
+
+    Every attribute of `old` must be unchanged, and one that only `new` has must not exist yet.
+
+    Raises:
+        Refused: it is larger than DynamoDB stores.
+    """
+    check_size(new)
+    put: dict[str, Any] = {"TableName": table, "Item": new}
+    if old is None:
+        put["ConditionExpression"] = "attribute_not_exists(#counter)"
+        put["ExpressionAttributeNames"] = {"#counter": "counter"}
+        return put
+    compared = {name: value for name, value in old.items() if name not in not_compared}
+    added = [name for name in new if name not in old and name not in not_compared]
+    tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
+    put["ConditionExpression"] = " AND ".join(tests)
+    put["ExpressionAttributeNames"] = {f"#{name}": name for name in (*compared, *added)}
+    put["ExpressionAttributeValues"] = {f":{name}": value for name, value in compared.items()}
+    return put
+
+
+def check_size(item: Mapping[str, Any]) -> None:
+    """Check that DynamoDB stores an item of this size (DynamoDB guide, "Constraints": 400 KB).
+
+    Raises:
+        Refused: it doesn't.
+    """
+    size = size_of(item)
+    if size > MAX_ITEM:
+        key = item["counter"]["S"]
+        raise Refused(f"{key}: this item would have {size:,} bytes, and DynamoDB stores {MAX_ITEM:,} at most.")
+
+
+def size_of(attribute: Any) -> int:
+    """Return how many bytes DynamoDB counts for an attribute, or for a map of attributes, at most.
+
+    DynamoDB guide, "DynamoDB item sizes and formats": names and strings in UTF-8, at most 21 bytes for a number, one
+    for each entry of a list or a map, and three for it.
+    """
+    match attribute:
+        case {"S": str(text)}:
+            return len(text.encode())
+        case {"N": _}:
+            return 21
+        case {"L": entries}:
+            return 3 + sum(1 + size_of(entry) for entry in entries)
+        case {"BOOL": _} | {"NULL": _}:
+            return 1
+        case _:
+            return 3 + sum(1 + len(name.encode()) + size_of(value) for name, value in attribute.items())

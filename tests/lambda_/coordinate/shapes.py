@@ -127,7 +127,7 @@ def leads_to(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:
     def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
         return client(service, region_name, config, endpoint if region_name in regions or not regions else None)
 
-    patch.setattr("coordinate.dynamodb.tables.boto3", SimpleNamespace(client=reached))
+    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))
 
 
 class Clock(threading.local):
@@ -145,6 +145,6 @@ class Clock(threading.local):
 def stopped_clock(patch: pytest.MonkeyPatch) -> Clock:
     """Let time pass at once where the coordinator or botocore waits before it tries again."""
     clock = Clock()
-    patch.setattr("coordinate.dynamodb.retries.time", clock)
+    patch.setattr("coordinate.dynamodb.calls.time", clock)
     patch.setattr("botocore.endpoint.time", clock)
     return clock

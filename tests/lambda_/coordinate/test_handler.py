@@ -175,7 +175,7 @@ def test_a_lost_item_is_made_anew_above_the_limit(stack: Stack, ask: Ask) -> Non
 
 def test_access_that_stays_denied_is_reported(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     event = deployment()
-    monkeypatch.setattr("coordinate.dynamodb.retries.RETRY_SECONDS", 0)
+    monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOSUCHKEY0000000")
 
     with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):

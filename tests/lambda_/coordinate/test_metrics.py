@@ -227,7 +227,7 @@ def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.Ca
 
 def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out(HOME)
-    stack.monkeypatch.setattr("coordinate.dynamodb.retries.REGION_SECONDS", 0)
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
     deploy(HOME, "us-west-2")
 
@@ -245,7 +245,7 @@ def test_a_run_that_fails_says_so(
 ) -> None:
     laid_out()
     stack.aws.client("dynamodb", HOME).delete_table(TableName=stack.layouts)
-    stack.monkeypatch.setattr("coordinate.dynamodb.retries.RETRY_SECONDS", 0)
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0)
 
     with pytest.raises(CoordinatorError):
         send(event)

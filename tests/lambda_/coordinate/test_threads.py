@@ -5,7 +5,7 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from coordinate.dynamodb.tables import KEPT
+from coordinate.dynamodb.calls import KEPT
 from coordinate.protocol.model import Refused
 from coordinate.protocol.operations import Each, Operation, ReadItem, ReadRegister, Steps
 from coordinate.threads import CALLS, COUNTERS, CarryOut, drive

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import trustme
-from coordinate.dynamodb.retries import ATTEMPTS
+from coordinate.dynamodb.calls import ATTEMPTS
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Absent
@@ -48,7 +48,7 @@ def server(aws: Aws) -> Generator[Front]:
 @pytest.fixture
 def front(server: Front, stack: Stack) -> Front:
     stopped_clock(stack.monkeypatch)
-    stack.monkeypatch.setattr("coordinate.dynamodb.retries.REGION_SECONDS", 3)  # of no real time, but of fewer attempts
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 3)  # of no real time, but of fewer attempts
     server.answer = as_ever
     return server
 
@@ -108,7 +108,7 @@ def test_a_region_is_asked_three_times(shape: str, stack: Stack, front: Front) -
 def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, front: Front) -> None:
     laid_out()
     leads_to(stack.monkeypatch, front.url, HOME)
-    stack.monkeypatch.setattr("coordinate.dynamodb.retries.RETRY_SECONDS", 10_000)
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 10_000)
     answers = list(chain.from_iterable((answer, answer, answer, answer, None) for answer in TRANSIENT.values()))
 
     def at_home(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
@@ -125,7 +125,7 @@ def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, front: Fron
     laid_out()
     before = everything(stack, *REGIONS)
     leads_to(stack.monkeypatch, front.url, HOME)
-    stack.monkeypatch.setattr("coordinate.dynamodb.retries.RETRY_SECONDS", 0.2)
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0.2)
     for answer in TRANSIENT.values():
         front.answer = always(answer)
         with pytest.raises(CoordinatorError) as refused:

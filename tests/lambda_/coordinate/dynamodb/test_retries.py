@@ -14,14 +14,14 @@ from botocore.exceptions import (
     ReadTimeoutError,
     SSLError,
 )
-from coordinate.dynamodb.retries import (
+from coordinate.dynamodb.calls import (
     ATTEMPTS,
     LONGEST_PAUSE,
     REGION_SECONDS,
     RETRY_SECONDS,
     TOGETHER,
     Reachability,
-    count,
+    count_attempts,
     held,
     retried,
 )
@@ -160,7 +160,7 @@ def test_an_unreachable_region_is_not_asked_again(failure: Exception) -> None:
 
 def test_attempts_of_botocore_count() -> None:
     lost = ConnectTimeoutError(endpoint_url="http://x")
-    count(lost, {"retries": {"attempt": ATTEMPTS}})
+    count_attempts(lost, {"retries": {"attempt": ATTEMPTS}})
     for failure in (error("503", 503, retries=ATTEMPTS - 1), lost):
         call = Call(failure)
 

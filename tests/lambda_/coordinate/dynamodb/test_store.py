@@ -97,7 +97,7 @@ def error(code: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def store(stack: Stack) -> Store:
     """A store with clients of its own, whose calls a test may answer."""
-    stack.monkeypatch.setattr("coordinate.dynamodb.tables.boto3", boto3)
+    stack.monkeypatch.setattr("coordinate.dynamodb.calls.boto3", boto3)
     return Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
 

@@ -102,7 +102,7 @@ def test_a_denied_region_is_pending(
     stack: Stack, ask: Ask, denied: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
-    monkeypatch.setattr("coordinate.dynamodb.retries.REGION_SECONDS", 0)
+    monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
     with pytest.MonkeyPatch.context() as patch:
         event = deployment(HOME, EU, "us-west-2")
         for name, value in denied.items():
@@ -131,7 +131,7 @@ def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, a
 
 
 def test_a_home_region_that_refuses_is_said(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coordinate.dynamodb.retries.RETRY_SECONDS", 0)
+    monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0)
     cut_off(monkeypatch, HOME)
 
     with pytest.raises(CoordinatorError, match="us-east-1: the home region's tables can't be used"):

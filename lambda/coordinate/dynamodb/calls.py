@@ -1,12 +1,19 @@
-"""Retries calls that fail for a moment, and says which regions and items are unreachable (see `aws/meaning.py`)."""
+"""Calls DynamoDB in every region, retries errors that pass, and says what is unreachable (see `aws/meaning.py`)."""
 
+import json
 import random
+import threading
 import time
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
 
+import boto3
 from aws.meaning import Meaning, meaning
+from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -17,6 +24,9 @@ from botocore.exceptions import (
 
 from ..log import warn
 from ..protocol.model import Absent, Refused
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
 
 RETRY_SECONDS = 60
 """Seconds for which transient errors of the home region are retried. AWS needs some time to make a new role known."""
@@ -35,7 +45,7 @@ MOST_THROTTLED = 20
 """How many items of a region are given up before all of it counts as throttled: each of them costs `REGION_SECONDS`."""
 
 COUNT = "attempts_made"
-"""What `count` calls the number in the error."""
+"""What `count_attempts` calls the number in the error."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds. The pause doubles with each attempt, and the actual one is a random part of it (full jitter)."""
@@ -180,7 +190,7 @@ class _Patience:
         return True
 
 
-def count(exception: Exception, context: Any, **_: Any) -> None:
+def count_attempts(exception: Exception, context: Any, **_: Any) -> None:
     """Keep in an error without a response how often botocore made the call: less often after many other errors.
 
     Its errors with a response say so themselves (botocore, retries/standard.py: `RetryQuotaChecker`).
@@ -194,3 +204,97 @@ def _made(error: ClientError | BotoCoreError) -> int:
         return error.kwargs.get(COUNT, 1)
     response: Any = error.response
     return 1 + response.get("ResponseMetadata", {}).get("RetryAttempts", 0)
+
+
+KEPT = 16
+"""How many connections to a region are kept open. A function may have 1,024 files open (Lambda guide, "Lambda quotas"):
+these, of 34 regions, and one for each thread (`threads.py`)."""
+
+TRANSPORT = Config(
+    connect_timeout=3,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    max_pool_connections=KEPT,
+    # What follows saves a quarter of a call's processor time. DynamoDB validates requests, too; and without a name of
+    # its own, botocore puts the user agent together anew for every call.
+    parameter_validation=False,
+    user_agent="global-integers-coordinator",
+)
+
+
+class Clients:
+    """A client for each region, made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, DynamoDBClient] = {}
+        self._creating = threading.Lock()
+
+    def of(self, region: str) -> "DynamoDBClient":
+        """Return the region's client."""
+        with self._creating:  # threads may share boto3's clients, but must not create them at the same time
+            if region not in self._clients:
+                client = self._clients[region] = boto3.client("dynamodb", region_name=region, config=TRANSPORT)
+                client.meta.events.register("before-parse.dynamodb", understood, unique_id="understood")
+                client.meta.events.register("after-call-error.dynamodb", count_attempts, unique_id="count")
+            return self._clients[region]
+
+
+def understood(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    """Look at a response before botocore does: it takes any 200 for an answer, which then says that there is no item.
+
+    Items are in it as botocore gives them, so they don't go through its parser, which takes ten times as long. An error
+    that isn't DynamoDB's own document loses its body, on which that parser fails.
+
+    Raises:
+        Garbled: it is an answer, but not JSON, or its checksum differs.
+    """
+    body: bytes = response_dict["body"]
+    checksum: str | None = response_dict["headers"].get("x-amz-crc32")
+    document = _object(body)
+    if response_dict["status_code"] < 300:
+        if document is None or (checksum and checksum != str(zlib.crc32(body))):
+            raise Garbled(what=f"{len(body)} bytes that begin with {body[:40]!r}")
+        if "Table" not in document:  # its times are converted
+            customized_response_dict.update(document)
+            response_dict["body"] = b"{}"
+    elif document is None:
+        response_dict["body"] = b""
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        document: Any = json.loads(body)
+    except ValueError:
+        return None
+    if isinstance(document, dict) and isinstance(cast("dict[str, Any]", document).get("__type", ""), str):
+        return cast("dict[str, Any]", document)
+    return None
+
+
+class Shared:
+    """One answer for all threads that ask at the same time.
+
+    An answer serves only those who asked before the call began. So a table that is described this way was described
+    after what its caller had read or written.
+    """
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call = call
+        self._moments = count(1)
+        self._calling = threading.Lock()
+        self._began = 0
+        self._answer: Future[Any] = Future()
+
+    def ask(self) -> Any:
+        """Return an answer to a call that began after this one."""
+        asked = next(self._moments)
+        with self._calling:
+            if self._began < asked:  # the last call is too old for this question
+                self._began = next(self._moments)
+                self._answer = Future()
+                try:
+                    self._answer.set_result(self._call())
+                except Exception as error:  # raised in every thread that waits
+                    self._answer.set_exception(error)
+            answer = self._answer
+        return answer.result()

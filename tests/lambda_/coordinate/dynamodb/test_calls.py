@@ -5,8 +5,9 @@ from threading import Barrier, Condition, Event, Lock
 from typing import Any
 
 import pytest
+from coordinate.dynamodb.calls import Shared
 from coordinate.dynamodb.encoding import register_attributes
-from coordinate.dynamodb.tables import MAX_ITEM, Shared, check_size, replacement, size_of
+from coordinate.dynamodb.store import MAX_ITEM, check_size, replacement, size_of
 from coordinate.protocol.model import Refused
 
 from tests.lambda_.coordinate.made_up import register
@@ -79,29 +80,27 @@ def test_no_answer_is_older_than_its_question() -> None:
 
 
 class Counted:
-    """A lock that lets a test wait until it was released so many times."""
+    """Numbers, of which a test waits until so many were taken."""
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._released = 0
+        self._taken = 0
 
-    def __enter__(self) -> None:
-        self._changed.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._released += 1
-        self._changed.notify_all()
-        self._changed.release()
+    def __next__(self) -> int:
+        with self._changed:
+            self._taken += 1
+            self._changed.notify_all()
+            return self._taken
 
     def wait_for(self, times: int) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: self._released >= times, SECONDS)
+            assert self._changed.wait_for(lambda: self._taken >= times, SECONDS)
 
 
 def test_threads_that_ask_together_share_a_call() -> None:
     calls, asked = Calls(), Counted()
     shared = Shared(calls)
-    shared._lock = asked  # pyright: ignore[reportAttributeAccessIssue]
+    shared._moments = asked  # pyright: ignore[reportAttributeAccessIssue]
     with ThreadPoolExecutor(33) as pool:
         first = pool.submit(shared.ask)
         assert calls.first.wait(SECONDS)
