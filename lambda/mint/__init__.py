@@ -22,7 +22,6 @@ when needed    logging                                           5.4    12   loa
                mint.api.problems, integers.lattice               1.1   –     a counter that can't be minted
                mint.receipts                                     0.8   0.8   an Idempotency-Key
                mint.leases                                       0.6   0.7   the setting lease
-               mint.api.accept                                   0.4   0.4   an Accept header other than */*
 never          boto3, with a client                              220     –
                urllib.request                                     19    16
                http.client                                        14    10   it parses headers with the email package

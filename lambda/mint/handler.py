@@ -10,7 +10,7 @@ from aws.service import ServiceError, set_deadline
 from integers.names import CHECK_COUNTER
 
 from . import minting
-from .api.reply import Problem, Response, json_response, minted_response, problem_response, without_body
+from .api.reply import Problem, Response, finished, json_response, minted_response, problem_response
 from .api.request import (
     CreateCounter,
     HealthRequest,
@@ -20,11 +20,13 @@ from .api.request import (
     Page,
     Request,
     Status,
+    as_function_url,
     invoked_directly,
     is_https,
     method_of,
     request_of,
     root_of,
+    signer_of,
     wants_html,
 )
 from .errors import RequestError
@@ -43,8 +45,6 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
         context: Lambda's, which knows the deadline.
     """
     if "httpMethod" in event:  # only payload format 1.0 has it
-        from .api.rest import as_function_url
-
         return {**_answer(as_function_url(event), context), "isBase64Encoded": False}
     return _answer(event, context)
 
@@ -60,16 +60,17 @@ def _answer(event: Mapping[str, Any], context: Any) -> Response:
         _log().exception("unexpected error in request %s", request_id)
         detail = f"unexpected error; the log has request {request_id}"
         response = _problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail), event)
-    return without_body(response) if method_of(event) == "HEAD" else response
+    return finished(response, method_of(event), https=is_https(event))
 
 
 def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
     """Return an error as a page for a browser that reads, otherwise as a problem document."""
+    region = os.environ.get("AWS_REGION", "unknown")
     if not wants_html(event):
-        return problem_response(problem, _region())
+        return problem_response(problem, region)
     from .api.pages import problem_page
 
-    return problem_page(problem, _region(), root_of(event), https=is_https(event))
+    return problem_page(problem, region, root_of(event))
 
 
 def _respond(event: Mapping[str, Any]) -> Response:
@@ -77,12 +78,15 @@ def _respond(event: Mapping[str, Any]) -> Response:
     region = os.environ["AWS_REGION"]
     try:
         callers = minting.callers()
-        allowed = None if callers is None or _is_free(request, event) else callers.allowed(event)
+        allowed = None if callers is None or _is_free(request, event) else callers.allowed(signer_of(event))
         if allowed and not isinstance(request, HealthRequest | ListCounters):
             allowed.check(request.counter)
         if isinstance(request, MintRequest):
-            return _mint(request, region, allowed)
-        return _without_minting(request, region, allowed)
+            block, replayed = minting.mint(
+                request.counter, request.count, request.key, allowed.caller if allowed else ""
+            )
+            return minted_response(request, region, block, replayed=replayed)
+        return _without_minting(request, region, allowed, html=wants_html(event))
     except (RequestError, ServiceError) as error:
         if isinstance(error, ServiceError) and not error.unaccepted:
             raise
@@ -98,47 +102,37 @@ def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
     return isinstance(request, HealthRequest) or (isinstance(request, Status) and invoked_directly(event))
 
 
-def _mint(request: MintRequest, region: str, allowed: "Allowed | None") -> Response:
-    block, replayed = minting.mint(request.counter, request.count, request.key, allowed.caller if allowed else "")
-    return minted_response(
-        request.counter,
-        region,
-        block,
-        form=request.form,
-        single=request.count is None,
-        headers={"Idempotency-Replayed": "true"} if replayed else {},
-    )
-
-
 def _without_minting(
     request: Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters,
     region: str,
     allowed: "Allowed | None",
+    *,
+    html: bool,
 ) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = minting.table()
     match request:
         case HealthRequest():
-            from .api.status import health
+            from .api.problems import health
 
             return health(table, region, os.environ["DEFAULT_COUNTER"])
-        case Status(counter, html, https):
-            from .api.status import status
+        case Status(counter):
+            from .api.problems import status
 
-            return status(table, region, counter, html=html, https=https)
-        case Page(counter, https):
+            return status(table, region, counter, html=html)
+        case Page(counter):
             from .api.pages import page
 
             layouts, item = table.layouts(counter), table.find(counter)
-            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ, https=https)
-        case OwnerOf(counter, integer, html, https):
+            return page(counter, region, layouts, item, open_counters="COORDINATOR" in os.environ)
+        case OwnerOf(counter, integer):
             from .owner import owner_document
 
             document = owner_document(table, region, counter, integer)
             if html:
                 from .api.pages import owner_page
 
-                return owner_page(document, region, https=https)
+                return owner_page(document, region)
             return json_response(document, headers={"Vary": "Accept"})
         case CreateCounter(counter):
             from .counters import create
@@ -152,10 +146,6 @@ def _without_minting(
             return json_response(
                 list_all(table, limit, after) if names is None else list_named(table, names, limit, after)
             )
-
-
-def _region() -> str:
-    return os.environ.get("AWS_REGION", "unknown")
 
 
 def _log() -> "Logger":

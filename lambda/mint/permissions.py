@@ -1,16 +1,13 @@
 """Who may use which counter, by the identity that signed the request. Imported only with the setting `callers`.
 
-Lambda or API Gateway has checked the signature and says who it was (Lambda guide, "Invoking Lambda function URLs",
-member `requestContext.authorizer.iam`; api/rest.py puts the identity of a REST API's event there). A role that was
-assumed is named by its session, without the role's path: `arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it
-also counts as `arn:aws:iam::123456789012:role/shop`, and a pattern of a role counts without its path. This loses
-nothing: an account has no two roles of the same name.
+A role that was assumed is named by its session, without the role's path:
+`arn:aws:sts::123456789012:assumed-role/shop/i-0abc`. So it also counts as `arn:aws:iam::123456789012:role/shop`, and a
+pattern of a role counts without its path. This loses nothing: an account has no two roles of the same name.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
 
 from .errors import Forbidden
 
@@ -51,13 +48,12 @@ class Callers:
         rules: Mapping[str, list[str]] = json.loads(setting)
         self._rules = [(_compiled(pattern), counters) for pattern, counters in rules.items()]
 
-    def allowed(self, event: Mapping[str, Any]) -> Allowed:
-        """Return what the caller of an event (payload format 2.0) may use.
+    def allowed(self, caller: str) -> Allowed:
+        """Return what the user, role or session with this ARN may use; it is "" if it isn't known who called.
 
         Raises:
-            Forbidden: it isn't listed, or the event doesn't say who called.
+            Forbidden: it isn't listed, or it isn't known.
         """
-        caller = _caller(event)
         if not caller:
             raise Forbidden("this request doesn't say who signed it, which the setting callers needs")
         forms = {caller, as_role(caller)}
@@ -84,10 +80,3 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     *head, resource = (pattern if ":assumed-role/" in pattern else as_role(pattern)).split(":", 5)
     parts = [re.escape(part).replace(r"\*", "[^:]*") for part in head]
     return re.compile(":".join([*parts, re.escape(resource).replace(r"\*", ".*")]))
-
-
-def _caller(event: Mapping[str, Any]) -> str:
-    found: object = event
-    for member in ("requestContext", "authorizer", "iam", "userArn"):
-        found = cast("Mapping[str, object]", found).get(member) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else ""

@@ -93,13 +93,12 @@ ANOTHER = """<form>
 </form>"""
 
 
-def status_page(document: Mapping[str, Any], base: int, *, https: bool = False) -> Response:
+def status_page(document: Mapping[str, Any], base: int) -> Response:
     """Return a status document as a page.
 
     Args:
         document: the response to `/-/status`.
         base: where the item's epoch begins. A position or a ceiling below it means that there is no integer yet.
-        https: see `html_response`.
     """
     counter, here = escape(document["counter"]), document["region"]
     shown = {name: _shown(document[name]) for name in STATUS}
@@ -117,16 +116,15 @@ def status_page(document: Mapping[str, Any], base: int, *, https: bool = False) 
         ANOTHER,
         _links({f"../{counter}": f"Mint from {counter}"}),
     )
-    return _page(f"Status of {counter}", f"status in <b>{escape(here)}</b>", content, https=https, form_action="'self'")
+    return _page(f"Status of {counter}", f"status in <b>{escape(here)}</b>", content, form_action="'self'")
 
 
-def owner_page(document: Mapping[str, Any], here: str, *, https: bool = False) -> Response:
+def owner_page(document: Mapping[str, Any], here: str) -> Response:
     """Return the document about an integer's owner as a page.
 
     Args:
         document: the response to `/{counter}/{integer}`.
         here: the region that answers.
-        https: see `html_response`.
     """
     counter, integer, region = escape(document["counter"]), str(document["integer"]), escape(document["region"])
     asked = f"not known here; ask {escape(document['ask'])}" if "ask" in document else "not known in any region"
@@ -137,17 +135,16 @@ def owner_page(document: Mapping[str, Any], here: str, *, https: bool = False) -
         _table(OWNER, shown | ({"minted": asked} if document["minted"] is None else {})),
         _links({f"../{counter}": f"Mint from {counter}", f"../-/status?counter={counter}": f"Status of {counter}"}),
     )
-    return _page(f"Owner of {integer}", f"owner, according to <b>{escape(here)}</b>", content, https=https)
+    return _page(f"Owner of {integer}", f"owner, according to <b>{escape(here)}</b>", content)
 
 
-def problem_page(problem: Problem, here: str, root: str, *, https: bool = False) -> Response:
+def problem_page(problem: Problem, here: str, root: str) -> Response:
     """Return an error as a page, with the same status and headers.
 
     Args:
         problem: the error.
         here: the region that answers.
         root: where the API begins, relative to the request's path.
-        https: see `html_response`.
     """
     title = f"{problem.status.value} {problem.status.phrase}"
     instead = ", ".join(_region(name) for name in problem.members.get("regions", ()))
@@ -157,7 +154,7 @@ def problem_page(problem: Problem, here: str, root: str, *, https: bool = False)
         _links({root: "Mint", f"{root}-/status": "Status"}),
     )
     said = f"response from <b>{escape(here)}</b>"
-    return _page(title, said, content, https=https, status=problem.status, headers=problem.headers)
+    return _page(title, said, content, status=problem.status, headers=problem.headers)
 
 
 def _page(
@@ -165,14 +162,13 @@ def _page(
     said: str,
     content: Iterable[str],
     *,
-    https: bool,
     status: HTTPStatus = HTTPStatus.OK,
     headers: Mapping[str, str] | None = None,
     **allowed: str,
 ) -> Response:
     header = f"<header><h1>Global integers</h1><span>{said}</span></header>"
     parts = {"TITLE": f"{title} – Global integers", "CONTENT": "\n".join((header, *filter(None, content)))}
-    return html_response("document.html", parts, https=https, status=status, headers=headers, **allowed)
+    return html_response("document.html", parts, status=status, headers=headers, **allowed)
 
 
 def _table(rows: Mapping[str, str], shown: Mapping[str, str]) -> str:
@@ -203,15 +199,11 @@ HERE = Path(__file__).parent
 HEAD = "head.html"
 """What all pages begin with: their title and the styles that they share."""
 
-STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
-"""For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
-
 
 def html_response(
     name: str,
     parts: Mapping[str, str],
     *,
-    https: bool,
     status: HTTPStatus = HTTPStatus.OK,
     headers: Mapping[str, str] | None = None,
     **allowed: str,
@@ -222,8 +214,6 @@ def html_response(
         name: the file.
         parts: the HTML that takes the place of `%NAME%` in the files, by name. No such place is inside a style or a
             script that runs.
-        https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
-            section 7.2).
         status: the response's status.
         headers: further headers.
         allowed: further directives of the Content-Security-Policy, with `_` for `-`.
@@ -239,7 +229,6 @@ def html_response(
             "Content-Security-Policy": "; ".join(f"{directive} {sources}" for directive, sources in policy.items()),
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
-            **(STRICT_TRANSPORT if https else {}),
             **(headers or {}),
         },
         "body": re.sub("%([A-Z]+)%", lambda place: parts[place[1]], html),
@@ -273,7 +262,6 @@ def page(
     item: CounterItem | None,
     *,
     open_counters: bool,
-    https: bool = False,
 ) -> Response:
     """Return the page of a counter. It says if this region doesn't have the counter, or has left the layout.
 
@@ -283,8 +271,6 @@ def page(
         layouts: those that this region knows, the oldest first.
         item: the counter's item in this region, if there is one.
         open_counters: whether callers may create and list counters.
-        https: whether the request came over https. Only then may the browser be told to use nothing else (RFC 6797,
-            section 7.2).
     """
     can_mint = item is not None and item.issued < item.ceiling
     if item and layouts and item.epoch > layouts[-1].epoch:
@@ -302,4 +288,4 @@ def page(
     # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
     script = json.dumps(data).replace("<", "\\u003c")
     parts = {"TITLE": "Global integers", "DATA": script}
-    return html_response("page.html", parts, https=https, connect_src="'self'")
+    return html_response("page.html", parts, connect_src="'self'")

@@ -1,12 +1,17 @@
-"""Errors as problems of HTTP: what a caller is told, and whether a retry can help. Imported with the first error."""
+"""What a caller is told of a counter that isn't minted: errors as problems of HTTP, its health and its status.
+
+Imported with the first error, or the first of these requests.
+"""
 
 import logging
 import os
+from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
 from aws.service import ServiceError
 
-from integers.lattice import MAX_INTEGER
+from integers.lattice import MAX_INTEGER, Layout
 from integers.names import no_counter
 
 from ..errors import (
@@ -23,9 +28,12 @@ from ..errors import (
     WentBackwards,
     WrongName,
 )
-from ..table import CounterItem
-from .reply import RETRY_AFTER, RETRY_LATER, Problem
+from ..table import CounterItem, CounterTable
+from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
 from .request import HealthRequest, MintRequest, OwnerOf, Request
+
+VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
+"""A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
 
 log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
@@ -159,3 +167,80 @@ def restored() -> Problem:
 def _gone(counter: str, regions: list[str]) -> Problem:
     detail = f"this region has left, and no longer mints {counter!r}; use one of the other regions"
     return Problem(HTTPStatus.GONE, detail, members={"regions": regions})
+
+
+def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Response:
+    """Return the counter's state in this region, as a page or as JSON.
+
+    Raises:
+        TableUnavailable: the table is unavailable.
+    """
+    layouts = table.layouts(counter)
+    item, problem = _look(table, counter)
+    document = _document(region, counter, layouts, item, problem)
+    if html:
+        from .pages import status_page
+
+        base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
+        return status_page(document, base)
+    return json_response(document, headers={"Vary": "Accept"})
+
+
+def _document(
+    region: str, counter: str, layouts: Sequence[Layout], item: CounterItem | None, problem: Problem | None
+) -> dict[str, Any]:
+    """Return the counter's state in this region as a JSON document.
+
+    `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
+    this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
+    """
+    document: dict[str, Any] = {"region": region, "counter": counter, "ok": problem is None}
+    if problem is not None:
+        document["reason"] = problem.detail
+    document |= {
+        "epoch": item.epoch if item else None,
+        "position": item.issued if item else None,
+        "ceiling": item.ceiling if item else None,
+        "stride": item.stride if item else None,
+        "fenced": item.fenced if item else None,
+        "pending": bool(layouts) and region in layouts[-1].regions and (item is None or item.epoch < layouts[-1].epoch),
+        "regions": list(layouts[-1].regions) if layouts else [],
+        "version": _version(),
+    }
+    return document
+
+
+def _version() -> str | None:
+    try:
+        with open(VERSION, encoding="utf-8") as file:  # noqa: PTH123 (pathlib would take 4 ms to import)
+            return file.read().strip()
+    except FileNotFoundError:
+        return None
+
+
+def _look(table: CounterTable, counter: str) -> tuple[CounterItem | None, Problem | None]:
+    """Return the counter's item, None if there is none, and why it can't be minted, None if it can."""
+    try:
+        item = table.item(counter)
+    except NoItem:
+        return None, missing(counter)
+    except WentBackwards:
+        return table.find(counter), restored()
+    except Unusable:
+        return None, unusable()
+    return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None
+
+
+def health(table: CounterTable, region: str, counter: str) -> Response:
+    """Return 200 if the next mint of the counter would succeed. Nothing is minted; it takes one read.
+
+    Raises:
+        NoItem: the item is missing.
+        CeilingReached: no integer is left up to its ceiling.
+        WentBackwards: the table was restored to an earlier state.
+        TableUnavailable: the table is unavailable.
+    """
+    item = table.item(counter)
+    if item.issued >= item.ceiling:
+        raise CeilingReached(item)
+    return json_response({"status": "ok", "region": region})

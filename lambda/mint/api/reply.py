@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..table import Block
-    from .accept import Format
+    from .request import MintRequest
 
 Response = dict[str, Any]
 """A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
@@ -20,6 +20,10 @@ RETRY_AFTER = {"Retry-After": "1"}
 
 RETRY_LATER = {"Retry-After": "5"}
 """The header of errors that the next run of the coordinator's schedule ends, within minutes."""
+
+
+STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
+"""For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
 
 
 class Problem(Exception):
@@ -39,29 +43,27 @@ class Problem(Exception):
         self.members = dict(members or {})
 
 
-def minted_response(
-    counter: str, region: str, block: "Block", *, form: "Format", single: bool, headers: Mapping[str, str]
-) -> Response:
-    """Return the minted integers.
+def minted_response(request: "MintRequest", region: str, block: "Block", *, replayed: bool) -> Response:
+    """Return the minted integers, in the form that the request prefers.
+
+    As JSON, they are a list unless a single integer was requested.
 
     Args:
-        counter: their counter.
+        request: the request.
         region: the region that minted them.
         block: the integers.
-        form: "text" for one integer per line, "block" for the first, the last and their stride, otherwise all as JSON.
-        single: whether one integer was requested. JSON has a list otherwise, even of one integer.
-        headers: further headers of the response.
+        replayed: whether an earlier request with the same Idempotency-Key minted them.
     """
-    vary = {"Vary": "Accept", **headers}
+    headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
     integers = block.integers()
-    if form == "text":
-        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), vary)
-    document: dict[str, Any] = {"counter": counter, "region": region}
-    if form == "block":
+    if request.form == "text":
+        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), headers)
+    document: dict[str, Any] = {"counter": request.counter, "region": region}
+    if request.form == "block":
         document |= {"first": integers[0], "last": integers[-1], "stride": block.stride, "count": block.count}
-        return _response(HTTPStatus.OK, BLOCK, json.dumps(document), vary)
-    document |= {"integer": block.first} if single else {"integers": list(integers)}
-    return _response(HTTPStatus.OK, "application/json", json.dumps(document), vary)
+        return _response(HTTPStatus.OK, BLOCK, json.dumps(document), headers)
+    document |= {"integer": block.first} if request.count is None else {"integers": list(integers)}
+    return json_response(document, headers=headers)
 
 
 def json_response(
@@ -84,9 +86,15 @@ def problem_response(problem: Problem, region: str) -> Response:
     return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)
 
 
-def without_body(response: Response) -> Response:
-    """Return the response to a HEAD request: the same as to GET, without the body (RFC 9110, section 9.3.2)."""
-    return {**response, "body": ""}
+def finished(response: Response, method: str, *, https: bool) -> Response:
+    """Return the response as it is sent, which depends on the request's method and scheme.
+
+    To HEAD, it is the same as to GET, without the body (RFC 9110, section 9.3.2). Only over https, a page may tell the
+    browser to use nothing else (RFC 6797, section 7.2).
+    """
+    if https and response["headers"]["Content-Type"].startswith("text/html"):
+        response = {**response, "headers": {**response["headers"], **STRICT_TRANSPORT}}
+    return {**response, "body": ""} if method == "HEAD" else response
 
 
 def _response(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Response:

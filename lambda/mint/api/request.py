@@ -1,29 +1,20 @@
-"""Read an event of payload format 2.0. No I/O: an invalid request is refused before anything is minted."""
+"""Read an event of a Function URL or API Gateway. No I/O: an invalid request is refused before anything is minted."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from integers.names import CHECK_COUNTER
+from integers.names import CHECK_COUNTER, COUNTER_NAME
 
-from .parameters import (
-    MAX_BLOCK,
-    MAX_LIMIT,
-    after_parameter,
-    counter_name,
-    counter_parameter,
-    idempotency_key,
-    integer_parameter,
-    owned_integer,
-    query_of,
-)
 from .reply import Problem
 
-if TYPE_CHECKING:
-    from .accept import Format
+MAX_BLOCK = 100_000
+"""The largest number of integers in one block. As JSON they are 1.8 MB; Lambda allows 6 MB."""
 
 DEFAULT_LIMIT = 100
-"""Counters on one page of the list if the request has no limit."""
+MAX_LIMIT = 1000
+"""Counters on one page of the list: if the request has no limit, and at most."""
 
 MAX_PATH = 1024
 MAX_BODY = 64 * 1024
@@ -36,6 +27,18 @@ MINT = ("GET", "POST")
 PREFETCH = "prefetch"
 """The value of `Sec-Purpose` if a browser, or a server for it, loads what may be needed later (MDN, "Sec-Purpose")."""
 
+Format = Literal["json", "text", "block", "html"]
+
+TYPES: tuple[tuple[Format, str, str], ...] = (
+    ("json", "application", "json"),
+    ("text", "text", "plain"),
+    ("block", "application", "vnd.global-integers.block+json"),
+    ("html", "text", "html"),
+)
+"""The formats, by preference. Of equally acceptable types, the first is sent."""
+
+Query = list[tuple[str, str]]
+
 
 class MintRequest(NamedTuple):
     """Mint a block of `count` integers, 1 to 100,000, or a single integer if `count` is None."""
@@ -44,15 +47,13 @@ class MintRequest(NamedTuple):
     count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     key: str | None = None
     """The Idempotency-Key."""
-    form: "Format" = "json"
+    form: Format = "json"
 
 
 class Page(NamedTuple):
     """Send the page for browsers."""
 
     counter: str
-    https: bool = False
-    """Whether the request came over https."""
 
 
 class HealthRequest:
@@ -60,22 +61,16 @@ class HealthRequest:
 
 
 class Status(NamedTuple):
-    """Say how a counter stands in this region, as a page or as JSON."""
+    """Say how a counter stands in this region."""
 
     counter: str
-    html: bool = False
-    https: bool = False
-    """Whether the request came over https."""
 
 
 class OwnerOf(NamedTuple):
-    """Say which region owns an integer, 1 to 2^53 − 1, and whether it was minted, as a page or as JSON."""
+    """Say which region owns an integer, 1 to 2^53 − 1, and whether it was minted."""
 
     counter: str
     integer: int
-    html: bool = False
-    https: bool = False
-    """Whether the request came over https."""
 
 
 class CreateCounter(NamedTuple):
@@ -92,11 +87,6 @@ class ListCounters(NamedTuple):
 
 
 Request = MintRequest | Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters
-
-
-def method_of(event: Mapping[str, Any]) -> str:
-    """Return the request's method."""
-    return str(mapping_of(mapping_of(event.get("requestContext")).get("http")).get("method", ""))
 
 
 def request_of(event: Mapping[str, Any], default: str) -> Request:
@@ -117,17 +107,17 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     if len(path) > MAX_PATH:
         raise Problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"the path has more than {MAX_PATH} characters")
     _check_body(event)
-    query = query_of(str(event.get("rawQueryString") or ""))
+    query = _query_of(str(event.get("rawQueryString") or ""))
     match path.lstrip("/").split("/"):
         case ["-", "health"]:
             _check_method(method, READ)
             return HealthRequest()
         case ["-", "status"]:
             _check_method(method, READ)
-            return Status(counter_parameter(query) or default, wants_html(event), is_https(event))
+            return Status(_counter_parameter(query) or default)
         case ["-", "counters"]:
             _check_method(method, READ)
-            return ListCounters(integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
+            return ListCounters(_integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
         case [name, ""]:
             raise Problem(
                 HTTPStatus.NOT_FOUND,
@@ -136,24 +126,30 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             )
         case [name, integer]:
             _check_method(method, READ)
-            return OwnerOf(counter_name(name), owned_integer(integer), wants_html(event), is_https(event))
+            return OwnerOf(_counter_name(name), _owned_integer(integer))
         case [""]:
             _check_method(method, MINT)
             counter = default
         case [name]:
             _check_method(method, (*MINT, "PUT"))
-            counter = name if _is_check(event, method, name) else counter_name(name)
+            is_check = name == CHECK_COUNTER and method == "POST" and invoked_directly(event)
+            counter = name if is_check else _counter_name(name)
         case _:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CreateCounter(counter)
     headers = _headers(event)
-    accepted = _accepted(headers.get("accept", ANYTHING), html=method == "GET")
+    accepted = _accepted(headers, html=method == "GET")
     if accepted == "html":
-        return Page(counter, is_https(event))
+        return Page(counter)
     if PREFETCH in headers.get("sec-purpose", ""):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
-    return MintRequest(counter, integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+    return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
+
+
+def method_of(event: Mapping[str, Any]) -> str:
+    """Return the request's method."""
+    return str(_mapping(_mapping(event.get("requestContext")).get("http")).get("method", ""))
 
 
 def is_https(event: Mapping[str, Any]) -> bool:
@@ -163,7 +159,7 @@ def is_https(event: Mapping[str, Any]) -> bool:
 
 def wants_html(event: Mapping[str, Any]) -> bool:
     """Return whether a response that mints nothing is to be a page: the request only reads, and prefers HTML."""
-    return method_of(event) in READ and _accepted(_headers(event).get("accept", ANYTHING), html=True) == "html"
+    return method_of(event) in READ and _accepted(_headers(event), html=True) == "html"
 
 
 def root_of(event: Mapping[str, Any]) -> str:
@@ -171,30 +167,74 @@ def root_of(event: Mapping[str, Any]) -> str:
     return "../" * str(event.get("rawPath") or "/").lstrip("/").count("/") or "./"
 
 
-def _is_check(event: Mapping[str, Any], method: str, name: str) -> bool:
-    """Return whether the coordinator checks this region."""
-    return name == CHECK_COUNTER and method == "POST" and invoked_directly(event)
-
-
 def invoked_directly(event: Mapping[str, Any]) -> bool:
-    """Return whether the function itself was invoked, as the coordinator does.
+    """Return whether the function itself was invoked, as the coordinator does to check this region.
 
     Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
     """
-    return "domainName" not in mapping_of(event.get("requestContext"))
+    return "domainName" not in _mapping(event.get("requestContext"))
+
+
+def signer_of(event: Mapping[str, Any]) -> str:
+    """Return the ARN of who signed the request, or "" if the event doesn't say it.
+
+    Lambda or API Gateway has checked the signature (Lambda guide, "Invoking Lambda function URLs", member
+    `requestContext.authorizer.iam`).
+    """
+    arn = _mapping(_mapping(_mapping(event.get("requestContext")).get("authorizer")).get("iam")).get("userArn")
+    return arn if isinstance(arn, str) else ""
+
+
+def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event of a REST API (payload format 1.0) as a Function URL would have sent it (2.0).
+
+    It has the members that this function reads. Repeated headers are joined with commas, also if they are spelled in
+    different cases. Repeated parameters stay repeated. The caller is the one whose signature API Gateway has checked
+    (`requestContext.identity`).
+
+    API Gateway guide, "Lambda proxy integrations in API Gateway": `path` has no stage, and stays encoded as it was
+    sent. The parameters of the query are decoded. Each header and each parameter has a list of all its values.
+    """
+    context = _mapping(event.get("requestContext"))
+    headers: dict[str, str] = {}
+    for name, value in _pairs(event.get("multiValueHeaders")):
+        lower = name.lower()
+        headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
+    query = ""
+    if parameters := event.get("multiValueQueryStringParameters"):
+        from urllib.parse import urlencode  # 2 ms, and most requests have no query string
+
+        query = urlencode(list(_pairs(parameters)), errors="replace")
+    return {
+        "rawPath": event.get("path"),
+        "rawQueryString": query,
+        "headers": headers,
+        "requestContext": {
+            # The key shows that the event came through an API, even if the value is None.
+            "domainName": context.get("domainName"),
+            "http": {"method": event.get("httpMethod")},
+            "authorizer": {"iam": {"userArn": _mapping(context.get("identity")).get("userArn")}},
+        },
+        "body": event.get("body"),
+        "isBase64Encoded": event.get("isBase64Encoded"),
+    }
+
+
+def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
+    """Yield each name with each of its values."""
+    for name, values in _mapping(lists).items():
+        for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
+            yield str(name), str(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a part of an event, empty if it is missing or something else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:
     """Return the request's headers. Their names are in lower case."""
-    return {str(name).lower(): str(value) for name, value in mapping_of(event.get("headers")).items()}
-
-
-def _accepted(accept: str, *, html: bool) -> "Format":
-    if accept == ANYTHING:
-        return "json"
-    from .accept import preferred  # most clients accept anything
-
-    return preferred(accept, html=html)
+    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
 
 
 def _check_method(method: str, allowed: Sequence[str]) -> None:
@@ -216,6 +256,125 @@ def _check_body(event: Mapping[str, Any]) -> None:
         )
 
 
-def mapping_of(value: Any) -> Mapping[str, Any]:
-    """Return a part of an event, empty if it is missing or something else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _accepted(headers: Mapping[str, str], *, html: bool) -> Format:
+    accept = headers.get("accept", ANYTHING)
+    return "json" if accept == ANYTHING else preferred(accept, html=html)  # most clients accept anything
+
+
+def preferred(accept: str, *, html: bool) -> Format:
+    """Return the format that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none.
+
+    Args:
+        accept: the header's value.
+        html: whether HTML can be sent.
+    """
+    choices = TYPES if html else TYPES[:-1]
+    return max(choices, key=lambda choice: _quality(accept, *choice[1:]))[0]
+
+
+def _quality(accept: str, kind: str, subtype: str) -> float:
+    """Return the weight of a media type, 0 to 1, which the most specific matching range gives."""
+    best = (-1, 0.0)
+    for part in accept.split(","):
+        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        specificity = {f"{kind}/{subtype}": 2, f"{kind}/*": 1, "*/*": 0}.get(media, -1)
+        quality = 1.0
+        for parameter in parameters:
+            if re.fullmatch(r"q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)", parameter, re.ASCII):
+                quality = float(parameter[2:])
+        if specificity > best[0]:
+            best = (specificity, quality)
+    return best[1] if best[0] >= 0 else 0.0
+
+
+def _counter_name(segment: str) -> str:
+    if not COUNTER_NAME.fullmatch(segment):
+        raise Problem(
+            HTTPStatus.NOT_FOUND,
+            f"not a counter's path: it is / or /{{counter}}, and a counter's name matches {COUNTER_NAME.pattern}",
+        )
+    return segment
+
+
+def _owned_integer(segment: str) -> int:
+    from integers.lattice import MAX_INTEGER  # not needed to mint
+
+    if not re.fullmatch(r"[1-9][0-9]{0,15}", segment, re.ASCII) or int(segment) > MAX_INTEGER:
+        raise Problem(HTTPStatus.NOT_FOUND, f"{segment[:40]!r} is not an integer from 1 to {MAX_INTEGER}")
+    return int(segment)
+
+
+def _query_of(text: str) -> Query:
+    if not text:
+        return []
+    from urllib.parse import parse_qsl  # 2 ms, and most requests have no query string
+
+    return parse_qsl(text, keep_blank_values=True, errors="replace")
+
+
+def _single(query: Query, name: str) -> str | None:
+    values = [value for given, value in query if given == name]
+    if len(values) > 1:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} is given {len(values)} times; it may be given once")
+    return values[0] if values else None
+
+
+def _integer_parameter(query: Query, name: str, maximum: int) -> int | None:
+    text = _single(query, name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text, re.ASCII) or int(text) > maximum:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} {text[:40]!r} is not an integer from 1 to {maximum}")
+    return int(text)
+
+
+def _counter_parameter(query: Query) -> str | None:
+    name = _single(query, "counter")
+    if name is not None and not COUNTER_NAME.fullmatch(name):
+        raise Problem(HTTPStatus.BAD_REQUEST, f"counter {name[:63]!r} does not match {COUNTER_NAME.pattern}")
+    return name
+
+
+def after_parameter(query: Query) -> str | None:
+    """Return the key after which the list of counters continues, or None to start at its beginning.
+
+    Raises:
+        Problem: 400, it can't be the `next` of a page.
+    """
+    key = _single(query, "after")
+    if key is None:
+        return None
+    from integers.records import layouts_key  # not needed to mint
+
+    counter = key.removesuffix(layouts_key(""))
+    if counter != CHECK_COUNTER and not COUNTER_NAME.fullmatch(counter):
+        raise Problem(HTTPStatus.BAD_REQUEST, f"after {key[:40]!r} is not the next of a page of the list")
+    return key
+
+
+def idempotency_key(headers: Mapping[str, str]) -> str | None:
+    r"""Return the Idempotency-Key, or None without one.
+
+    A key is bare, or quoted as a string of RFC 8941 (section 3.3.3), in which \" is a quote and \\ a backslash.
+    A bare key may have no comma, since repeated headers arrive joined with commas (API Gateway guide,
+    "Create AWS Lambda proxy integrations for HTTP APIs", payload format 2.0, which Function URLs share).
+
+    Raises:
+        Problem: 400, the key is not valid, or given more than once.
+    """
+    given = headers.get("idempotency-key")
+    if given is None:
+        return None
+    key = given.strip(" \t")  # HTTP's white space (RFC 9110, section 5.6.3)
+    if re.fullmatch(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"', key):
+        key = re.sub(r"\\(.)", r"\1", key[1:-1])
+    elif "," in key:
+        raise Problem(
+            HTTPStatus.BAD_REQUEST,
+            'the Idempotency-Key is given more than once or contains a comma; send one, and quote a comma: "a,b"',
+        )
+    elif key.startswith('"'):
+        raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not a quoted string of RFC 8941")
+    if not re.fullmatch(r"[\x21-\x7e]{1,255}", key):
+        raise Problem(HTTPStatus.BAD_REQUEST, "the Idempotency-Key is not 1 to 255 visible ASCII characters")
+    return key

@@ -24,14 +24,11 @@ LATER = {
     "aws.meaning",
     "integers.lattice",
     "integers.records",
-    "mint.api.status",
-    "mint.api.accept",
+    "mint.api.problems",
     "mint.api.pages",
-    "mint.api.rest",
     "mint.leases",
     "mint.owner",
     "mint.receipts",
-    "mint.api.problems",
 }
 FOLDERS = ("integers", "lambda/aws", "lambda/mint")
 

@@ -1,7 +1,7 @@
 """The client chooses the format."""
 
 import pytest
-from mint.api.accept import preferred
+from mint.api.request import preferred
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import laid_out

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from coordinate.protocol.model import Item
 from mint.api.pages import colour_of, page
+from mint.api.reply import finished
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, laid_out, put_item
@@ -111,7 +112,7 @@ def test_no_data_can_end_the_script() -> None:
 
 @pytest.mark.parametrize(("https", "header"), [(True, "max-age=31536000"), (False, None)])
 def test_over_https_the_browser_is_told_to_keep_to_it(https: bool, header: str | None) -> None:
-    response = page("integers", "eu-west-1", [], None, open_counters=False, https=https)
+    response = finished(page("integers", "eu-west-1", [], None, open_counters=False), "GET", https=https)
 
     assert response["headers"].get("Strict-Transport-Security") == header
 

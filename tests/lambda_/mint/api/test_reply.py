@@ -5,7 +5,8 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from mint.api.reply import Problem, json_response, minted_response, problem_response, without_body
+from mint.api.reply import Problem, finished, json_response, minted_response, problem_response
+from mint.api.request import MintRequest
 from mint.table import Block
 
 from tests.lambda_.fixtures import Ask, Stack
@@ -24,12 +25,12 @@ def test_errors_are_always_problem_documents(ask: Ask, stack: Stack) -> None:
     assert ask("GET", "/none", accept="text/plain")["headers"]["Content-Type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(("block", "document"), [(True, {"integers": [7]}), (False, {"integer": 7})])
-def test_a_block_of_one_is_a_list(block: bool, document: dict[str, Any]) -> None:
-    response = minted_response("orders", "eu-west-1", Block(7, 3, 1), form="json", single=not block, headers={"X": "y"})
+@pytest.mark.parametrize(("count", "document"), [(1, {"integers": [7]}), (None, {"integer": 7})])
+def test_a_block_of_one_is_a_list(count: int | None, document: dict[str, Any]) -> None:
+    response = minted_response(MintRequest("orders", count), "eu-west-1", Block(7, 3, 1), replayed=True)
 
     assert json.loads(response["body"]) == {"counter": "orders", "region": "eu-west-1", **document}
-    assert response["headers"]["X"] == "y"
+    assert response["headers"]["Idempotency-Replayed"] == "true"
 
 
 def test_a_block_in_short_is_its_ends_and_its_stride(ask: Ask, stack: Stack) -> None:
@@ -76,5 +77,6 @@ def test_a_problem_has_its_headers_and_is_not_stored() -> None:
 def test_without_its_body_a_response_is_the_same_otherwise() -> None:
     response = json_response({"a": 1}, HTTPStatus.CREATED)
 
-    assert without_body(response) == {**response, "body": ""}
+    assert finished(response, "GET", https=True) == response
+    assert finished(response, "HEAD", https=True) == {**response, "body": ""}
     assert response["body"] == '{"a": 1}'

@@ -57,8 +57,8 @@ def test_an_event_is_read(method: str, path: str, query: str, expected: object) 
     ("accept", "html"), [("text/html,*/*;q=0.8", True), ("*/*", False), ("application/json", False)]
 )
 def test_a_browser_is_told_an_owner_and_a_status_as_a_page(method: str, accept: str, html: bool) -> None:
-    assert request_of(event(method, "/orders/7", accept=accept), "integers") == OwnerOf("orders", 7, html)
-    assert request_of(event(method, "/-/status", accept=accept), "integers") == Status("integers", html)
+    assert request_of(event(method, "/orders/7", accept=accept), "integers") == OwnerOf("orders", 7)
+    assert request_of(event(method, "/-/status", accept=accept), "integers") == Status("integers")
     assert wants_html(event(method, "/", accept=accept)) is html
     assert not wants_html(event("POST", "/", accept=accept))
 

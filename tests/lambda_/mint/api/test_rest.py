@@ -11,8 +11,18 @@ from typing import Any
 import mint.handler
 import pytest
 from mint.api.reply import Problem
-from mint.api.request import CreateCounter, HealthRequest, ListCounters, MintRequest, OwnerOf, Page, Status, request_of
-from mint.api.rest import as_function_url
+from mint.api.request import (
+    CreateCounter,
+    HealthRequest,
+    ListCounters,
+    MintRequest,
+    OwnerOf,
+    Page,
+    Status,
+    as_function_url,
+    is_https,
+    request_of,
+)
 
 from tests.lambda_.fixtures import Stack, forget
 from tests.lambda_.laying_out import item, laid_out
@@ -50,9 +60,9 @@ def read(*arguments: Any, **headers: list[str]) -> object:
         ("POST", "/orders", {"count": ["3"]}, MintRequest("orders", 3)),
         ("POST", "/orders", {"other": ["&count=4", ""]}, MintRequest("orders")),
         ("POST", "//orders", None, MintRequest("orders")),
-        ("HEAD", "/orders/7", None, OwnerOf("orders", 7, https=True)),
+        ("HEAD", "/orders/7", None, OwnerOf("orders", 7)),
         ("PUT", "/orders", None, CreateCounter("orders")),
-        ("GET", "/-/status", {"counter": ["orders"]}, Status("orders", https=True)),
+        ("GET", "/-/status", {"counter": ["orders"]}, Status("orders")),
         ("GET", "/-/counters", {"limit": ["5"], "after": ["a/layouts"]}, ListCounters(5, "a/layouts")),
     ],
 )
@@ -62,8 +72,9 @@ def test_an_event_is_read(method: str, path: str, query: Any, expected: object) 
 
 def test_headers_are_read_in_any_case() -> None:
     assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == MintRequest("integers", None, "k", "text")
-    assert read("GET", "/", Accept=["text/plain;q=0.1", "text/html"]) == Page("integers", https=True)
-    assert read("GET", "/", Accept=["text/html"], X_Forwarded_Proto=["http"]) == Page("integers", https=False)
+    assert read("GET", "/", Accept=["text/plain;q=0.1", "text/html"]) == Page("integers")
+    assert is_https(as_function_url(event("GET", "/")))
+    assert not is_https(as_function_url(event("GET", "/", X_Forwarded_Proto=["http"])))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_the_version_is_that_of_the_archive(
 ) -> None:
     laid_out()
     (tmp_path / "version.txt").write_text("2.0.0+0123456789ab\n")
-    monkeypatch.setattr("mint.api.status.VERSION", tmp_path / "version.txt")
+    monkeypatch.setattr("mint.api.problems.VERSION", tmp_path / "version.txt")
 
     assert ask("GET", "/-/status")["document"]["version"] == "2.0.0+0123456789ab"
     assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "2.0.0+0123456789ab"
