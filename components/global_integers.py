@@ -17,7 +17,7 @@ from .monitoring.metrics import Watched
 from .region import RegionalCounter, RegionalCounterArgs
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
-from .settings.values import camel
+from .settings.values import Findings, camel
 
 
 class GlobalIntegers(pulumi.ComponentResource):
@@ -156,6 +156,5 @@ def _settings(args: GlobalIntegersArgs | Mapping[str, Any], prefix: str) -> Sett
     """Return the settings. Errors are in the words of the program, which may be in another language."""
     if isinstance(args, GlobalIntegersArgs):
         return settings_of(args, prefix)
-    return settings_of(
-        args, prefix, key=camel, example=lambda name, value: f"{camel(name)}: {json.dumps(value, ensure_ascii=False)}"
-    )
+    words = Findings(camel, lambda name, value: f"{camel(name)}: {json.dumps(value, ensure_ascii=False)}")
+    return settings_of(args, prefix, words)

@@ -3,7 +3,7 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -45,28 +45,23 @@ class SettingsError(pulumi.RunError):
 
 
 def settings_of(
-    args: GlobalIntegersArgs | Mapping[str, Any],
-    prefix: str,
-    *,
-    key: Callable[[str], str] = str,
-    example: Callable[[str, object], str] = lambda name, value: f"{name}={value!r}",
-    errors: Sequence[str] = (),
+    args: GlobalIntegersArgs | Mapping[str, Any], prefix: str, findings: Findings | None = None
 ) -> Settings:
     """Return the settings, checked and with the defaults filled in.
 
     Args:
         args: what is asked for, as the dataclass or as a dict of its attributes (integers may be whole floats, as
-            they come from a program in another language).
+            they come from a program in another language). Settings are returned as they are.
         prefix: what names begin with, unless `args` says.
-        key: what the reader calls an attribute.
-        example: how the reader would set an attribute to a value.
-        errors: what was found wrong before.
+        findings: what was found wrong before, and in whose words. By default in those of a program in Python.
 
     Raises:
         SettingsError: with every wrong setting, its value and what is allowed.
     """
+    if isinstance(args, Settings):
+        return args
     given: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
-    findings = Findings(key, example, errors)
+    findings = findings or Findings()
     values: dict[str, Any] = {name: given.get(name) for name in SETTINGS}
     if values["prefix"] is None:
         values["prefix"] = prefix
@@ -83,7 +78,7 @@ def settings_of(
         waves=waves(settings, findings),
         callers=callers(settings, findings),
     )
-    known = list(map(key, SETTINGS))
+    known = list(map(findings.key, SETTINGS))
     findings.errors += [unknown_setting(name, known) for name in given if name not in SETTINGS]
     if not findings.errors:
         _check_room(settings, findings)
@@ -172,7 +167,7 @@ RESEMBLES = 0.75
 """A namespace that is at least this similar to the project's is reported as misspelt (0 to 1)."""
 
 
-def args_of_stack() -> GlobalIntegersArgs:
+def args_of_stack() -> Settings:
     """Return what the present stack's configuration asks for.
 
     Raises:
@@ -191,9 +186,9 @@ def args_of_stack() -> GlobalIntegersArgs:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
         return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
 
-    errors = [*_unknown_keys(project, set(map(camel, own))), *_misspelt_namespaces(project)]
-    settings_of(values, f"{project}-{stack}", key=key, example=example, errors=errors)
-    return GlobalIntegersArgs(**values, prefix=f"{project}-{stack}")
+    findings = Findings(key, example)
+    findings.errors += [*_unknown_keys(project, set(map(camel, own))), *_misspelt_namespaces(project)]
+    return settings_of(values, f"{project}-{stack}", findings)
 
 
 def _decoded(name: str, text: str | None) -> Any:
@@ -205,15 +200,11 @@ def _decoded(name: str, text: str | None) -> Any:
         return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
     if of is bool:
         return {"true": True, "false": False}.get(text, text)
-    parsed = _parsed(text) if of in (Sequence, Mapping) else None
-    return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
-
-
-def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        parsed = json.loads(text) if of in (Sequence, Mapping) else None
     except ValueError:
-        return None
+        return text
+    return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
 
 
 def _unknown_keys(project: str, known: set[str]) -> Iterable[str]:

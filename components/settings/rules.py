@@ -15,7 +15,8 @@ from .names import MAX_ROLE_NAME, PREFIX
 from .values import Findings, did_you_mean, whole
 
 ALL = "*"
-"""In `floors`: all counters that have no floor of their own. In `callers`: all callers, or all counters."""
+"""In `floors`: all counters that have no floor of their own. In `callers`: all callers, or all
+counters. In `alarms`: all alarms that are not named; it may only be 0."""
 
 MAX_DOMAIN = 64
 """ACM API reference, RequestCertificate: the longest `DomainName`. So a name with a region in front always fits into
@@ -201,9 +202,6 @@ def check_budget(settings: Settings, findings: Findings) -> None:
         )
 
 
-ALL_OTHERS = "*"
-"""In the setting: all alarms that are not named. It may only be 0."""
-
 EVERY_REGION = ("errors", "throttles", "tableThrottles", "latency")
 """The alarms that each region has, in that region. All others are in the home region."""
 
@@ -228,21 +226,16 @@ THRESHOLDS: Mapping[str, Threshold] = {
     "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so"),
     "noRun": Threshold(0, 1440, "minutes"),
 }
-"""Alarm → its threshold. The default of `noRun` depends on the schedule: `silence`."""
+"""Alarm → its threshold. The default of `noRun` is three runs that didn't come (`thresholds`)."""
 
 
 def thresholds(given: Mapping[str, int], watch_minutes: int) -> dict[str, int]:
     """Return the threshold of every alarm: what is given, or its default."""
     defaults = {name: threshold.default for name, threshold in THRESHOLDS.items()}
-    defaults["noRun"] = silence(watch_minutes)
-    if given.get(ALL_OTHERS) == 0:
+    defaults["noRun"] = 3 * watch_minutes + 5
+    if given.get(ALL) == 0:
         defaults = dict.fromkeys(defaults, 0)
     return {name: given.get(name, default) for name, default in defaults.items()}
-
-
-def silence(watch_minutes: int) -> int:
-    """Return after how many minutes without a run something is wrong: after three that didn't come."""
-    return 3 * watch_minutes + 5
 
 
 TOPIC = re.compile(r"arn:[a-z-]+:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}")
@@ -253,7 +246,7 @@ def check_alarms(settings: Settings, findings: Findings) -> None:
     """Check the thresholds that are set, by alarm. 0 switches it off; `*` stands for those that are not named."""
     for name, value in settings.alarms.items():
         entry, number = f"alarms.{name}", whole(value)
-        if name == ALL_OTHERS:
+        if name == ALL:
             if number != 0:
                 findings.wrong(entry, value, "is not 0; for all alarms, only 0 (off) is allowed")
         elif name not in THRESHOLDS:

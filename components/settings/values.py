@@ -21,15 +21,16 @@ class Findings:
     Args:
         key: what the reader calls an attribute.
         example: how the reader would set an attribute to a value.
-        errors: what was found wrong before.
     """
 
     def __init__(
-        self, key: Callable[[str], str], example: Callable[[str, object], str], errors: Sequence[str] = ()
+        self,
+        key: Callable[[str], str] = str,
+        example: Callable[[str, object], str] = lambda name, value: f"{name}={value!r}",
     ) -> None:
         self.key = key
         self.example = example
-        self.errors: list[str] = list(errors)
+        self.errors: list[str] = []
 
     def add(self, name: str, what: str) -> None:
         """Add what is wrong with a setting, or with an entry of it: `alarms.latency`."""
