@@ -9,12 +9,12 @@ import pulumi
 from integers.lattice import places
 
 from .coordinator import Coordinator
-from .domain import Domain, DomainArgs
+from .domain import Domain
 from .function import archive
-from .gateway import Gateway, GatewayArgs
-from .monitoring import Observability, ObservabilityArgs, budget
+from .gateway import Gateway
+from .monitoring import Observability, budget
 from .monitoring.metrics import Watched
-from .region import RegionalCounter, RegionalCounterArgs
+from .region import RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
 from .settings.values import Findings, camel
@@ -72,7 +72,9 @@ class GlobalIntegers(pulumi.ComponentResource):
         gateways = {
             region: Gateway(
                 f"{name}-{region}-gateway",
-                GatewayArgs(settings, region, counter.table),
+                settings,
+                region,
+                counter.table,
                 opts=_child(self, f"{region}-gateway"),
             )
             for region, counter in regional.items()
@@ -81,9 +83,9 @@ class GlobalIntegers(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         domain = None
         if settings.domain:
-            domain = Domain(f"{name}-address", DomainArgs(settings, regional, gateways, coordinator), opts=child)
+            domain = Domain(f"{name}-address", settings, regional, gateways, coordinator, opts=child)
         watched = Watched(settings, domain.apis if domain is not None else {})
-        Observability(f"{name}-alarms", ObservabilityArgs(watched, coordinator), opts=child)
+        Observability(f"{name}-alarms", watched, coordinator, opts=child)
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
@@ -132,7 +134,10 @@ class GlobalIntegers(pulumi.ComponentResource):
             for region in wave:
                 found[region] = RegionalCounter(
                     f"{name}-{region}",
-                    RegionalCounterArgs(settings, region, code, after),
+                    settings,
+                    region,
+                    code,
+                    after,
                     opts=_child(self, region),
                 )
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]

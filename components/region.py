@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -35,20 +34,16 @@ def cors(settings: Settings) -> dict[str, Any]:
     }
 
 
-@dataclass
-class RegionalCounterArgs:
-    """One region's part of a deployment."""
-
-    settings: Settings
-    region: str
-    code: pulumi.AssetArchive
-    """The minting function's."""
-    after: Sequence[pulumi.Resource] = ()
-    """What must be there before the minting function changes: the check of the wave before."""
-
-
 class RegionalCounter(pulumi.ComponentResource):
     """A region's tables, minting function and URL.
+
+    Args:
+        name: its name in the program.
+        settings: those of the deployment.
+        region: which.
+        code: the minting function's.
+        after: what must be there before the minting function changes: the check of the wave before.
+        opts: Pulumi's options.
 
     Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
     """
@@ -61,9 +56,16 @@ class RegionalCounter(pulumi.ComponentResource):
     """The statements of the function's policy so far. A further one is added after them: if two are added at the same
     time, Lambda may lose one."""
 
-    def __init__(self, name: str, args: RegionalCounterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        code: pulumi.AssetArchive,
+        after: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
-        settings, region = args.settings, args.region
         names, kms_key, leaving = settings.names, settings.kms_key(region), region in settings.leaving
         protect = settings.protect and not leaving
         child = pulumi.ResourceOptions(parent=self)
@@ -90,7 +92,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 name=names.mint_function,
                 role_name=names.mint_role(region),
                 handler="mint.handler.handler",
-                code=args.code,
+                code=code,
                 environment={
                     "COUNTERS_TABLE": self.table.name,
                     "RECEIPTS_TABLE": receipts.name,
@@ -109,7 +111,7 @@ class RegionalCounter(pulumi.ComponentResource):
                 log_retention_days=settings.log_retention_days,
                 # 0 pauses the region: Lambda answers 429.
                 reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
-                after=args.after,
+                after=after,
             ),
             opts=child,
         )

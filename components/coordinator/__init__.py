@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -22,35 +21,31 @@ MAX_AGE = 60
 """Seconds after which a run is dropped: the least that EventBridge and Lambda accept. The next run does its work."""
 
 
-@dataclass
-class ScheduleArgs:
-    """Which function runs, and how often."""
-
-    rule_name: str
-    region: str
-    function: aws.lambda_.Function
-    minutes: int
-
-
 class Schedule(pulumi.ComponentResource):
     """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
 
-    def __init__(self, name: str, args: ScheduleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        function: aws.lambda_.Function,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         rule = aws.cloudwatch.EventRule(
             f"{name}-rule",
-            name=args.rule_name,
-            region=args.region,
+            name=settings.names.watch_rule,
+            region=settings.home,
             description="Runs the coordinator, which mends what it can.",
-            schedule_expression=rate(args.minutes),
+            schedule_expression=rate(settings.watch_minutes),
             opts=child,
         )
         permission = aws.lambda_.Permission(
             f"{name}-permission",
-            region=args.region,
-            function=args.function.name,
+            region=settings.home,
+            function=function.name,
             statement_id="global-integers-watch",
             action="lambda:InvokeFunction",
             principal="events.amazonaws.com",
@@ -59,18 +54,18 @@ class Schedule(pulumi.ComponentResource):
         )
         aws.lambda_.FunctionEventInvokeConfig(
             f"{name}-retries",
-            region=args.region,
-            function_name=args.function.name,
+            region=settings.home,
+            function_name=function.name,
             maximum_event_age_in_seconds=MAX_AGE,
             maximum_retry_attempts=0,
             opts=child,
         )
         aws.cloudwatch.EventTarget(
             f"{name}-target",
-            region=args.region,
+            region=settings.home,
             rule=rule.name,
             target_id="coordinator",
-            arn=args.function.arn,
+            arn=function.arn,
             input=EVENT,
             retry_policy=aws.cloudwatch.EventTargetRetryPolicyArgs(
                 maximum_event_age_in_seconds=MAX_AGE, maximum_retry_attempts=0
@@ -141,7 +136,8 @@ class Coordinator(pulumi.ComponentResource):
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
         Schedule(
             f"{name}-watch",
-            ScheduleArgs(names.watch_rule, home, function.function, settings.watch_minutes),
+            settings,
+            function.function,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.function = function.function

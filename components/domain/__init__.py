@@ -1,7 +1,6 @@
 """One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import pulumi
 import pulumi_aws as aws
@@ -9,7 +8,7 @@ import pulumi_aws as aws
 from ..gateway import Gateway
 from ..region import RegionalCounter
 from ..settings.args import Settings
-from .api import DomainApi, DomainApiArgs
+from .api import DomainApi
 from .dns import (
     Name,
     ask_for_record,
@@ -26,20 +25,17 @@ GATEWAY = "gateway"
 """The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
 
 
-@dataclass
-class DomainArgs:
-    """What answers at the domain."""
-
-    settings: Settings
-    counters: Mapping[str, RegionalCounter]
-    """Region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their own."""
-    gateways: Mapping[str, Gateway]
-    reconciled: pulumi.Resource
-    """It is complete once every region of the layout can mint."""
-
-
 class Domain(pulumi.ComponentResource):
     """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
+
+    Args:
+        name: its name in the program.
+        settings: those of the deployment.
+        counters: region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their
+            own.
+        gateways: region → its API Gateway, if there are any.
+        reconciled: it is complete once every region of the layout can mint.
+        opts: Pulumi's options.
 
     Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
     `apis`, the id of each region's API.
@@ -51,13 +47,22 @@ class Domain(pulumi.ComponentResource):
     records: pulumi.Output[list[dict[str, str]]] | None
     apis: dict[str, pulumi.Output[str]]
 
-    def __init__(self, name: str, args: DomainArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        counters: Mapping[str, RegionalCounter],
+        gateways: Mapping[str, Gateway],
+        reconciled: pulumi.Resource,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:Address", name, None, opts)
-        domain, zone_name, regions = args.settings.domain, args.settings.hosted_zone, args.settings.regions
+        self._settings, self._counters, self._gateways, self._reconciled = settings, counters, gateways, reconciled
+        domain, zone_name = settings.domain, settings.hosted_zone
         certificates = {
-            region: certificate(f"{name}-{region}-certificate", domain, region, self) for region in args.counters
+            region: certificate(f"{name}-{region}-certificate", domain, region, self) for region in counters
         }
-        first = certificates[regions[0]]
+        first = certificates[settings.regions[0]]
         record = validation_record(first)
         zone = zone_id(zone_name, domain, self) if zone_name else None
         validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
@@ -66,39 +71,43 @@ class Domain(pulumi.ComponentResource):
         self.apis = {}
         hosts = [
             host
-            for region in args.counters
-            for host in self._names(name, args, region, _issued(name, region, certificates[region], validation, self))
+            for region in counters
+            for host in self._names(name, region, _issued(name, region, certificates[region], validation, self))
         ]
         if zone is not None:
-            checks = health_checks(name, args.settings, self)
+            checks = health_checks(name, settings, self)
             ready = make_records(hosts, zone, checks, self)
             self.records = None
         else:
             ready = [resource for host in hosts for resource in host.ready]
             self.records = records_by_hand(hosts, record)
         self.url = _once(ready, domain)
-        self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if args.gateways else None
-        self.urls = {region: _once(ready, f"{region}.{domain}") for region in args.counters}
+        self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if gateways else None
+        self.urls = {region: _once(ready, f"{region}.{domain}") for region in counters}
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
-    def _names(self, name: str, args: DomainArgs, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
+    def _names(self, name: str, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
         """Add a region's API and its names. Return the names that need a record in DNS.
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
-        counter = args.counters[region]
+        settings, counter, gateway = self._settings, self._counters[region], self._gateways.get(region)
         api = DomainApi(
             f"{name}-{region}",
-            DomainApiArgs(settings=args.settings, region=region, function=counter.mint, statements=counter.statements),
+            settings,
+            region,
+            counter,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.apis[region] = api.api_id
-        hosts = {"own": f"{region}.{args.settings.domain}", "shared": args.settings.domain}
-        if region in args.gateways:
-            hosts[GATEWAY] = f"{GATEWAY}.{args.settings.domain}"
+        fronts: dict[str, tuple[str, DomainApi | Gateway]] = {
+            "own": (f"{region}.{settings.domain}", api),
+            "shared": (settings.domain, api),
+        }
+        if gateway is not None:
+            fronts[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
         found: list[Name] = []
-        for label, host in hosts.items():
-            front = args.gateways[region] if label == GATEWAY else api
+        for label, (host, front) in fronts.items():
             domain = aws.apigatewayv2.DomainName(
                 f"{name}-{region}-{label}",
                 region=region,
@@ -123,8 +132,8 @@ class Domain(pulumi.ComponentResource):
                 ),
             )
             shared = label != "own"
-            if region in args.settings.regions or not shared:
-                ready = [mapping, args.reconciled] if shared else [mapping]
+            if region in settings.regions or not shared:
+                ready = [mapping, self._reconciled] if shared else [mapping]
                 found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
         return found
 

@@ -8,18 +8,15 @@ requests.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
-from ..function import PythonFunction
 from ..gateway import Throttle, rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, gateway_responses
-from ..region import cors
+from ..region import RegionalCounter, cors
 from ..settings.args import Settings
 
 OF_ACCOUNT = (10_000, 5_000)
@@ -40,27 +37,15 @@ money. Route 53's checkers send about 1.5 per second, and each process with a cl
 2,900 of them."""
 
 
-@dataclass
-class DomainApiArgs:
-    """The API of one region."""
+def throttle(settings: Settings, region: str) -> tuple[int, int]:
+    """Return the API's rate and burst: as many requests as a Function URL takes, or the account's quotas.
 
-    settings: Settings
-    region: str
-    function: PythonFunction
-    statements: Sequence[pulumi.Resource]
-    """What the function's policy holds so far."""
-
-    @property
-    def throttle(self) -> tuple[int, int]:
-        """The API's rate and burst: as many requests as a Function URL takes, or the account's quotas.
-
-        Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
-        """
-        of_account = OF_ACCOUNT_ELSEWHERE if self.region in ELSEWHERE else OF_ACCOUNT
-        if self.settings.reserved_concurrency < 1:
-            return of_account
-        rate, burst = (min(10 * self.settings.reserved_concurrency, most) for most in of_account)
+    Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
+    """
+    rate, burst = OF_ACCOUNT_ELSEWHERE if region in ELSEWHERE else OF_ACCOUNT
+    if settings.reserved_concurrency < 1:
         return rate, burst
+    return min(10 * settings.reserved_concurrency, rate), min(10 * settings.reserved_concurrency, burst)
 
 
 class DomainApi(pulumi.ComponentResource):
@@ -75,35 +60,40 @@ class DomainApi(pulumi.ComponentResource):
     stage: pulumi.Output[str]
     permission: aws.lambda_.Permission
 
-    def __init__(self, name: str, args: DomainApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        counter: RegionalCounter,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:AddressApi", name, None, opts)
-        kind = "rest" if args.settings.signed else "http"
-        if args.settings.signed:
-            self.api_id, self.stage, execution_arn = self._rest_api(name, args)
-        else:
-            self.api_id, self.stage, execution_arn = self._http_api(name, args)
+        kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)
+        self.api_id, self.stage, execution_arn = make(name, settings, region, counter.mint.arn)
         self.permission = aws.lambda_.Permission(
             f"{name}-{kind}-permission",
-            region=args.region,
-            function=args.function.name,
+            region=region,
+            function=counter.mint.name,
             statement_id=f"global-integers-address-{kind}",
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),
             # Another API of the same kind replaces the statement. A policy can't have two statements with one id.
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.statements), delete_before_replace=True),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(counter.statements), delete_before_replace=True),
         )
         self.register_outputs({"apiId": self.api_id, "stage": self.stage})
 
-    def _http_api(self, name: str, args: DomainApiArgs) -> tuple[pulumi.Output[str], ...]:
+    def _http_api(
+        self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
+    ) -> tuple[pulumi.Output[str], ...]:
         """Add an HTTP API that hands every request over in payload format 2.0, as a Function URL does."""
         child = pulumi.ResourceOptions(parent=self)
-        settings = args.settings
         allowed = aws.apigatewayv2.ApiCorsConfigurationArgs(**cors(settings)) if settings.cors_origins else None
         api = aws.apigatewayv2.Api(
             f"{name}-http",
             name=settings.names.domain_api,
-            region=args.region,
+            region=region,
             protocol_type="HTTP",
             disable_execute_api_endpoint=True,
             cors_configuration=allowed,
@@ -111,25 +101,25 @@ class DomainApi(pulumi.ComponentResource):
         )
         integration = aws.apigatewayv2.Integration(
             f"{name}-integration",
-            region=args.region,
+            region=region,
             api_id=api.id,
             integration_type="AWS_PROXY",
-            integration_uri=args.function.arn,
+            integration_uri=function_arn,
             payload_format_version="2.0",
             opts=child,
         )
         route = aws.apigatewayv2.Route(
             f"{name}-route",
-            region=args.region,
+            region=region,
             api_id=api.id,
             route_key="$default",
             target=integration.id.apply(lambda id_: f"integrations/{id_}"),
             opts=child,
         )
-        rate, burst = args.throttle
+        rate, burst = throttle(settings, region)
         stage = aws.apigatewayv2.Stage(
             f"{name}-stage",
-            region=args.region,
+            region=region,
             api_id=api.id,
             name="$default",
             auto_deploy=True,
@@ -141,24 +131,26 @@ class DomainApi(pulumi.ComponentResource):
         )
         return api.id, stage.name, api.execution_arn
 
-    def _rest_api(self, name: str, args: DomainApiArgs) -> tuple[pulumi.Output[str], ...]:
+    def _rest_api(
+        self, name: str, settings: Settings, region: str, function_arn: pulumi.Output[str]
+    ) -> tuple[pulumi.Output[str], ...]:
         """Add a REST API that hands every request over in payload format 1.0. Every change is deployed at once."""
-        api_name = args.settings.names.domain_api
-        body = args.function.arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
+        api_name = settings.names.domain_api
+        body = function_arn.apply(lambda arn: json.dumps(document(api_name, arn), sort_keys=True))
         api = aws.apigateway.RestApi(
             f"{name}-rest",
             name=api_name,
-            region=args.region,
+            region=region,
             body=body,
             disable_execute_api_endpoint=True,
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=pulumi.ResourceOptions(parent=self),
         )
         throttles = {
-            "methods": Throttle("*/*", *args.throttle),
+            "methods": Throttle("*/*", *throttle(settings, region)),
             "health": Throttle(f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
         }
-        stage = rest_stage(name, args.region, api, body, throttles, self)
+        stage = rest_stage(name, region, api, body, throttles, self)
         return api.id, stage.stage_name, api.execution_arn
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import pulumi
@@ -12,21 +11,11 @@ import pulumi_aws as aws
 from ..function import allow, policy, role
 from ..settings.args import Settings
 from ..table import use_keys
-from .openapi import GatewaySpec, document
-
-
-@dataclass
-class GatewayArgs:
-    """One region's API."""
-
-    settings: Settings
-    region: str
-    table: aws.dynamodb.Table
-    """The region's counters table."""
+from .openapi import document
 
 
 class Gateway(pulumi.ComponentResource):
-    """A REST API, its role and its stage. It is deployed again whenever it changes.
+    """A REST API, its role and its stage, for a region's counters table. It is deployed again whenever it changes.
 
     Outputs: `url`, which ends with `/`; `api_id` and `stage`, which further names are mapped to.
     """
@@ -35,9 +24,15 @@ class Gateway(pulumi.ComponentResource):
     api_id: pulumi.Output[str]
     stage: pulumi.Output[str]
 
-    def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        table: aws.dynamodb.Table,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
-        region, settings = args.region, args.settings
         child = pulumi.ResourceOptions(parent=self)
 
         caller = role(f"{name}-role", settings.names.gateway_role(region), "apigateway.amazonaws.com", settings, self)
@@ -45,13 +40,13 @@ class Gateway(pulumi.ComponentResource):
             f"{name}-policy",
             role=caller.name,
             name="own",
-            policy=args.table.arn.apply(
+            policy=table.arn.apply(
                 lambda arn: policy([allow(["dynamodb:UpdateItem"], arn), *use_keys([settings.kms_key(region)])])
             ),
             opts=child,
         )
-        body = pulumi.Output.all(args.table.arn, caller.arn).apply(
-            lambda arns: json.dumps(document(_spec(args, *cast("list[str]", arns))), sort_keys=True)
+        body = pulumi.Output.all(table.arn, caller.arn).apply(
+            lambda arns: json.dumps(document(settings, *cast("list[str]", arns)), sort_keys=True)
         )
         api = aws.apigateway.RestApi(
             f"{name}-api",
@@ -66,19 +61,6 @@ class Gateway(pulumi.ComponentResource):
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})
-
-
-def _spec(args: GatewayArgs, table_arn: str, role_arn: str) -> GatewaySpec:
-    settings = args.settings
-    return GatewaySpec(
-        name=settings.names.gateway_api,
-        table_arn=table_arn,
-        role_arn=role_arn,
-        default_counter=settings.counters[0],
-        signed=settings.signed,
-        leaving=settings.regions if args.region in settings.leaving else (),
-        paused=args.region in settings.paused,
-    )
 
 
 STAGE = "v1"

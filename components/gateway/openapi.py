@@ -6,11 +6,11 @@ itself has the stride and the ceiling.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from ..settings.args import Settings
 from .templates import (
     JSON,
     RETRY_AFTER_SECONDS,
@@ -29,29 +29,18 @@ CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
 
-@dataclass(frozen=True)
-class GatewaySpec:
-    """The inputs of the API's document. The partition and the region are those of `table_arn`."""
+def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any]:
+    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`.
 
-    name: str
-    table_arn: str
-    role_arn: str
-    default_counter: str
-    signed: bool
-    """Whether callers must sign their requests (`AWS_IAM`)."""
-    leaving: Sequence[str] = ()
-    """The regions of the layout, if this region leaves it."""
-    paused: bool = False
-    """Whether it mints nothing, and answers 503."""
+    Args:
+        settings: those of the deployment.
+        table_arn: the counters table's ARN. The API is in its partition and region.
+        role_arn: the ARN of the role that may write to the table.
+    """
 
-    @property
-    def region(self) -> str:
-        """The region of the table and the API."""
-        return self.table_arn.split(":")[3]
+    def methods(counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
+        return _methods(settings, table_arn, role_arn, counter, parameters)
 
-
-def document(spec: GatewaySpec) -> dict[str, Any]:
-    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
     schemes = {
@@ -64,21 +53,24 @@ def document(spec: GatewaySpec) -> dict[str, Any]:
     }
     return {
         "openapi": "3.0.1",
-        "info": {"title": spec.name, "version": "1"},
+        "info": {"title": settings.names.gateway_api, "version": "1"},
         "paths": {
-            "/": _methods(spec, f"'{spec.default_counter}'", []),
-            "/{counter}": _methods(spec, "$input.params('counter')", [path]),
-            "/counter": _methods(spec, "$input.params('systemKey')", [query]),
+            "/": methods(f"'{settings.counters[0]}'", []),
+            "/{counter}": methods("$input.params('counter')", [path]),
+            "/counter": methods("$input.params('systemKey')", [query]),
         },
-        **({"components": {"securitySchemes": schemes}} if spec.signed else {}),
+        **({"components": {"securitySchemes": schemes}} if settings.signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
-        GATEWAY_RESPONSES: _responses(signed=spec.signed),
+        GATEWAY_RESPONSES: _responses(signed=settings.signed),
     }
 
 
-def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
-    partition, table = spec.table_arn.split(":")[1], spec.table_arn.split("/")[-1]
+def _methods(
+    settings: Settings, table_arn: str, role_arn: str, counter: str, parameters: list[dict[str, Any]]
+) -> dict[str, Any]:
+    _, partition, _, region, _, table = table_arn.replace("table/", "").split(":")
+    leaving = settings.regions if region in settings.leaving else ()
     no_store = {"method.response.header.Cache-Control": "'no-store'"}
 
     def response(status: str, template: str) -> dict[str, Any]:
@@ -93,21 +85,21 @@ def _methods(spec: GatewaySpec, counter: str, parameters: list[dict[str, Any]]) 
                 "500": "Refused. The template sets the status and the reason.",
             }.items()
         },
-        **({"security": [{"sigv4": []}]} if spec.signed else {}),
+        **({"security": [{"sigv4": []}]} if settings.signed else {}),
         "x-amazon-apigateway-integration": _paused(response)
-        if spec.paused
+        if region in settings.paused
         else {
             "type": "aws",
             "httpMethod": "POST",
-            "uri": f"arn:{partition}:apigateway:{spec.region}:dynamodb:action/UpdateItem",
-            "credentials": spec.role_arn,
+            "uri": f"arn:{partition}:apigateway:{region}:dynamodb:action/UpdateItem",
+            "credentials": role_arn,
             "passthroughBehavior": "never",
             # Otherwise DynamoDB gets the type of the request's body, and refuses any other.
             "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
             "requestTemplates": dict.fromkeys(CONTENT_TYPES, request_template(table, counter)),
             "responses": {
-                r"2\d{2}": response("200", minted_template(spec.region)),
-                r"4\d{2}": response("500", refused_template(spec.leaving)),
+                r"2\d{2}": response("200", minted_template(region)),
+                r"4\d{2}": response("500", refused_template(leaving)),
                 "default": response("500", unavailable_template()),
             },
         },

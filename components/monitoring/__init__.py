@@ -1,7 +1,6 @@
 """What shows an operator the state, and notifies one: the dashboard, the alarms with their topics, and the budget."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -14,24 +13,24 @@ from .dashboard import body
 from .metrics import Watched
 
 
-@dataclass
-class ObservabilityArgs:
-    """What is watched. The settings say who hears of it."""
-
-    watched: Watched
-    coordinator: pulumi.Resource
-    """The coordinator. The alarm `noRun` is created after its first run."""
-
-
 class Observability(pulumi.ComponentResource):
-    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
+    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region.
 
-    def __init__(self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    The alarm `noRun` is created after the first run of the coordinator.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        watched: Watched,
+        coordinator: pulumi.Resource,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
-        watched, names, home = args.watched, args.watched.names, args.watched.settings.home
+        names, home = watched.names, watched.settings.home
         found = alarms(watched)
         self._name = name
-        self._args = args
+        self._coordinator = coordinator
         self._settings = watched.settings
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
@@ -80,7 +79,7 @@ class Observability(pulumi.ComponentResource):
         own = [self._own_topics[region].arn] if region in self._own_topics else []
         actions = [*own, *([topics[region]] if region in topics else [])]
         place = "" if alarm.of_the_whole else region
-        after = [self._args.coordinator] if alarm.key == "noRun" else None
+        after = [self._coordinator] if alarm.key == "noRun" else None
         return aws.cloudwatch.MetricAlarm(
             "-".join(filter(None, [self._name, place, alarm.name])),
             name=self._settings.names.alarm(alarm.name),

@@ -11,8 +11,9 @@ from coordinate.protocol.model import Item
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.gateway.openapi import GatewaySpec, document
+from components.gateway.openapi import document
 from components.gateway.templates import unavailable_template
+from components.settings import settings_of
 from integers.lattice import MAX_INTEGER, Place
 from integers.names import COUNTER_NAME
 from local.apigateway.rest_api import Rendered, render
@@ -62,8 +63,8 @@ HOSTILE = [
 def operation(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> dict[str, Any]:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
-    spec = GatewaySpec("gateway", arn, role, "integers", signed=False, leaving=leaving)
-    return document(spec)["paths"][path]["get"]["x-amazon-apigateway-integration"]
+    given = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
+    return document(settings_of(given, "gateway"), arn, role)["paths"][path]["get"]["x-amazon-apigateway-integration"]
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome
 from coordinate.statistics import RunStatistics
 
-from components.monitoring import Observability, ObservabilityArgs
+from components.monitoring import Observability
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
 from tests.components.monitoring.evaluation import (
@@ -328,7 +328,7 @@ def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
     def program() -> None:
         of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Observability("alarms", ObservabilityArgs(of_home, coordinator))
+        Observability("alarms", of_home, coordinator)
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 

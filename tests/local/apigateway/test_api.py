@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
-from components.gateway.openapi import GatewaySpec, document
+from components.gateway.openapi import document
+from components.settings import settings_of
 from local.apigateway.rest_api import Call, GatewayRequest, GatewayResponse, call_of, response_of
 
-TABLE = "arn:aws:dynamodb:eu-west-1:000000000000:table/counters"
+REGION = "eu-west-1"
+TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/counters"
 ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 
 def api(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
-    return document(GatewaySpec("gateway", TABLE, ROLE, "integers", signed=signed, paused=paused))
+    given = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
+    return document(settings_of({**given, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE)
 
 
 def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> GatewayRequest:
