@@ -38,7 +38,8 @@ def test_none_is_minted_twice_and_none_skipped(deployed: Machine, each: int) -> 
     before = [many([url], 0, 1) for url in urls]
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        results = list(pool.map(lambda client: many(urls, client, each), range(CLIENTS)))
+        runs = [pool.submit(many, urls, client, each) for client in range(CLIENTS)]
+        results = [run.result() for run in runs]
 
     integers = [integer for minted, _ in results for integer in minted]
     assert len(set(integers)) == len(integers) == CLIENTS * each
