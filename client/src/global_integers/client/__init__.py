@@ -5,7 +5,7 @@ different for them: how to wait, send, and work in the background.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic, time
@@ -52,12 +52,12 @@ class Client:
         self.options = options
         self.urls: Mapping[str, str]
         self._address: Address | None = None
-        self._signatures: Mapping[str, Signature | None]
+        self._signature: Callable[[str], Signature | None]
         if isinstance(options.urls, str):
             self._address = self.urls = Address(options.urls, options.sign)
-            self._signatures = self._address.signatures
+            self._signature = self._address.signature
         else:
-            self.urls, self._signatures = options.urls, signatures(options.urls, options.sign)
+            self.urls, self._signature = options.urls, signatures(options.urls, options.sign).get
         self.regions = Regions(self.urls, options.prefer)
         self._io = io
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
@@ -228,7 +228,7 @@ class Client:
             with loading:
                 from .transport import Transport
 
-                found = self._transport = self._transport or Transport(self.urls, self._signatures, self.tell)
+                found = self._transport = self._transport or Transport(self.urls, self._signature, self.tell)
         return found
 
     async def _measure(self, deadline: float) -> None:

@@ -16,7 +16,7 @@ from .api import REGION, ApiRequest, ApiResponse, Unreadable, document_of
 from .failover import Failover
 from .options import Options, checked_url
 from .regions import Regions
-from .signing import AddressSignatures
+from .signing import ANY_REGION, API_GATEWAY, Signature, address_credentials
 
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
@@ -41,14 +41,15 @@ class Address(Mapping[str, str]):
 
         Raises:
             ValueError: this can't be the address of a stack.
-            CannotSign: see `AddressSignatures`.
+            CannotSign: `sign` is True, and botocore, awscrt or the credentials are missing.
         """
         scheme, host, port, path = _parsed(url)
         self.name = host + port
         """The address's host, with its port if it has one."""
         self.alone = _is_local(host)
         """Whether its regions have no names, so that it is asked for everything."""
-        self.signatures = AddressSignatures(self.name, sign)
+        self._sign = sign
+        self._credentials = address_credentials() if sign else None
         self._scheme, self._path = scheme, path
         self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
         self._read = -inf
@@ -71,6 +72,16 @@ class Address(Mapping[str, str]):
     def __len__(self) -> int:
         """Return the number of regions, 0 as long as they aren't known."""
         return len(self._regions)
+
+    def signature(self, region: str) -> Signature | None:
+        """Return how requests to a region, or to the address itself, are signed; None: they aren't.
+
+        A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
+        unless `sign` is True, and signs everything after the first refusal.
+        """
+        if self._credentials is None:
+            return None
+        return Signature(ANY_REGION if region == self.name else region, self._credentials, API_GATEWAY)
 
     def must_be_read(self, regions: Regions) -> bool:
         """Return whether to read the regions before the next call: they aren't known, or one has left or all failed."""
@@ -129,12 +140,14 @@ class Address(Mapping[str, str]):
         async def answer() -> tuple[str, ...]:
             return await failover.answer(request, deadline, [self.name], options.attempt_timeout, options.timeout)
 
-        unsigned = not self.signatures.begun
+        unsigned = self._credentials is None
         try:
             return await answer()
         except Refused as refused:
-            if refused.status not in (401, 403) or not (unsigned and self.signatures.begin()):
+            if refused.status not in (401, 403) or not unsigned or self._sign is False:
                 raise
+        if self._credentials is None:  # else another call has begun to sign
+            self._credentials = address_credentials()
         return await answer()
 
     def _use(self, found: tuple[str, ...], regions: Regions, prefer: str | None) -> None:

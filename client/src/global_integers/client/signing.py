@@ -64,18 +64,13 @@ class Signature:
         request.headers.update(dict(signed.headers.items()))
 
     def _signer(self) -> Any:
+        if self._region == ANY_REGION:
+            from botocore.crt.auth import CrtSigV4AsymAuth
+
+            return CrtSigV4AsymAuth(self._credentials, self._service, self._region)
         from botocore.auth import SigV4Auth
 
         return SigV4Auth(self._credentials, self._service, self._region)
-
-
-class AnyRegionSignature(Signature):
-    """Signs requests with a signature that every region accepts."""
-
-    def _signer(self) -> Any:
-        from botocore.crt.auth import CrtSigV4AsymAuth
-
-        return CrtSigV4AsymAuth(self._credentials, self._service, self._region)
 
 
 @contextmanager
@@ -107,19 +102,14 @@ def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signatur
         region: sign is not False and (sign is True or (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
         for region, url in urls.items()
     }
-    credentials = found_credentials(required=sign is True) if any(wanted.values()) else None
+    credentials = _found_credentials(required=sign is True) if any(wanted.values()) else None
     return {
         region: Signature(region, credentials) if wanted[region] and credentials is not None else None
         for region in urls
     }
 
 
-def found_credentials(*, required: bool) -> "Credentials | None":
-    """Return the credentials that botocore finds, or None.
-
-    Raises:
-        CannotSign: they are `required`, and they or botocore are missing; or botocore fails while it looks for them.
-    """
+def _found_credentials(*, required: bool) -> "Credentials | None":
     try:
         from botocore.session import Session
     except ImportError:
@@ -135,56 +125,17 @@ def found_credentials(*, required: bool) -> "Credentials | None":
     return credentials
 
 
-class AddressSignatures(dict[str, Signature | None]):
-    """How requests are signed, by region: the address itself, `name`, is signed for any region.
+def address_credentials() -> "Credentials":
+    """Return the credentials that botocore finds, for signatures that every region accepts.
 
-    A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
-    unless `sign` is True, and signs everything after the first refusal.
+    Raises:
+        CannotSign: botocore, awscrt or the credentials are missing.
     """
-
-    def __init__(self, name: str, sign: bool | None) -> None:
-        """Prepare.
-
-        Raises:
-            CannotSign: `sign` is True, and botocore, awscrt or the credentials are missing.
-        """
-        super().__init__()
-        self._name = name
-        self._sign = sign
-        self._credentials: Any = _address_credentials() if sign else None
-
-    def __missing__(self, region: str) -> Signature | None:
-        """Return how a region's requests are signed, None if they aren't."""
-        if self._credentials is None:
-            return None
-        kind = AnyRegionSignature if region == self._name else Signature
-        signed_for = ANY_REGION if region == self._name else region
-        self[region] = kind(signed_for, self._credentials, API_GATEWAY)
-        return self[region]
-
-    @property
-    def begun(self) -> bool:
-        """Whether requests are signed now."""
-        return self._credentials is not None
-
-    def begin(self) -> bool:
-        """Sign from now on, if another call hasn't begun already. Return False if requests are never signed.
-
-        Raises:
-            CannotSign: botocore, awscrt or the credentials are missing.
-        """
-        if self._sign is False:
-            return False
-        if self._credentials is None:
-            self._credentials = _address_credentials()
-        return True
-
-
-def _address_credentials() -> Any:
     try:
-        from botocore.compat import HAS_CRT
+        from botocore import compat
     except ImportError:
         raise CannotSign(NEEDS_CRT) from None
-    if not HAS_CRT:
+    credentials = _found_credentials(required=True) if compat.HAS_CRT else None
+    if credentials is None:
         raise CannotSign(NEEDS_CRT)
-    return found_credentials(required=True)
+    return credentials

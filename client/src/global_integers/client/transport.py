@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing, closing
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
@@ -189,40 +189,18 @@ T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
 
-class Signed(httpx.Auth):
-    """Signs requests."""
-
-    requires_request_body = True
-
-    def __init__(self, signature: Signature) -> None:
-        self._signature = signature
-
-    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Sign the request."""
-        self._signature.sign(request)
-        yield request
-
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Sign the request, in a thread if the credentials may have to be fetched again."""
-        if self._signature.may_wait():
-            await asyncio.to_thread(self._signature.sign, request)
-        else:
-            self._signature.sign(request)
-        yield request
-
-
 class Transport:
     """Sends requests, with the URLs, signatures and observer that are the same for every attempt."""
 
     def __init__(
         self,
         urls: Mapping[str, str],
-        signatures: Mapping[str, Signature | None],
+        signature: Callable[[str], Signature | None],
         tell: Callable[[Requested], None],
     ) -> None:
-        """Use these URLs and signatures of the regions, and tell of each request."""
+        """Use the regions' URLs, sign with what `signature` returns for a region, and tell of each request."""
         self._urls = urls
-        self._signatures = signatures
+        self._signature = signature
         self._tell = tell
         self._lock = threading.RLock()
         self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
@@ -247,12 +225,18 @@ class Transport:
         began = time.monotonic()
         answer: T | Failure
         try:
-            built, auth = self._built(http, region, request, seconds)
+            built = http.build_request(
+                request.method,
+                request.url(self._urls[region]),
+                headers={"Accept-Encoding": "identity", **request.headers},
+                extensions={"timeout": TimeLeft(seconds)},
+            )
+            signature = self._signature(region)
             if isinstance(http, httpx.Client):
-                response = _response(http, built, auth, began + seconds)
+                response = _response(http, built, signature, began + seconds)
             else:
                 async with asyncio.timeout(seconds):
-                    response = await _awaited_response(http, built, auth, began + seconds)
+                    response = await _awaited_response(http, built, signature, began + seconds)
             answer = self._new(region, request, request.answer(region, response))
         except CannotSign:
             raise
@@ -261,19 +245,6 @@ class Transport:
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
         return answer
-
-    def _built(
-        self, http: httpx.Client | httpx.AsyncClient, region: str, request: ApiRequest[Any], seconds: float
-    ) -> tuple[httpx.Request, Any]:
-        """Return the HTTP request of one attempt, and how it is authorized: by default as the HTTP client does it."""
-        built = http.build_request(
-            request.method,
-            request.url(self._urls[region]),
-            headers={"Accept-Encoding": "identity", **request.headers},
-            extensions={"timeout": TimeLeft(seconds)},
-        )
-        signature = self._signatures[region]
-        return built, httpx.USE_CLIENT_DEFAULT if signature is None else Signed(signature)
 
     def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
@@ -293,56 +264,60 @@ class Transport:
         return answer
 
 
-def _response(http: httpx.Client, built: httpx.Request, auth: Any, ends: float) -> ApiResponse:
-    with closing(http.send(built, auth=auth, stream=True, follow_redirects=False)) as streamed:
-        body = Body(streamed, ends)
+def _response(http: httpx.Client, request: httpx.Request, signature: Signature | None, ends: float) -> ApiResponse:
+    if signature is not None:
+        signature.sign(request)
+    with closing(http.send(request, auth=_auth(signature), stream=True, follow_redirects=False)) as streamed:
+        content = bytearray()
+        _check(streamed, content, ends)
         for chunk in streamed.iter_bytes():
-            body.add(chunk)
-        return body.response()
+            content += chunk
+            _check(streamed, content, ends)
+    return _whole(streamed, content)
 
 
-async def _awaited_response(http: httpx.AsyncClient, built: httpx.Request, auth: Any, ends: float) -> ApiResponse:
-    async with aclosing(await http.send(built, auth=auth, stream=True, follow_redirects=False)) as streamed:
-        body = Body(streamed, ends)
+async def _awaited_response(
+    http: httpx.AsyncClient, request: httpx.Request, signature: Signature | None, ends: float
+) -> ApiResponse:
+    if signature is not None and signature.may_wait():
+        await asyncio.to_thread(signature.sign, request)
+    elif signature is not None:
+        signature.sign(request)
+    sent = await http.send(request, auth=_auth(signature), stream=True, follow_redirects=False)
+    async with aclosing(sent) as streamed:
+        content = bytearray()
+        _check(streamed, content, ends)
         async for chunk in streamed.aiter_bytes():
-            body.add(chunk)
-        return body.response()
+            content += chunk
+            _check(streamed, content, ends)
+    return _whole(streamed, content)
 
 
-class Body:
-    """A response's body while it arrives."""
+def _auth(signature: Signature | None) -> Any:
+    """Return how httpx authorizes a request: by default as the HTTP client does it, and not at all if it is signed."""
+    return httpx.USE_CLIENT_DEFAULT if signature is None else None
 
-    def __init__(self, streamed: httpx.Response, ends: float) -> None:
-        """Begin to read a response.
 
-        Raises:
-            httpx.DecodingError: the body is compressed, although that wasn't asked for: it could become very large.
-        """
-        encoding = streamed.headers.get("content-encoding", "identity")
-        if encoding.strip().lower() not in ("", "identity"):
-            raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
-        self._streamed = streamed
-        self._ends = ends
-        self._content = bytearray()
+def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
+    """Check what has arrived of a response's body.
 
-    def add(self, chunk: bytes) -> None:
-        """Add what has arrived.
+    Raises:
+        httpx.DecodingError: it is too large to be this API's. Or it is compressed, although that wasn't asked for: it
+            could become very large.
+        httpx.ReadTimeout: the time is over.
+    """
+    encoding = streamed.headers.get("content-encoding", "identity")
+    if encoding.strip().lower() not in ("", "identity"):
+        raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
+    if content and time.monotonic() > ends:
+        raise httpx.ReadTimeout("")
+    if len(content) > MAX_RESPONSE:
+        raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
-        Raises:
-            httpx.ReadTimeout: the time is over.
-            httpx.DecodingError: the response is too large to be this API's.
-        """
-        self._content += chunk
-        if time.monotonic() > self._ends:
-            raise httpx.ReadTimeout("")
-        if len(self._content) > MAX_RESPONSE:
-            raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
-    def response(self) -> ApiResponse:
-        """Return the response with its whole body."""
-        streamed = self._streamed
-        signed = "authorization" in streamed.request.headers
-        return ApiResponse(streamed.status_code, streamed.headers, bytes(self._content), streamed.reason_phrase, signed)
+def _whole(streamed: httpx.Response, content: bytearray) -> ApiResponse:
+    signed = "authorization" in streamed.request.headers
+    return ApiResponse(streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
