@@ -6,8 +6,7 @@ import pytest
 from global_integers import FailedOver
 from global_integers.client import api
 from global_integers.client.api import ApiRequest, Failure, FailureKind, MintedBlock
-from global_integers.client.failover import Failover
-from global_integers.client.regions import Regions
+from global_integers.client.failover import Failover, Regions
 from global_integers.client.threads import run
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
 

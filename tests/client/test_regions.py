@@ -4,8 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 from global_integers.client.api import Failure, FailureKind
-from global_integers.client.failover import order_of
-from global_integers.client.regions import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions
+from global_integers.client.failover import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions, order_of
 
 from tests.client.clients import Clock
 

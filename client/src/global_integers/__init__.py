@@ -11,10 +11,20 @@ if TYPE_CHECKING:
 
     from .async_integers import AsyncCounter, AsyncIntegers
     from .client.api import Owner
-    from .client.regions import Health
+    from .client.failover import Health
     from .client.signing import CannotSign
-    from .errors import DeadlineExceeded, GlobalIntegersError, Refused, Unavailable, UnknownCounter, UnknownOwner
-    from .events import Event, FailedOver, Leased, Requested
+    from .errors import (
+        DeadlineExceeded,
+        Event,
+        FailedOver,
+        GlobalIntegersError,
+        Leased,
+        Refused,
+        Requested,
+        Unavailable,
+        UnknownCounter,
+        UnknownOwner,
+    )
     from .integers import Counter, Integers
 
 __all__ = [
@@ -37,7 +47,7 @@ __all__ = [
     "UnknownOwner",
 ]
 
-MODULES = ("integers", "async_integers", "errors", "events", "client.api", "client.regions", "client.signing")
+MODULES = ("integers", "async_integers", "errors", "client.api", "client.failover", "client.signing")
 """Where these names are looked for, in this order."""
 
 

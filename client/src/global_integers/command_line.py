@@ -19,8 +19,7 @@ from .client import api
 from .client.api import MAX_BLOCK, MAX_INTEGER, Failure
 from .client.options import VARIABLE, urls_from, urls_from_environment
 from .client.threads import run
-from .errors import GlobalIntegersError
-from .events import Event, Requested
+from .errors import Event, GlobalIntegersError, Requested
 from .integers import Integers
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")

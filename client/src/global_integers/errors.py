@@ -1,7 +1,7 @@
-"""The errors that callers see. Every one is a `GlobalIntegersError`."""
+"""The errors that callers see, each one a `GlobalIntegersError`, and the events that an observer sees."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 
 class GlobalIntegersError(Exception):
@@ -64,3 +64,37 @@ class Unavailable(FailedEverywhere):
 
 class DeadlineExceeded(Unavailable):
     """The time was over before every region could be asked."""
+
+
+class Requested(NamedTuple):
+    """One request was sent.
+
+    `subject` is "health", "the default counter", "counter 'orders'" or the like. `failure` says why there is no answer,
+    and is None if there is one.
+    """
+
+    region: str
+    subject: str
+    seconds: float
+    failure: str | None
+
+
+class FailedOver(NamedTuple):
+    """A region failed, and another one, `following`, is asked next."""
+
+    failed: str
+    following: str
+    reason: str
+
+
+class Leased(NamedTuple):
+    """A block was fetched for a counter, "" for the default one."""
+
+    counter: str
+    region: str
+    size: int
+
+
+Event = Requested | FailedOver | Leased
+Observer = Callable[[Event], None]
+"""It is called in the thread or task that sends the request."""

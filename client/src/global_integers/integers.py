@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from .client import AnyCounter, Client
 from .client.api import Owner
+from .client.failover import Health
 from .client.lease_buffer import first_of
 from .client.options import Options, ThreadSettings, urls_from_environment
-from .client.regions import Health
 from .client.threads import Threads, run
-from .events import Observer
+from .errors import Observer
 
 if TYPE_CHECKING:
     from typing import Self, Unpack

@@ -11,16 +11,14 @@ from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ..errors import DeadlineExceeded, FailedEverywhere, Refused, Unavailable
-from ..events import Event, Leased
+from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused, Unavailable
 from . import api
 from .address import Address
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter, checked_size
-from .failover import Failover, order_of
+from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, forget_in_children, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
 from .options import Options
-from .regions import Health, Regions
 from .signing import Signature, signatures
 
 if TYPE_CHECKING:

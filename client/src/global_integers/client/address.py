@@ -13,9 +13,8 @@ from typing import cast
 
 from ..errors import FailedEverywhere, Refused, Unavailable
 from .api import REGION, ApiRequest, ApiResponse, Unreadable, document_of
-from .failover import Failover
+from .failover import Failover, Regions
 from .options import Options, checked_url
-from .regions import Regions
 from .signing import ANY_REGION, API_GATEWAY, Signature, address_credentials
 
 REFRESH = 300.0

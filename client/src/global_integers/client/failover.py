@@ -1,15 +1,37 @@
-"""Decides which region is asked next, for how long, and when to give up. No I/O."""
+"""Decides which region is asked next, for how long, when to give up, and which regions to leave alone for a while.
+
+A region that fails is left alone for a pause, which doubles with every failure and is jittered, so that clients don't
+come back all at once. A region that didn't respond at all is left alone until it responds to a health check, so no
+caller waits for a region that hangs. Health checks run in the background.
+"""
 
 import logging
 import random
+import threading
+import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, TypeVar
+from math import inf
+from typing import Any, NamedTuple, TypeVar
 
-from ..errors import DeadlineExceeded, Refused, Unavailable
-from ..events import FailedOver
+from ..errors import DeadlineExceeded, FailedOver, Refused, Unavailable
 from .api import ApiRequest, Failure, FailureKind
-from .regions import Regions
+from .lease_buffer import Signal
+
+REFRESH = 60.0
+"""Seconds after which a region's latency is measured again, if there are requests."""
+
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 30.0
+"""Seconds for which a region is left alone after its first failure, and at most."""
+
+CLEARLY_NEARER = 0.8
+"""The nearest region is replaced only by one with less than this share of its latency, so callers don't alternate."""
+
+WEIGHT = 0.3
+"""The weight of a new latency in the moving average."""
 
 SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 1.0
@@ -26,6 +48,251 @@ def order_of(key: str, regions: Iterable[str]) -> list[str]:
     those keys change their region that move to it or away from it.
     """
     return sorted(regions, key=lambda region: sha256(f"{region}\n{key}".encode()).digest(), reverse=True)
+
+
+class Health(NamedTuple):
+    """Whether a region can mint from its default counter now.
+
+    `seconds` is how long the check took, None if there was no response. `reason` says why `ok` is false.
+    """
+
+    ok: bool
+    seconds: float | None
+    reason: str = ""
+
+
+@dataclass
+class RegionState:
+    """What is known of one region.
+
+    Attributes:
+        latency: seconds of a health check, as a moving average; None if there was none yet.
+        failures: how often it has failed since it last answered a call, up to 30.
+        until: the time until which it is left alone, by the clock.
+        silent: whether it didn't respond when it was last asked.
+        failed: when its last failure was noted.
+        checked: when its last health check began.
+        checking: whether a health check is under way.
+        reason: why it failed last.
+    """
+
+    latency: float | None = None
+    failures: int = 0
+    until: float = 0.0
+    silent: bool = False
+    failed: float = -inf
+    checked: float = -inf
+    checking: bool = False
+    reason: str = ""
+
+
+class Regions:
+    """All configured regions. Its methods may be called from several threads."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        prefer: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        """Know nothing of any region yet.
+
+        Args:
+            names: the regions.
+            prefer: the region that comes first as long as it is healthy, however near others are.
+            clock: returns seconds.
+            spread: returns a random number between two.
+        """
+        self._names = list(names)
+        self._last: list[str] = []
+        self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
+        self._prefer = prefer
+        self._nearest: str | None = None
+        self._clock = clock
+        self._spread = spread
+        self._lock = threading.RLock()
+        self._measured = len(self._names) == 1 or prefer is not None
+        """Whether calls no longer wait for the first health check."""
+        self.outdated = False
+        """Whether a region has left, or a call failed: there may be other regions now."""
+        self._waiting: list[Signal] = []
+
+    def replace(self, names: Iterable[str], last: str) -> None:
+        """Use other regions. What is known of those that stay is kept.
+
+        Args:
+            names: the regions.
+            last: what is asked after all of them. It is never measured, since it leads to one of them.
+        """
+        with self._lock:
+            self._names, self._last, self.outdated = list(names), [last], False
+            if self._nearest not in self._names:
+                self._nearest = None
+            if len(self._names) == 1:
+                self.wait_no_longer()
+
+    def order(self) -> list[str]:
+        """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
+        with self._lock:
+            now = self._clock()
+            healthy = [name for name in self._names if self._is_healthy(self._states[name], now)]
+            healthy.sort(key=lambda name: _latency(self._states[name]))
+            first = self._choose(healthy)
+            if first is not None:
+                healthy.remove(first)
+                healthy.insert(0, first)
+            unhealthy = sorted(set(self._names) - set(healthy), key=lambda name: (self._states[name].until, name))
+            return healthy + unhealthy + self._last
+
+    def is_healthy(self, name: str) -> bool:
+        """Return whether a region is healthy, as far as is known: it isn't left alone now."""
+        with self._lock:
+            return self._is_healthy(self._states[name], self._clock())
+
+    def latency(self, name: str) -> float | None:
+        """Return a region's latency in seconds, or None if it wasn't measured yet."""
+        return self._states[name].latency
+
+    def known(self, name: str) -> str:
+        """Return in words what is known of a region. It takes no lock, so it may be called at any time."""
+        state = self._states.get(name, RegionState())
+        latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
+        return latency if self._is_healthy(state, self._clock()) else f"{latency}, left alone"
+
+    def reasons(self) -> dict[str, str]:
+        """Return why each region that is left alone, or was, has failed last."""
+        with self._lock:
+            return {name: self._states[name].reason for name in self._names if self._states[name].failures}
+
+    def answered(self, name: str) -> bool:
+        """Note that a region answered a call. Return whether it had failed before."""
+        with self._lock:
+            state = self._states[name]
+            back = state.failures > 0
+            state.failures, state.until, state.silent = 0, 0.0, False
+            return back
+
+    def failed(self, name: str, began: float, failure: Failure) -> None:
+        """Leave a region alone for a while. Calls that fail at the same time count as one failure.
+
+        Args:
+            name: the region.
+            began: when the failed attempt began, by `now`.
+            failure: why it failed.
+        """
+        with self._lock:
+            if failure.kind is FailureKind.GONE:
+                self.outdated = True
+            if began >= self._states[name].failed:
+                self._leave_alone(name, failure)
+
+    def now(self) -> float:
+        """Return the clock's seconds."""
+        return self._clock()
+
+    def to_check(self) -> list[str]:
+        """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
+        with self._lock:
+            now = self._clock()
+            states = {name: self._states[name] for name in self._names}
+            due = [name for name, state in states.items() if not state.checking and self._is_due(state, now)]
+            for name in due:
+                self._states[name].checked, self._states[name].checking = now, True
+            return due
+
+    def checked(self, name: str, answer: object, seconds: float) -> Health:
+        """Note the answer to a health check, which took so many seconds. Return what it means."""
+        failure = answer if isinstance(answer, Failure) else None
+        silent = failure is not None and failure.kind is FailureKind.SILENT
+        with self._lock:
+            state = self._states[name]
+            state.checking, state.silent = False, silent
+            if not silent:
+                before = seconds if state.latency is None else state.latency
+                state.latency = (1 - WEIGHT) * before + WEIGHT * seconds
+            if failure is None:
+                state.until = 0.0
+            else:
+                self._leave_alone(name, failure)
+            if failure is None or all(self._states[name].failures for name in self._names):
+                self.wait_no_longer()
+        return Health(failure is None, None if silent else seconds, "" if failure is None else failure.reason)
+
+    def uncheck(self, *names: str) -> None:
+        """Note that health checks, by default all that are under way, were given up. They are due again."""
+        with self._lock:
+            for state in [self._states[name] for name in names or self._names]:
+                if state.checking:
+                    state.checking, state.checked = False, -inf
+
+    def wait_for_first(self, make_signal: Callable[[], Signal]) -> Signal | None:
+        """Return the signal that is given once a region is healthy or all failed; None: don't wait."""
+        if self._measured:  # as with nearly every call
+            return None
+        with self._lock:
+            signal = make_signal()
+            self._waiting.append(signal)
+            if self._measured:
+                self.wait_no_longer()
+            return signal
+
+    def wait_no_longer(self) -> None:
+        """Let all calls go on, and later ones not wait."""
+        with self._lock:
+            self._measured = True
+            while self._waiting:
+                self._waiting.pop().wake()
+
+    def forget(self) -> None:
+        """Make a new lock. For a process that was forked while another thread held it."""
+        self._lock = threading.RLock()
+        self._waiting = []  # these threads exist only in the parent, like those that check
+        self.uncheck()
+
+    def _leave_alone(self, name: str, failure: Failure) -> None:
+        state = self._states[name]
+        known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
+        log.log(
+            logging.DEBUG if known else logging.WARNING,
+            "%s failed and is left alone for a while: %s",
+            name,
+            failure.reason,
+        )
+        now = self._clock()
+        pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
+        state.failures = min(state.failures + 1, 30)
+        state.until = now + max(self._spread(pause / 2, pause), failure.retry_after)
+        state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
+
+    def _choose(self, healthy: list[str]) -> str | None:
+        """Return the region that is asked first, of those that are well in the order of their latency.
+
+        The nearest one stays the nearest while it is unhealthy, so callers go back to it.
+        """
+        if self._prefer in healthy:
+            return self._prefer
+        if not healthy:
+            return None
+        if self._nearest is not None and self._nearest not in healthy:
+            return healthy[0]
+        if self._nearest is None or (
+            _latency(self._states[healthy[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
+        ):
+            self._nearest = healthy[0]
+        return self._nearest
+
+    def _is_healthy(self, state: RegionState, now: float) -> bool:
+        return not state.silent and now >= state.until
+
+    def _is_due(self, state: RegionState, now: float) -> bool:
+        if state.silent:
+            return now >= state.until
+        return now >= state.checked + REFRESH
+
+
+def _latency(state: RegionState) -> float:
+    return inf if state.latency is None else state.latency
 
 
 class Failover:

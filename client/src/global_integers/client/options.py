@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import SplitResult, urlsplit
 
-from ..events import Observer
+from ..errors import Observer
 from .api import MAX_BLOCK, REGION, checked_counter
 
 if TYPE_CHECKING:

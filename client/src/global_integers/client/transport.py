@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast
 import httpcore
 import httpx
 
-from ..events import Requested
+from ..errors import Requested
 from .api import ApiRequest, ApiResponse, Failure, FailureKind, MintedBlock
 from .signing import CannotSign, Signature
 
