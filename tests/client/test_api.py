@@ -23,11 +23,11 @@ def response(
 ) -> ApiResponse:
     body = content if document is None else json.dumps(document).encode()
     own = {"Content-Type": "application/problem+json"} if document is not None else {}
-    return ApiResponse(status, httpx.Headers({**own, **(headers or {})}), body, HTTPStatus(status).phrase)
+    return ApiResponse("eu-west-1", status, httpx.Headers({**own, **(headers or {})}), body, HTTPStatus(status).phrase)
 
 
 def answer(response: ApiResponse) -> Any:
-    return api.mint("", 3).answer("eu-west-1", response)
+    return api.mint("", 3).answer(response)
 
 
 def test_a_block_is_its_integers() -> None:

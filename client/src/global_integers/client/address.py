@@ -6,13 +6,13 @@ The client asks it once which regions there are (`GET /-/status`). From then on 
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from math import inf
-from typing import cast
 
 from ..errors import FailedEverywhere, Refused, Unavailable
-from .api import REGION, ApiRequest, ApiResponse, Unreadable, document_of
+from .api import REGION
+from .api import regions as regions_of
 from .failover import Failover, Regions
 from .options import Options, checked_url
 from .signing import ANY_REGION, API_GATEWAY, Signature, address_credentials
@@ -21,9 +21,6 @@ REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
 
 AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
-
-Reader = Callable[[str, ApiResponse, int], tuple[str, ...]]
-"""Reads a response, as `ApiRequest.read` does."""
 
 log = logging.getLogger("global_integers")
 
@@ -115,8 +112,8 @@ class Address(Mapping[str, str]):
         found: tuple[str, ...] = ()
         try:
             if options.counter:  # which may not exist yet
-                found = await self._asked(f"?counter={options.counter}", _named, failover, options, deadline)
-            found = found or await self._asked("", _regions_in, failover, options, deadline)
+                found = await self._asked(failover, options, deadline, options.counter, some=False)
+            found = found or await self._asked(failover, options, deadline, "", some=True)
         except (FailedEverywhere, Refused) as failed:
             regions.outdated = False  # don't ask again before the next failure
             if known:
@@ -132,9 +129,9 @@ class Address(Mapping[str, str]):
         self._use(found, regions, options.prefer)
 
     async def _asked(
-        self, query: str, read: Reader, failover: Failover, options: Options, deadline: float
+        self, failover: Failover, options: Options, deadline: float, counter: str, *, some: bool
     ) -> tuple[str, ...]:
-        request = ApiRequest(f"the regions of {self[self.name]}", "GET", f"-/status{query}", read)
+        request = regions_of(self[self.name], counter, some=some)
 
         async def answer() -> tuple[str, ...]:
             return await failover.answer(request, deadline, [self.name], options.attempt_timeout, options.timeout)
@@ -181,22 +178,3 @@ def _is_local(host: str) -> bool:
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
     return True
-
-
-def _regions_in(_: str, response: ApiResponse, __: int) -> tuple[str, ...]:
-    """Return the regions that a status document names.
-
-    Raises:
-        Unreadable: it names none.
-    """
-    regions = _named(_, response, __)
-    if not regions:
-        raise Unreadable("the status names no regions; does the counter exist?")
-    return regions
-
-
-def _named(_: str, response: ApiResponse, __: int) -> tuple[str, ...]:
-    """Return the regions that a status document names: none if the region doesn't know the counter."""
-    found = document_of(response).get("regions")
-    names = cast("list[object]", found) if isinstance(found, list) else []
-    return tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))

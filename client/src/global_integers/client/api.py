@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -166,8 +166,9 @@ class Owner(NamedTuple):
 
 
 class ApiResponse(NamedTuple):
-    """A whole response. The names of headers are in lower case, or compared in any case."""
+    """A whole response of a region. The names of headers are in lower case, or compared in any case."""
 
+    region: str
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -187,7 +188,10 @@ class ApiRequest(Generic[T]):
 
     Attributes:
         subject: what it is about, for messages, such as "counter 'orders'".
-        read: returns what a region's successful response says, or raises `Unreadable`.
+        read: returns what a successful response and its document say, or raises `Unreadable`.
+        headers: those of HTTP.
+        counter: the counter that the response must be about; "": any.
+        own: whether the response must be the region's own. At an address, any region may respond.
         count: the size of the block to mint, 0 if nothing is minted.
         keyed: whether it has an `Idempotency-Key`.
         nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
@@ -196,8 +200,10 @@ class ApiRequest(Generic[T]):
     subject: str
     method: str
     path: str
-    read: Callable[[str, ApiResponse, int], T]
+    read: Callable[[ApiResponse, Mapping[str, Any]], T]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    counter: str = ""
+    own: bool = False
     count: int = 0
     keyed: bool = False
     nowhere: type[FailedEverywhere] = UnknownCounter
@@ -206,16 +212,20 @@ class ApiRequest(Generic[T]):
         """Return the request's URL in the region whose own URL is `base`, which ends with a slash."""
         return f"{base}{self.path}?count={self.count}" if self.count else base + self.path
 
-    def with_count(self, count: int) -> "ApiRequest[T]":
-        """Return the same request for another number of integers."""
-        return replace(self, count=count)
-
-    def answer(self, region: str, response: ApiResponse) -> T | Failure:
+    def answer(self, response: ApiResponse) -> T | Failure:
         """Return what the response says, or why it is no answer."""
         if not 200 <= response.status < 300:
             return _failure(response)
         try:
-            return self.read(region, response, self.count)
+            document = _document_of(response)
+            region = document.get("region")
+            if self.own and REGION.fullmatch(response.region) and region != response.region:
+                raise Unreadable(f"the response is of the region {region!r}")
+            if self.counter and document.get("counter") != self.counter:
+                raise Unreadable(f"the response is about counter {document.get('counter')!r}")
+            if self.count and document.get("count") != self.count:
+                raise Unreadable(f"the response has count {document.get('count')!r}, not {self.count}")
+            return self.read(response, document)
         except Unreadable as unreadable:
             return Failure(FailureKind.TRANSIENT, str(unreadable), response.status)
 
@@ -229,13 +239,10 @@ def mint(counter: str, count: int = 1, key: str | None = None) -> ApiRequest[Min
     if type(count) is not int or not 1 <= count <= MAX_BLOCK:
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
-
-    def read(region: str, response: ApiResponse, asked: int) -> MintedBlock:
-        replayed = "idempotency-replayed" in response.headers
-        return _block(region, _own_document(region, response, counter), asked, replayed=replayed)
-
     path = checked_counter(counter) if counter else ""
-    return ApiRequest(subject(counter), "POST", path, read, headers, count, keyed=key is not None)
+    return ApiRequest(
+        subject(counter), "POST", path, _block, headers, counter, own=True, count=count, keyed=key is not None
+    )
 
 
 def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
@@ -247,58 +254,79 @@ def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
     if type(number) is not int or not 1 <= number <= MAX_INTEGER:
         raise ValueError(f"{number!r} is not an integer from 1 to {MAX_INTEGER}")
 
-    def read(_: str, response: ApiResponse, __: int) -> tuple[Owner, str | None]:
-        return _owner(number, _own_document("", response, counter))
+    def read(_: ApiResponse, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
+        if document.get("integer") != number:
+            raise Unreadable(f"the response is about {document.get('integer')!r}")
+        minted, ask = document.get("minted"), document.get("ask")
+        offset, stride = _integer(document, "offset", 64), _integer(document, "stride", 64)
+        known = minted if isinstance(minted, bool) else None
+        found = Owner(counter, number, str(document.get("region")), offset, stride, _integer(document, "epoch"), known)
+        return found, ask if isinstance(ask, str) else None
 
     path = f"{checked_counter(counter)}/{number}"
-    return ApiRequest(f"{number} of {subject(counter)}", "GET", path, read, nowhere=UnknownOwner)
+    return ApiRequest(f"{number} of {subject(counter)}", "GET", path, read, counter=counter, nowhere=UnknownOwner)
 
 
 def create(counter: str) -> ApiRequest[bool]:
-    """Return the request to create a counter. Its answer is whether the counter is new.
+    """Return the request to create a counter in all regions. Its answer is whether the counter is new.
 
     Raises:
         ValueError: the name is not allowed.
     """
-
-    def read(_: str, response: ApiResponse, __: int) -> bool:
-        _own_document("", response, counter)  # any region may say that all have it
-        return response.status == 201
-
-    return ApiRequest(subject(counter), "PUT", checked_counter(counter), read)
+    path = checked_counter(counter)
+    return ApiRequest(subject(counter), "PUT", path, lambda response, _: response.status == 201, counter=counter)
 
 
 def health() -> ApiRequest[bool]:
     """Return the request that asks whether a region can mint. Its answer is True."""
 
-    def read(region: str, response: ApiResponse, _: int) -> bool:
-        status = _own_document(region, response, "").get("status")
-        if status != "ok":
-            raise Unreadable(f"status is {status!r} in the response")
+    def read(_: ApiResponse, document: Mapping[str, Any]) -> bool:
+        if document.get("status") != "ok":
+            raise Unreadable(f"status is {document.get('status')!r} in the response")
         return True
 
-    return ApiRequest("health", "GET", "-/health", read)
+    return ApiRequest("health", "GET", "-/health", read, own=True)
 
 
 def status(counter: str = "") -> ApiRequest[Mapping[str, Any]]:
     """Return the request for the state of a counter, "" for the default one, in a region."""
     path = f"-/status?counter={checked_counter(counter)}" if counter else "-/status"
-    return ApiRequest(path, "GET", path, lambda _, response, __: document_of(response))
+    return ApiRequest(path, "GET", path, lambda _, document: document)
 
 
 def default_counter() -> ApiRequest[str]:
     """Return the request for the name of the stack's default counter."""
 
-    def read(region: str, response: ApiResponse, _: int) -> str:
-        name = _own_document(region, response, "").get("counter")
+    def read(_: ApiResponse, document: Mapping[str, Any]) -> str:
+        name = document.get("counter")
         if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):
             raise Unreadable(f"counter is {name!r} in the response")
         return name
 
-    return ApiRequest("the default counter's name", "GET", "-/status", read)
+    return ApiRequest("the default counter's name", "GET", "-/status", read, own=True)
 
 
-def document_of(response: ApiResponse) -> Mapping[str, Any]:
+def regions(address: str, counter: str, *, some: bool) -> ApiRequest[tuple[str, ...]]:
+    """Return the request for the names of an address's regions: none if the region doesn't know the counter.
+
+    Args:
+        address: the address's URL, for messages.
+        counter: a counter that the caller may use, "" for the default one.
+        some: whether a response without names is no answer.
+    """
+
+    def read(_: ApiResponse, document: Mapping[str, Any]) -> tuple[str, ...]:
+        found = document.get("regions")
+        names = cast("list[object]", found) if isinstance(found, list) else []
+        named = tuple(name for name in names if isinstance(name, str) and REGION.fullmatch(name))
+        if some and not named:
+            raise Unreadable("the status names no regions; does the counter exist?")
+        return named
+
+    return ApiRequest(f"the regions of {address}", "GET", status(counter).path, read)
+
+
+def _document_of(response: ApiResponse) -> Mapping[str, Any]:
     """Return the response's JSON object.
 
     Raises:
@@ -318,45 +346,12 @@ def subject(counter: str) -> str:
     return f"counter {counter!r}" if counter else "the default counter"
 
 
-def _own_document(region: str, response: ApiResponse, counter: str) -> Mapping[str, Any]:
-    """Return the response's document, which must be about this region and counter.
-
-    With an address or "" for the region, a document of any region is accepted.
-
-    Raises:
-        Unreadable: it is another region's or another counter's, or no document at all.
-    """
-    document = document_of(response)
-    answers = document.get("region")
-    if REGION.fullmatch(region) and answers != region:
-        raise Unreadable(f"the response is of the region {answers!r}")
-    if counter and document.get("counter") != counter:
-        raise Unreadable(f"the response is about counter {document.get('counter')!r}")
-    return document
-
-
-def _block(region: str, document: Mapping[str, Any], asked: int, *, replayed: bool) -> MintedBlock:
+def _block(response: ApiResponse, document: Mapping[str, Any]) -> MintedBlock:
     first, last = _integer(document, "first"), _integer(document, "last")
     stride, count = _integer(document, "stride", 64), _integer(document, "count", MAX_BLOCK)
-    if last != first + (count - 1) * stride or count != asked:
-        raise Unreadable(f"{count} integers from {first} to {last}, {stride} apart, are not the {asked} requested")
-    return MintedBlock(region, first, stride, count, replayed)
-
-
-def _owner(number: int, document: Mapping[str, Any]) -> tuple[Owner, str | None]:
-    if document.get("integer") != number:
-        raise Unreadable(f"the response is about {document.get('integer')!r}")
-    minted, ask = document.get("minted"), document.get("ask")
-    owner = Owner(
-        str(document.get("counter")),
-        _integer(document, "integer"),
-        str(document.get("region")),
-        _integer(document, "offset", 64),
-        _integer(document, "stride", 64),
-        _integer(document, "epoch"),
-        minted if isinstance(minted, bool) else None,
-    )
-    return owner, ask if isinstance(ask, str) else None
+    if last != first + (count - 1) * stride:
+        raise Unreadable(f"{count} integers, {stride} apart, are not those from {first} to {last}")
+    return MintedBlock(response.region, first, stride, count, "idempotency-replayed" in response.headers)
 
 
 def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER) -> int:
@@ -375,7 +370,7 @@ def _failure(response: ApiResponse) -> Failure:
     """Return what an error response says."""
     problem: Mapping[str, Any] = {}
     with suppress(Unreadable):
-        problem = document_of(response)
+        problem = _document_of(response)
     kind = KINDS.get(response.status, FailureKind.TRANSIENT)
     if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
         kind = FailureKind.ABSENT

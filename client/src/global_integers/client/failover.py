@@ -11,7 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf
 from typing import Any, NamedTuple, TypeVar
@@ -353,7 +353,7 @@ class Failover:
                 answer = await self._send(region, request, min(each, deadline - began))
                 if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
                     began = regions.now()
-                    fewer = request.with_count(answer.available)
+                    fewer = replace(request, count=answer.available)
                     answer = await self._send(region, fewer, min(each, max(deadline - began, 0.01)))
                 if not isinstance(answer, Failure):
                     if regions.answered(region):

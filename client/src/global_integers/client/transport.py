@@ -233,11 +233,11 @@ class Transport:
             )
             signature = self._signature(region)
             if isinstance(http, httpx.Client):
-                response = _response(http, built, signature, began + seconds)
+                response = _response(region, http, built, signature, began + seconds)
             else:
                 async with asyncio.timeout(seconds):
-                    response = await _awaited_response(http, built, signature, began + seconds)
-            answer = self._new(region, request, request.answer(region, response))
+                    response = await _awaited_response(region, http, built, signature, began + seconds)
+            answer = self._new(region, request, request.answer(response))
         except CannotSign:
             raise
         except Exception as error:  # whatever a server sends, it is this region's failure, and the next one is asked
@@ -264,7 +264,9 @@ class Transport:
         return answer
 
 
-def _response(http: httpx.Client, request: httpx.Request, signature: Signature | None, ends: float) -> ApiResponse:
+def _response(
+    region: str, http: httpx.Client, request: httpx.Request, signature: Signature | None, ends: float
+) -> ApiResponse:
     if signature is not None:
         signature.sign(request)
     with closing(http.send(request, auth=_auth(signature), stream=True, follow_redirects=False)) as streamed:
@@ -273,11 +275,11 @@ def _response(http: httpx.Client, request: httpx.Request, signature: Signature |
         for chunk in streamed.iter_bytes():
             content += chunk
             _check(streamed, content, ends)
-    return _whole(streamed, content)
+    return _whole(region, streamed, content)
 
 
 async def _awaited_response(
-    http: httpx.AsyncClient, request: httpx.Request, signature: Signature | None, ends: float
+    region: str, http: httpx.AsyncClient, request: httpx.Request, signature: Signature | None, ends: float
 ) -> ApiResponse:
     if signature is not None and signature.may_wait():
         await asyncio.to_thread(signature.sign, request)
@@ -290,7 +292,7 @@ async def _awaited_response(
         async for chunk in streamed.aiter_bytes():
             content += chunk
             _check(streamed, content, ends)
-    return _whole(streamed, content)
+    return _whole(region, streamed, content)
 
 
 def _auth(signature: Signature | None) -> Any:
@@ -315,9 +317,9 @@ def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
         raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
 
 
-def _whole(streamed: httpx.Response, content: bytearray) -> ApiResponse:
+def _whole(region: str, streamed: httpx.Response, content: bytearray) -> ApiResponse:
     signed = "authorization" in streamed.request.headers
-    return ApiResponse(streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
+    return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
