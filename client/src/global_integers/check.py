@@ -3,6 +3,7 @@
 It mints a few integers from every region, so it leaves small gaps.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from secrets import token_hex
 from time import monotonic
@@ -10,7 +11,7 @@ from typing import TypeVar
 
 from .client import Client, api
 from .client.address import Address
-from .client.api import ApiRequest, Failure, MintedBlock, Owner
+from .client.api import ApiRequest, Failure, MintedBlock
 from .client.threads import run
 
 EACH = 3
@@ -56,77 +57,75 @@ def check(client: Client, counter: str = "") -> Report:
     if isinstance(client.urls, Address) and client.urls.alone:
         raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
     run(client.locate(monotonic() + client.options.timeout))
-    report = Report()
-    seen: dict[tuple[str, int], str] = {}
-    strides: dict[tuple[str, int], int] = {}
+    checking = _Check(client, counter)
     for region in client.urls:
-        _check_region(client, region, counter, report, seen, strides)
-    for epoch in {epoch for _, epoch in strides}:
-        different = {stride for (_, known), stride in strides.items() if known == epoch}
-        if len(different) > 1:
-            report.wrong.append(f"epoch {epoch} has strides {sorted(different)}: the URLs are of different stacks")
-    return report
+        checking.check_region(region)
+    wrong = checking.report.wrong
+    for epoch, strides in checking.strides.items():
+        if len(strides) > 1:
+            wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
+    return checking.report
 
 
-def _check_region(
-    client: Client,
-    region: str,
-    counter: str,
-    report: Report,
-    seen: dict[tuple[str, int], str],
-    strides: dict[tuple[str, int], int],
-) -> None:
-    key = f"check-{token_hex(8)}"
-    blocks = [
-        _ask(client, region, api.mint(counter, count, used), report)
-        for count, used in ((EACH, None), (1, key), (1, key))
-    ]
-    if any(block is None for block in blocks):
-        return
-    first, keyed, again = (block for block in blocks if block is not None)
-    report.minted += EACH + 1
-    status = _ask(client, region, api.status(counter), report)
-    if status is None:
-        return
-    if again.first != keyed.first or not again.replayed:
-        report.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
-    name = str(status.get("counter"))
-    for integer in (*first.integers(), keyed.first):
-        if (name, integer) in seen:
-            report.wrong.append(f"{region}: minted {integer}, which {seen[name, integer]} has minted before")
-        seen[name, integer] = region
-    owner = _ask(client, region, api.owner(name, first.first), report)
-    if owner is not None:
-        _check_owner(region, first, owner[0], report, strides)
-    run(client.check(region))  # it may open the connection
-    health = run(client.check(region))
-    if not health.ok:
-        report.wrong.append(f"{region}: {health.reason or 'no response'}")
-    seconds = health.seconds
-    if seconds is not None and seconds > SLOW:
-        report.wrong.append(f"{region}: a health check takes {seconds:.1f} s")
-    latency = f"{seconds * 1000:.0f} ms" if seconds is not None else "-"
-    report.regions[region] = f"{first.first} … {first.integers()[-1]}, stride {first.stride}, {latency}"
+class _Check:
+    def __init__(self, client: Client, counter: str) -> None:
+        self.report = Report()
+        self.strides: defaultdict[int, set[int]] = defaultdict(set)
+        """Those of each epoch."""
+        self._client = client
+        self._counter = counter
+        self._seen: dict[tuple[str, int], str] = {}
+        """The region that minted an integer of a counter."""
 
+    def check_region(self, region: str) -> None:
+        wrong, key = self.report.wrong, f"check-{token_hex(8)}"
+        first = self._ask(region, api.mint(self._counter, EACH))
+        keyed = self._ask(region, api.mint(self._counter, 1, key))
+        again = self._ask(region, api.mint(self._counter, 1, key))
+        if first is None or keyed is None or again is None:
+            return
+        self.report.minted += EACH + 1
+        status = self._ask(region, api.status(self._counter))
+        if status is None:
+            return
+        if again.first != keyed.first or not again.replayed:
+            wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
+        name = str(status.get("counter"))
+        for integer in (*first.integers(), keyed.first):
+            if (name, integer) in self._seen:
+                wrong.append(f"{region}: minted {integer}, which {self._seen[name, integer]} has minted before")
+            self._seen[name, integer] = region
+        self._check_owner(region, name, first)
+        run(self._client.check(region))  # it may open the connection
+        health = run(self._client.check(region))
+        if not health.ok:
+            wrong.append(f"{region}: {health.reason or 'no response'}")
+        seconds = health.seconds
+        if seconds is not None and seconds > SLOW:
+            wrong.append(f"{region}: a health check takes {seconds:.1f} s")
+        latency = f"{seconds * 1000:.0f} ms" if seconds is not None else "-"
+        self.report.regions[region] = f"{first.first} … {first.last}, stride {first.stride}, {latency}"
 
-def _check_owner(
-    region: str, block: MintedBlock, owner: Owner, report: Report, strides: dict[tuple[str, int], int]
-) -> None:
-    strides[region, owner.epoch] = owner.stride
-    if owner.region != region:
-        report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
-    if block.stride != owner.stride or (block.first - owner.offset) % owner.stride:
-        report.wrong.append(
-            f"{region}: {block.first} with stride {block.stride} is not of offset {owner.offset}, stride {owner.stride}"
-        )
+    def _check_owner(self, region: str, name: str, block: MintedBlock) -> None:
+        found = self._ask(region, api.owner(name, block.first))
+        if found is None:
+            return
+        owner, _ = found
+        self.strides[owner.epoch].add(owner.stride)
+        if owner.region != region:
+            self.report.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
+        if block.stride != owner.stride or (block.first - owner.offset) % owner.stride:
+            self.report.wrong.append(
+                f"{region}: {block.first} with stride {block.stride} is not of offset {owner.offset}, "
+                f"stride {owner.stride}"
+            )
 
-
-def _ask(client: Client, region: str, request: ApiRequest[T], report: Report) -> T | None:
-    """Return a region's own answer, or None and report the failure."""
-    answer = run(client.ask(region, request))
-    if isinstance(answer, Failure):
+    def _ask(self, region: str, request: ApiRequest[T]) -> T | None:
+        """Return a region's own answer, or None and report the failure."""
+        answer = run(self._client.ask(region, request))
+        if not isinstance(answer, Failure):
+            return answer
         wrong = f"{region}: {request.subject}: {answer.reason}"
-        report.wrong += [wrong] if wrong not in report.wrong else []
-        report.hints += [answer.hint] if answer.hint and answer.hint not in report.hints else []
+        self.report.wrong += [wrong] if wrong not in self.report.wrong else []
+        self.report.hints += [answer.hint] if answer.hint and answer.hint not in self.report.hints else []
         return None
-    return answer

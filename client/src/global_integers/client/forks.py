@@ -27,14 +27,6 @@ WIPED = "wf"
 """How `/proc/<pid>/smaps` flags a mapping that is wiped in a child (proc_pid_smaps(5), `VmFlags`)."""
 
 
-class Mark(Protocol):
-    """`mark[0]` is true in the process that made the mark, and false in every other one."""
-
-    def __getitem__(self, index: int, /) -> int:
-        """Return whether this is the process that made the mark."""
-        ...
-
-
 class _Process:
     """A mark for systems that wipe nothing. It takes several times as long to look at."""
 
@@ -43,6 +35,10 @@ class _Process:
 
     def __getitem__(self, index: int, /) -> int:
         return os.getpid() == self._process
+
+
+Mark = mmap.mmap | _Process
+"""`mark[0]` is true in the process that made the mark, and false in every other one."""
 
 
 class Forgetful(Protocol):
