@@ -24,16 +24,7 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 
 
 def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
-    """Install requirements.
-
-    Args:
-        requirements: the file, with pinned versions.
-        log: the file for pip's output.
-        pip: pip's command.
-
-    Raises:
-        SystemExit: it failed. The message is for the user.
-    """
+    """Install a file of pinned requirements, with pip's output in `log`, or end with a message for the user."""
     total, found = len(PACKAGE.findall(requirements.read_text())), 0
     command = [*pip, "install", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
     with (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from .domain import DOMAIN, LOCAL, how_to, moving, plain
+from .domain import DOMAIN, LOCAL, how_to, moving
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
 from .resources.kind import Aws
@@ -35,14 +35,9 @@ PLATFORM = ("START ", "END ", "REPORT ")
 
 
 class Deployed:
-    """A stack that is deployed here."""
+    """A stack that is deployed here, or a `LocalError`."""
 
     def __init__(self, stack: str) -> None:
-        """Read what was deployed.
-
-        Raises:
-            LocalError: the server doesn't run, or the stack isn't deployed.
-        """
         self.server = server.running()
         self.aws = Aws(self.server.endpoint)
         self.stack = stack
@@ -70,11 +65,7 @@ class Deployed:
         return [(each.inputs["region"], each.id) for each in made]
 
     def checked(self, region: str) -> str:
-        """Return a region's name.
-
-        Raises:
-            LocalError: the stack isn't in that region.
-        """
+        """Return a region's name, or raise `LocalError` if the stack isn't there."""
         regions = sorted({self.home, *self.regions})
         if region not in regions:
             raise LocalError(f"{region}: stack {self.stack} has no tables there; name one of {', '.join(regions)}")
@@ -124,8 +115,8 @@ def _alarms(deployed: Deployed, home: str) -> str:
     found: list[tuple[str, str, str]] = []
     for region in dict.fromkeys((home, *deployed.regions)):
         client = deployed.aws.client("cloudwatch", region)
-        for kind, key in (("MetricAlarm", "MetricAlarms"), ("CompositeAlarm", "CompositeAlarms")):
-            alarms = client.describe_alarms(AlarmTypes=[kind])[key]
+        for kind in ("MetricAlarm", "CompositeAlarm"):
+            alarms = client.describe_alarms(AlarmTypes=[kind])[f"{kind}s"]
             found += [(region, alarm["AlarmName"], alarm["StateValue"]) for alarm in alarms]
     names = {made.id for made in deployed.state.resources.values() if "Alarm" in made.type}
     own = [alarm for alarm in found if alarm[1] in names]
@@ -136,16 +127,7 @@ def _alarms(deployed: Deployed, home: str) -> str:
 
 
 def logs(stack: str, region: str | None, count: int) -> list[str]:
-    """Return the last lines that the functions have logged, the newest last, without metrics.
-
-    Args:
-        stack: the stack's name.
-        region: the region; None: all regions.
-        count: the largest number of lines.
-
-    Raises:
-        LocalError: the stack isn't deployed here, or not in that region.
-    """
+    """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
     deployed = Deployed(stack)
     regions = deployed.functions() if region is None else [(deployed.checked(region), "")]
     functions = [found for found in deployed.functions() if found[0] in dict(regions)]
@@ -174,16 +156,7 @@ def _is_metrics(message: str) -> bool:
 
 
 def lose(stack: str, region: str | None, *, layouts: bool) -> str:
-    """Delete a region's counters table, the layouts table, or both, as if AWS had lost them. Return what was lost.
-
-    Args:
-        stack: the stack's name.
-        region: whose table; None: no region's.
-        layouts: whether the layouts table is lost.
-
-    Raises:
-        LocalError: neither is named, the stack isn't in that region, or the table is lost already.
-    """
+    """Delete a region's counters table, the layouts table, or both, as if AWS had lost them. Return what was lost."""
     deployed = Deployed(stack)
     lost = [(deployed.home, deployed.names.layouts_table)] if layouts else []
     if region is not None:
@@ -207,15 +180,7 @@ def lose(stack: str, region: str | None, *, layouts: bool) -> str:
 
 
 def check(urls: Mapping[str, str], proxy: str = "") -> None:
-    """Run `global-integers check` against these regions. It prints its result.
-
-    Args:
-        urls: region → its URL.
-        proxy: the URL of what stands for the domain here, if the URLs are names of it.
-
-    Raises:
-        LocalError: the check found something wrong, and has printed it.
-    """
+    """Run `global-integers check` against regions and their URLs. It prints its result. `proxy`: see `mint`."""
     print("global-integers check", flush=True)
     through = dict.fromkeys(("http_proxy", "HTTP_PROXY"), proxy) | {"no_proxy": "", "NO_PROXY": ""} if proxy else {}
     done = subprocess.run(
@@ -239,17 +204,14 @@ class Paused(LocalError):
 
 
 def mint(url: str, counter: str = "", proxy: str = "") -> int:
-    """Return one integer from a region's URL.
+    """Return one integer of a counter, by default the first one, from a region's URL.
 
-    Args:
-        url: the URL.
-        counter: a counter's name; by default the first one.
-        proxy: the URL of what stands for the domain here, if the URL is one of its names.
+    If the URL is a name of the domain, `proxy` is the URL of what stands for the domain here.
 
     Raises:
         LocalError: the URL takes signed requests only.
         Paused: the region takes no requests.
-        OSError: No response, or one without an integer.
+        OSError: there is no response, or one without an integer.
     """
     # No other proxy: whatever the environment says, the URL is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy} if proxy else {}))
@@ -270,12 +232,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
 
 
 def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, list[int]]:
-    """Mint `MINTS` integers in every region, in turn. Return them by region; none of a paused one. `proxy`: see `mint`.
-
-    Raises:
-        LocalError: all regions are paused, or the URLs take signed requests only.
-        OSError: see `mint`.
-    """
+    """Mint `MINTS` integers in every region, in turn. Return them by region; none of a paused one."""
     minted: dict[str, list[int]] = {region: [] for region in outputs["regions"]}
     for _ in range(MINTS):
         for region, integers in minted.items():
@@ -287,12 +244,7 @@ def mint_everywhere(outputs: Mapping[str, Any], proxy: str = "") -> dict[str, li
 
 
 def mint_once_moved(url: str) -> int:
-    """Return one integer from the shared name's URL, once it no longer leads to a paused region.
-
-    Raises:
-        Paused: it still does after `MOVE_TIMEOUT` seconds.
-        OSError: see `mint`.
-    """
+    """Return one integer from the shared name's URL, once it no longer leads to a paused region."""
     deadline = time.monotonic() + MOVE_TIMEOUT
     while time.monotonic() < deadline:
         with suppress(Paused):
@@ -314,12 +266,6 @@ def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
     return "\n".join([*head, *(f"{line}\n  {outputs['urls'][region]}" for line, region in regions)])
 
 
-def next_commands(outputs: Mapping[str, Any], proxy: str = "") -> str:
-    """Return what the user may type next. `proxy`: see `mint`."""
-    url = next(iter(outputs["urls"].values()))
-    return f"mint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}"
-
-
 def demo(stack: str) -> None:
     """Mint in every region, print a table, and check all regions as a caller sees them."""
     exported = Deployed(stack).outputs
@@ -328,7 +274,8 @@ def demo(stack: str) -> None:
     if by_name and not local:
         raise LocalError(f"there are no Function URLs to mint by.\n{how_to(exported).rstrip()}")
     proxy = local if by_name else ""
-    exported["urls"] = plain(exported["urls"])
+    # The domain has no TLS here.
+    exported["urls"] = {at: url.replace("https://", "http://", 1) for at, url in exported["urls"].items()}
     if local and not DOMAIN.runs():
         raise LocalError("the process that stands for the address has ended. To start it, run `up` again as before")
     try:
@@ -338,7 +285,8 @@ def demo(stack: str) -> None:
         if local:
             print(f"the address, {local}, minted {mint_once_moved(local)}\n")
         check(exported["urls"], proxy)
-        print(f"\n{next_commands(exported, proxy)}")
+        url = next(iter(exported["urls"].values()))
+        print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}")
         if local:
             print(moving(exported))
     except OSError as error:

@@ -85,7 +85,7 @@ def _with_part(text: str, kind: str, entry: str, value: str) -> list[Any] | dict
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Return what is below `config` in a stack's file."""
+    """Return what is below `config` in a stack's file, under the names there."""
     settings: Any = _read(path).get("config")
     if settings is None:
         return {}
@@ -181,11 +181,7 @@ class State:
     """
 
     def __init__(self, stack: str, *, frozen: bool = False) -> None:
-        """Read what the last deployment of the stack left.
-
-        Args:
-            stack: The stack's name.
-            frozen: Whether nothing is written: for a preview.
+        """Read what the last deployment of the stack left. `frozen`, for a preview: nothing is written.
 
         Raises:
             LocalError: it is damaged or of another version.

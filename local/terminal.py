@@ -1,6 +1,4 @@
-"""What a command prints while it works, and how Ctrl-C ends it. It needs nothing but Python.
-
-It also serves the first installation. Lines stay; on a terminal, one line shows the progress.
+"""What a command prints while it works, and how Ctrl-C ends it. The first installation uses it: it needs only Python.
 
 Ctrl-C ends a command at once, as a kill would. Whatever a killed run made is found by the next one, so there is
 nothing to undo, nothing to wait for, and a second Ctrl-C finds nothing to disturb.

@@ -19,6 +19,14 @@ def documents() -> Path:
     return state_folder() / "apis"
 
 
+def url_of(api: str, stage: str, endpoint: str) -> str:
+    """Return the URL of an API's stage, without a final `/`. `endpoint` is the local AWS server's."""
+    if on_server(api):
+        return f"{endpoint}/_aws/execute-api/{api}/{stage}"
+    _, port = GATEWAY.recorded() or (0, 0)
+    return f"http://127.0.0.1:{port}/{api}/{stage}"
+
+
 def on_server(api: str) -> bool:
     """Return whether the local AWS server serves this API, by its id. The ids of other APIs contain a region."""
     return "-" not in api

@@ -26,10 +26,7 @@ class Input:
         self._body = body
 
     def params(self, name: str | None = None) -> Any:
-        """Return a parameter, from path, query string or headers in this order; empty if there is none.
-
-        Without a name, return all by place.
-        """
+        """Return a parameter, of path, query string or headers in this order, or empty. No name: all by place."""
         if name is None:
             return self._parameters
         places = (self._parameters.get(place, {}) for place in ("path", "querystring", "header"))
@@ -82,9 +79,6 @@ def render(
         parameters: The request's, by place: `path`, `querystring`, `header`. Of a repeated one, the last value.
         body: The document that `$input` reads.
         repeated: The parameters of the query string with all their values.
-
-    Raises:
-        airspeed.TemplateError: the template is wrong.
     """
     override: dict[str, Any] = {"header": {}}
     variables = {

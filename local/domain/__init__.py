@@ -58,8 +58,3 @@ def moving(outputs: Mapping[str, Any]) -> str:
         f"take a region down:  run `up` again as before, with -c 'paused=[\"{first}\"]' added. Within seconds,\n"
         f"                     the address answers from the next region: curl {outputs[LOCAL]}"
     )
-
-
-def plain(urls: Mapping[str, str]) -> dict[str, str]:
-    """Return URLs without TLS, which the domain doesn't have here."""
-    return {region: url.replace("https://", "http://", 1) for region, url in urls.items()}

@@ -42,14 +42,12 @@ healthy": 4 s to connect, 2 s to respond)."""
 
 
 class HealthChecker:
-    """The status of every check. A new one is healthy until it has failed."""
+    """The status of every check. A new one is healthy until it has failed.
+
+    `ask` sends one request of a check, and returns whether the response says that the region is healthy.
+    """
 
     def __init__(self, ask: Callable[[HealthCheck], bool]) -> None:
-        """Begin with no check.
-
-        Args:
-            ask: sends one request of a check, and returns whether the response says that the region is healthy.
-        """
         self._ask = ask
         self._unhealthy: set[str] = set()
         self._against: dict[str, int] = {}
@@ -89,10 +87,9 @@ class KnownZone:
 
 
 class DomainServer:
-    """All names of a domain, and the health of its regions."""
+    """All names of a domain by the records of the local server at this URL, and the health of its regions."""
 
     def __init__(self, endpoint: str) -> None:
-        """Read the records of the local server at this URL."""
         self._endpoint = endpoint
         self._aws = Aws(endpoint)
         self._known = self._read()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
-from ..apigateway import GATEWAY, on_server
+from ..apigateway import on_server, url_of
 from ..apigateway.rest_api import GatewayResponse, gateway_response
 from ..resources.kind import ANYWHERE, Aws
 from ..stack import State, stacks
@@ -149,15 +149,11 @@ def records(aws: Aws) -> list[DnsRecord]:
 def checks(aws: Aws) -> list[HealthCheck]:
     """Return the health checks that ask for a path."""
     pages = aws.client("route53", ANYWHERE).get_paginator("list_health_checks").paginate()
+    found = [(one["Id"], one["HealthCheckConfig"]) for one in pages.search("HealthChecks[]")]
     return [
-        HealthCheck(
-            found["Id"],
-            found["HealthCheckConfig"]["FullyQualifiedDomainName"],
-            found["HealthCheckConfig"]["ResourcePath"],
-            found["HealthCheckConfig"]["FailureThreshold"],
-        )
-        for found in pages.search("HealthChecks[]")
-        if found["HealthCheckConfig"]["Type"] in ("HTTP", "HTTPS")
+        HealthCheck(id_, config["FullyQualifiedDomainName"], config["ResourcePath"], config["FailureThreshold"])
+        for id_, config in found
+        if config["Type"] in ("HTTP", "HTTPS")
     ]
 
 
@@ -176,7 +172,8 @@ def apis(endpoint: str) -> dict[str, RegionalApi]:
             if name.type == DOMAIN_NAME and (mapping := mappings.get(_place(name.inputs))):
                 target = name.outputs["domainNameConfiguration"]["targetDomainName"]
                 api = mapping["apiId"]
-                found[target] = RegionalApi(_url(mapping, endpoint), api in signed, signed.get(api, HTTP_API_FAILED))
+                url = url_of(api, mapping["stage"], endpoint)
+                found[target] = RegionalApi(url, api in signed, signed.get(api, HTTP_API_FAILED))
     return found
 
 
@@ -193,11 +190,3 @@ def host_of(url: str) -> str:
 
 def _place(inputs: Mapping[str, Any]) -> tuple[str, str]:
     return inputs["region"], inputs["domainName"]
-
-
-def _url(mapping: Mapping[str, Any], endpoint: str) -> str:
-    api, stage = mapping["apiId"], mapping["stage"]
-    if on_server(api):
-        return f"{endpoint}/_aws/execute-api/{api}/{stage}"
-    recorded = GATEWAY.recorded()
-    return f"http://127.0.0.1:{recorded[1] if recorded else 0}/{api}/{stage}"

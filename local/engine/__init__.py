@@ -57,11 +57,7 @@ class Engine:
             state.resources.clear()
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a provider function from the server. A preview finds the hosted zone of any name: `up` makes it.
-
-        Raises:
-            LocalError: the function failed, or isn't supported here, or there is no server to ask.
-        """
+        """Answer a provider function from the server. A preview finds the hosted zone of any name: `up` makes it."""
         if self._preview and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             if "name" not in arguments:
                 raise LocalError(
@@ -189,7 +185,10 @@ class Engine:
                 f"these are no longer in the program, and of a type that can't be deleted here:\n{_lines(unknown)}\n"
                 f"Nothing was deleted. Deploy with the version that made them, or {start_afresh()}"
             )
-        there = [made for made in unseen if self._still_there(made)]
+        there: list[Made] = []
+        for made in unseen:
+            with _errors_of(made.name, made.type):
+                there += [made] if self.refreshed(KINDS[made.type], made) else []
         if protected := [made for made in there if made.protect and not made.replaced]:
             regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
             raise LocalError(
@@ -201,28 +200,16 @@ class Engine:
         return there
 
     def delete_unseen(self) -> None:
-        """Remove what is `deletable`.
-
-        Raises:
-            LocalError: nothing was deleted, since something can't be; or the server refuses.
-        """
+        """Remove what is `deletable`."""
         for made in self.deletable():
-            self._delete(made)
+            try:
+                KINDS[made.type].delete(self._aws, made)
+            except (ClientError, BotoCoreError) as error:
+                if not _says(error, GONE):
+                    raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
             self.state.remove(made.key)
             if not made.replaced:
                 self._report("deleted", made.type, made.name)
-
-    def _still_there(self, made: Made) -> bool:
-        """Return whether a resource exists."""
-        with _errors_of(made.name, made.type):
-            return self.refreshed(KINDS[made.type], made) is not None
-
-    def _delete(self, made: Made) -> None:
-        try:
-            KINDS[made.type].delete(self._aws, made)
-        except (ClientError, BotoCoreError) as error:
-            if not _says(error, GONE):
-                raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
@@ -274,18 +261,7 @@ def deploy(
     report: Report,
     program: Callable[[], None] = main,
 ) -> dict[str, Any]:
-    """Apply a program as `pulumi up` would: make, change, then remove what is gone.
-
-    Args:
-        project: The project's name.
-        stack: The stack's name.
-        config: Full key → value.
-        aws: The server's clients.
-        report: Called for every resource, from several threads.
-        program: By default `__main__.py`.
-
-    Returns:
-        What the program exports.
+    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports.
 
     Raises:
         LocalError: the program's settings are wrong, or a resource could not be made.
@@ -307,10 +283,7 @@ def preview(
     report: Report,
     program: Callable[[], None] = main,
 ) -> list[str]:
-    """Run a program as `pulumi preview` does: nothing is made, and nothing is recorded. Arguments: see `deploy`.
-
-    Returns:
-        The program's messages about the changes.
+    """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes.
 
     Raises:
         LocalError: the program's settings are wrong, or something can't be deleted.

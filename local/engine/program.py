@@ -1,7 +1,7 @@
 """Runs `__main__.py` under Pulumi's mocks: for `python -m local` and the tests.
 
-The program, its components, outputs and dependencies are Pulumi's own; a `Provider` does what the engine
-and the AWS provider would do. All that this project uses of Pulumi's internals is in this file.
+A `Provider` does what the engine and the AWS provider would do. All that this project uses of Pulumi's internals is in
+this file.
 """
 
 import asyncio
@@ -30,10 +30,8 @@ resource._get_stack_trace = source_pb2.StackTrace
 """Nobody asks where in the program a resource was made, and to find out takes a fifth of a run under pytest."""
 
 UNKNOWN = "<unknown>"
-"""Stands for an exported value that is not known in a preview."""
-
 FAILED = "<failed>"
-"""Stands for an exported value that there is not, since a resource could not be created."""
+"""Stand for an exported value that isn't known in a preview, or that there isn't, since a resource wasn't created."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,11 @@ class Registration:
     dependencies: frozenset[str]
     """URNs."""
     providers: tuple[str, ...]
-    """Explicit providers, by any of the options that name one."""
+    """Explicit ones, by any of the options that name one."""
     aliases: tuple[str, ...]
     """Earlier names."""
     ignore_changes: tuple[str, ...] = ()
-    """Paths of inputs that keep the value which they have in the state."""
     delete_before_replace: bool = False
-    """Whether a new one is made only after the old one is deleted."""
 
 
 class Skipped(Exception):
@@ -103,17 +99,9 @@ def run_program(
     preview: bool = False,
     program: Callable[[], None] = main,
 ) -> ProgramOutcome:
-    """Run the program to its end.
+    """Run the program to its end, with `config` as the engine hands it over: full key → value, lists as JSON.
 
     Every run has a context and an event loop of its own, so no run sees what another one has set.
-
-    Args:
-        provider: Creates what the program registers.
-        project: The project's name.
-        stack: The stack's name.
-        config: Full key → value, lists and objects as JSON, as the engine hands it over.
-        preview: Whether computed outputs are unknown.
-        program: By default `__main__.py`.
     """
     monitor = _Monitor(provider)
     outcome = ProgramOutcome()
@@ -138,8 +126,6 @@ def run_program(
 
 
 def _logger(outcome: ProgramOutcome) -> logging.Logger:
-    """Return a logger that collects the program's messages."""
-
     class Messages(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             outcome.messages.append(record.getMessage())
@@ -253,7 +239,7 @@ def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
 
 @contextmanager
 def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
-    """At the end of the block, wait for what still runs on the loop; at Ctrl-C, cancel it."""
+    """At the end of the block, wait for what a failed run has left on the loop; at Ctrl-C, cancel it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -261,11 +247,6 @@ def _finished(loop: asyncio.AbstractEventLoop) -> Generator[None]:
             task.cancel()
         raise
     finally:
-        loop.run_until_complete(_finish())
-
-
-async def _finish() -> None:
-    """Wait for what a failed run has left running."""
-    while rest := asyncio.all_tasks() - {asyncio.current_task()}:
-        await asyncio.wait(rest)
-    await asyncio.get_running_loop().shutdown_default_executor()
+        while rest := asyncio.all_tasks(loop):
+            loop.run_until_complete(asyncio.wait(rest))
+        loop.run_until_complete(loop.shutdown_default_executor())

@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Mapping
 from typing import Any
 
-from ..apigateway import GATEWAY, documents, on_server, running
+from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..stack import Made
 from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
 
@@ -114,20 +114,15 @@ class _Stage(Kind):
         if on_server(api):
             client = aws.client("apigateway", inputs["region"])
             client.create_stage(restApiId=api, stageName=stage, deploymentId=inputs["deployment"])
-        return Result(f"{api}-{stage}", self._outputs(aws, inputs))
+        return Result(f"{api}-{stage}", {"invokeUrl": url_of(api, stage, aws.endpoint)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        return self._outputs(aws, made.inputs)
+        return {"invokeUrl": url_of(made.inputs["restApi"], made.inputs["stageName"], aws.endpoint)}
 
     def delete(self, aws: Aws, made: Made) -> None:
         api, stage = made.inputs["restApi"], made.inputs["stageName"]
         if on_server(api):
             aws.client("apigateway", made.inputs["region"]).delete_stage(restApiId=api, stageName=stage)
-
-    def _outputs(self, aws: Aws, inputs: Inputs) -> dict[str, Any]:
-        api = inputs["restApi"]
-        base = f"{aws.endpoint}/_aws/execute-api" if on_server(api) else f"http://127.0.0.1:{running(aws.endpoint)}"
-        return {"invokeUrl": f"{base}/{api}/{inputs['stageName']}"}
 
 
 class _MethodSettings(Kind):

@@ -27,11 +27,9 @@ Untyped = Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", 
 
 
 class Aws:
-    """Clients of the local server, one per service and region, with none of the user's settings.
+    """Clients of the server at this URL, one per service and region, with none of the user's settings.
 
-    Args:
-        endpoint: the server's URL.
-        keys: an access key and its secret. By default the server's own, which may do everything.
+    `keys` are an access key and its secret, by default the server's own, which may do everything.
     """
 
     def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test")) -> None:

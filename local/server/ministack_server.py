@@ -38,16 +38,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Queue:
-    """An ASGI application that lets only some requests to functions in at once."""
+    """An ASGI application that lets only some requests to functions in at once. `patience` is in seconds."""
 
     def __init__(self, app: App, at_once: int = AT_ONCE, patience: float = PATIENCE) -> None:
-        """Stand before an application.
-
-        Args:
-            app: the application.
-            at_once: how many requests to functions it gets at the same time.
-            patience: seconds that a request waits at most.
-        """
         self._app = app
         self._places = asyncio.Semaphore(at_once)
         self._patience = patience

@@ -22,11 +22,7 @@ from ..terminal import uninterrupted
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on the port.
-
-    Raises:
-        PermissionError: this user may listen on no port as low as this one.
-    """
+    """Return whether a server could listen on the port, or raise `PermissionError`: it is too low for this user."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -44,10 +40,7 @@ def reserved(port: int = 0) -> Generator[int]:
 
     Linux gives a bound port to nobody who asks for any. Several sockets with SO_REUSEADDR may be bound to it as long as
     none of them listens (socket(7)), and the servers here set that. On macOS they couldn't bind it then, so it is only
-    chosen there.
-
-    Raises:
-        OSError: somebody listens on the port, or may use it only as root.
+    chosen there. If somebody listens on the port, this is an `OSError`.
     """
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -182,13 +175,11 @@ class BackgroundService:
         return True
 
     def running(self, endpoint: str, what: str) -> int:
-        """Return the port of this project's module `mark`, which is started if it doesn't respond.
-
-        Then it gets the port that it had before, if that is free.
+        """Return the port of this project's module `mark`. If it doesn't respond, start it, on the same port if free.
 
         Args:
             endpoint: The local AWS server's URL, which a process that is started calls.
-            what: What it is for, in an error.
+            what: What it does, for an error.
 
         Raises:
             LocalError: it doesn't come up.
@@ -216,11 +207,7 @@ class BackgroundService:
             return chosen
 
     def recorded(self) -> tuple[int, int] | None:
-        """Return process and port of the last one started and not ended, running or not.
-
-        Raises:
-            LocalError: the record is damaged.
-        """
+        """Return process and port of the last one started and not ended, running or not."""
         try:
             record = json.loads(self.record.read_text())
             return int(record["pid"]), int(record["port"])
@@ -234,8 +221,7 @@ class BackgroundService:
 
     def runs(self) -> bool:
         """Return whether the recorded process runs."""
-        recorded = self.recorded()
-        return recorded is not None and self.alive(recorded[0])
+        return self.alive((self.recorded() or (0, 0))[0])
 
     def version(self) -> int:
         """Return the version (`paths.VERSION`) that started the recorded process."""
@@ -265,9 +251,8 @@ class BackgroundService:
                 except (ProcessLookupError, PermissionError):
                     break
                 self._wait_for_end(pid)
-            for child in _children:
-                if child.pid == pid:
-                    child.wait()
+            for child in (child for child in _children if child.pid == pid):
+                child.wait()
         self.record.unlink(missing_ok=True)
         return running
 
@@ -297,12 +282,7 @@ class ServedResponse:
 
 
 def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], bytes], ServedResponse]) -> None:
-    """Serve on 127.0.0.1 until the process is ended.
-
-    Args:
-        port: where.
-        respond: returns the response to a method, target, headers and body. It is called from several threads.
-    """
+    """Serve on 127.0.0.1 until the process is ended. `respond` gets method, target, headers and body, in any thread."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -47,11 +47,7 @@ def recorded() -> Server | None:
 
 
 def running() -> Server:
-    """Return the server once it answers. An `up` that was interrupted may have started it just now.
-
-    Raises:
-        LocalError: it was never started, has ended, or does not answer.
-    """
+    """Return the server once it answers, or raise `LocalError`. An interrupted `up` may have started it just now."""
     server = recorded()
     if server is None:
         raise LocalError(f"nothing runs here; start it: {command('up')}")
@@ -70,11 +66,7 @@ def running() -> Server:
 
 
 def check_version() -> None:
-    """Check that this version can go on with the server that runs.
-
-    Raises:
-        LocalError: another version started it.
-    """
+    """Raise `LocalError` if another version, with which this one can't go on, has started the server that runs."""
     version = SERVICE.version()
     if version != VERSION:
         raise LocalError(
