@@ -9,18 +9,16 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from . import operations
+from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
-from .engine import deploy
-from .engine import preview as previewed
-from .operations import Deployed, demo
+from .engine import deploy, preview
+from .operations import Deployed, demo, logs, lose, status
 from .paths import LocalError, command, state_folder
-from .resources import Aws
-from .resources.apigateway import GATEWAY
+from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import server
 from .server.process import BackgroundService
@@ -34,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with _one_at_a_time():
-            _run(options)
+            options.run(options)
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -52,101 +50,70 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands_ = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    def add(name: str, help_: str, *examples: str) -> argparse.ArgumentParser:
+    def add(
+        run: Callable[[argparse.Namespace], None], name: str, help_: str, *examples: str
+    ) -> argparse.ArgumentParser:
         lines = "\n".join(f"  {command(name)} {example}".rstrip() for example in examples)
-        return commands_.add_parser(
+        added = commands_.add_parser(
             name,
             help=help_,
             description=f"{help_[0].upper()}{help_[1:]}.",
             epilog=f"examples:\n{lines}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        added.set_defaults(run=run)
+        if run is not _down:
+            added.add_argument("--stack", default="dev", help="the stack of Pulumi.<stack>.yaml (default: dev)")
+        if run in (_up, _preview):
+            added.add_argument(
+                "-c",
+                dest="overrides",
+                action="append",
+                default=[],
+                metavar="key=value",
+                help="a setting for this run, instead of the one in Pulumi.<stack>.yaml (lists and objects as JSON)",
+            )
+        return added
 
-    def of_a_stack(name: str, help_: str, *examples: str) -> argparse.ArgumentParser:
-        one = add(name, help_, *examples)
-        one.add_argument("--stack", default="dev", help="the stack of Pulumi.<stack>.yaml (default: dev)")
-        return one
-
-    def overridden(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "-c",
-            dest="overrides",
-            action="append",
-            default=[],
-            metavar="key=value",
-            help="a setting for this run, instead of the one in Pulumi.<stack>.yaml (lists and objects as JSON)",
-        )
-
-    up = of_a_stack(
-        "up",
-        "start the server if need be, and deploy; again after a change",
-        *("", "-c lease=100", '-c \'regions=["us-east-1", "eu-west-1"]\''),
-    )
-    overridden(up)
+    examples = ("", "-c lease=100", '-c \'regions=["us-east-1", "eu-west-1"]\'')
+    up = add(_up, "up", "start the server if need be, and deploy; again after a change", *examples)
     up.add_argument(
         "--port",
-        type=_port,
+        type=_number(0, MAX_PORT, f"a port; 1 to {MAX_PORT} are allowed, and 0 for a free one"),
         help=f"the server's port; 0: any free one (default: the last one, at first {USUAL_PORT}; if taken, a free one)",
     )
+    add(_preview, "preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
+    add(lambda options: print(status(options.stack)), "status", "print regions, URLs, layouts and alarms", "")
 
-    preview = of_a_stack("preview", "print what `up` would do, and change nothing", "", "-c window=1000000")
-    overridden(preview)
-
-    of_a_stack("status", "print regions, URLs, layouts and alarms", "")
-
-    outputs = of_a_stack(
-        "outputs", "print what the last deployment exported", "", "urls.eu-west-1", "--json > outputs.json"
-    )
+    examples = ("", "urls.eu-west-1", "--json > outputs.json")
+    outputs = add(_outputs, "outputs", "print what the last deployment exported", *examples)
     outputs.add_argument("--json", action="store_true", help="print JSON")
     outputs.add_argument("path", nargs="?", help="only this one, like regions or urls.eu-west-1")
 
-    of_a_stack("demo", "mint from every region and show it", "")
+    add(lambda options: demo(options.stack), "demo", "mint from every region and show it", "")
 
-    logs = of_a_stack("logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
-    logs.add_argument("region", nargs="?", help="only this region's")
-    logs.add_argument("-n", dest="lines", type=_count, default=50, metavar="N", help="how many lines (default: 50)")
+    logged = add(_logs, "logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
+    logged.add_argument("region", nargs="?", help="only this region's")
+    lines = _number(1, 999_999, "a number of lines; 1 to 999999 are allowed")
+    logged.add_argument("-n", dest="lines", type=lines, default=50, metavar="N", help="how many lines (default: 50)")
 
-    lose = of_a_stack("lose", "delete a table, as if AWS had lost it; `up` recreates it", "eu-west-1", "--layouts")
-    lose.add_argument("region", nargs="?", help="delete this region's counters table")
-    lose.add_argument("--layouts", action="store_true", help="delete the layouts table")
+    lost = add(_lose, "lose", "delete a table, as if AWS had lost it; `up` recreates it", "eu-west-1", "--layouts")
+    lost.add_argument("region", nargs="?", help="delete this region's counters table")
+    lost.add_argument("--layouts", action="store_true", help="delete the layouts table")
 
-    add("down", "end the server and forget everything, integers too", "")
+    add(_down, "down", "end the server and forget everything, integers too", "")
     return parser
 
 
-def _run(options: argparse.Namespace) -> None:
-    match options.command:
-        case "up":
-            up(options.stack, options.overrides, options.port)
-        case "preview":
-            preview(options.stack, options.overrides)
-        case "status":
-            print(operations.status(options.stack))
-        case "outputs":
-            outputs(options.stack, options.path, as_json=options.json)
-        case "demo":
-            demo(options.stack)
-        case "logs":
-            for line in operations.logs(options.stack, options.region, options.lines):
-                print(line)
-        case "lose":
-            print(operations.lose(options.stack, options.region, layouts=options.layouts))
-        case _:
-            down()
+def _number(least: int, most: int, refusal: str) -> Callable[[str], int]:
+    """Return a type of option: an integer, or an error."""
 
+    def read(text: str) -> int:
+        if not re.fullmatch("[0-9]{1,6}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not {refusal}")
+        return int(text)
 
-def _count(text: str) -> int:
-    count = int(text) if re.fullmatch("[0-9]{1,6}", text) else 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of lines; 1 to 999999 are allowed")
-    return count
-
-
-def _port(text: str) -> int:
-    port = int(text) if re.fullmatch("[0-9]{1,5}", text) else -1
-    if not 0 <= port <= MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is not a port; 1 to {MAX_PORT} are allowed, and 0 for a free one")
-    return port
+    return read
 
 
 @contextmanager
@@ -163,11 +130,7 @@ def _one_at_a_time() -> Generator[None]:
 
 
 def select(outputs: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a path like `regions` or `urls.eu-west-1`.
-
-    Raises:
-        LocalError: there is none. The message names what there is.
-    """
+    """Return the value at a path like `regions` or `urls.eu-west-1`, or raise `LocalError` with what there is."""
     value: Any = outputs
     for key in path.split("."):
         known: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
@@ -198,15 +161,16 @@ def _line(value: Any) -> str:
 GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")
 
 
-def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
+def _up(options: argparse.Namespace) -> None:
     """Start the server unless it runs, deploy the stack to it, and print what was exported."""
-    config, zone = _settings(stack, overrides)
+    stack: str = options.stack
+    config, zone = _settings(stack, options.overrides)
     name = project()["name"]
     expected: list[str] = []
     # What is refused changes nothing, and starts nothing.
-    previewed(name, stack, config, _present(), lambda event, _kind, _name: expected.append(event))
+    preview(name, stack, config, _present(), lambda event, _kind, _name: expected.append(event))
     first = all(event == "create" for event in expected)
-    started = _server(port)
+    started = _server(options.port)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
     counts: Counter[str] = Counter()
@@ -231,22 +195,20 @@ def up(stack: str, overrides: Sequence[str], port: int | None) -> None:
     print(how_to(exported), end="")
 
 
-def preview(stack: str, overrides: Sequence[str]) -> None:
-    """Print what `up` would do."""
-    config, _ = _settings(stack, overrides)
-    counts, lines = Counter[str](), list[tuple[str, str, str]]()
+def _preview(options: argparse.Namespace) -> None:
+    config, _ = _settings(options.stack, options.overrides)
+    events: list[tuple[str, str, str]] = []
 
     def report(event: str, kind: str, name: str) -> None:
-        counts[event] += 1
-        lines.append((event, kind, name))
+        events.append((event, kind, name))
 
-    said = previewed(project()["name"], stack, config, _present(), report)
-    for line in lines:
-        _show(*line)
+    said = preview(project()["name"], options.stack, config, _present(), report)
+    for event in events:
+        _show(*event)
     for line in said:
         say(line)
-    to_do = {event if event == "unchanged" else f"to {event}": count for event, count in counts.items()}
-    print(f"{stack}: {_summary(to_do)}; nothing was changed")
+    to_do = Counter(event if event == "unchanged" else f"to {event}" for event, _, _ in events)
+    print(f"{options.stack}: {_summary(to_do)}; nothing was changed")
 
 
 def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str]:
@@ -294,17 +256,25 @@ def _server(port: int | None) -> server.Server:
     return started
 
 
-def outputs(stack: str, path: str | None, *, as_json: bool) -> None:
-    """Print what the last deployment exported, or one value of it."""
-    exported = Deployed(stack).outputs
-    value = select(exported, path) if path else exported
-    if as_json or isinstance(value, list):
+def _logs(options: argparse.Namespace) -> None:
+    for line in logs(options.stack, options.region, options.lines):
+        print(line)
+
+
+def _lose(options: argparse.Namespace) -> None:
+    print(lose(options.stack, options.region, layouts=options.layouts))
+
+
+def _outputs(options: argparse.Namespace) -> None:
+    exported = Deployed(options.stack).outputs
+    value = select(exported, options.path) if options.path else exported
+    if options.json or isinstance(value, list):
         print(json.dumps(value, indent=2))
     else:
         print(as_text(value))
 
 
-def down() -> None:
+def _down(_options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
     recorded = server.recorded() is not None
     DOMAIN.stop()
