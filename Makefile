@@ -123,7 +123,7 @@ lock: .venv/dev
 	$(call pin,requirements-dev.txt,What lint$(comma) types and tests need: `make check` and `make test` install it.,pyproject.toml --group dev)
 	$(call pin,requirements-local.txt,What a deployment on this machine needs: `make up` and `make demo` install it.,pyproject.toml --group local --constraints requirements-dev.txt)
 	$(call pin,requirements.txt,What the program needs: `pulumi up` installs exactly this.,pyproject.toml --constraints requirements-local.txt)
-	$(call pin,bench/requirements.txt,What users would otherwise pick: `make bench` installs it in an environment of its own.,--group bench)
+	$(call pin,bench/requirements.txt,What the measured functions need: `make bench` installs it in an environment of its own.,--group bench)
 
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:

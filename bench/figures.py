@@ -19,7 +19,7 @@ CHARTS: Columns = {
     "peak_mb": ("peak memory, MB", "{:.0f}"),
     "units": ("write units per integer", "{:.2f}"),
 }
-COLOURS = ("#d3d7dd", "#8a8f98", "#b0b5bd", "#2563eb", "#5b86e0", "#93b1ee")
+COLOURS = ("#d3d7dd", "#8a8f98", "#2563eb", "#5b86e0", "#93b1ee")
 """Of each subject's bars."""
 
 MARGIN = 28

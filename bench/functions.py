@@ -18,7 +18,7 @@ from local.engine.inputs import as_json
 from local.paths import ROOT
 
 PYTHON = ROOT / ".venv-bench" / "bin" / "python"
-"""It has AWS's runtime, and what the subjects need. The one of this process has more, which some packages would use."""
+"""It has AWS's runtime and boto3. The one of this process has more, which boto3 would use."""
 
 OTHERS = ROOT / "bench" / "subjects"
 """What ours is compared with, as its user would deploy it."""
@@ -26,7 +26,6 @@ OTHERS = ROOT / "bench" / "subjects"
 SUBJECTS = {
     "empty": "empty function",
     "tutorial": "tutorial function (boto3)",
-    "autoincrement": "dynamodb-autoincrement",
     "one": "ours",
     "block": "ours, count=100",
     "lease": "ours, lease=100",
@@ -64,8 +63,7 @@ def table(figures: Figures) -> str:
 class Stub:
     """As much of DynamoDB as the subjects use, for one counter each, in memory. It counts write units.
 
-    Write units as DynamoDB counts them (guide, "Capacity unit consumption for write operations"): one for a write of an
-    item up to 1 KB, two in a transaction.
+    A write of an item up to 1 KB is one (DynamoDB guide, "Capacity unit consumption for write operations").
     """
 
     def __init__(self) -> None:
@@ -73,27 +71,15 @@ class Stub:
         self.units = 0
 
     def answer(self, _: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out one call.
+        """Mint, or refuse a block whose stride is not the item's: the function learns the stride by that.
 
         Raises:
-            Rejected: a condition doesn't hold, or no subject sends such a call.
+            Rejected: it is refused, or no subject sends such a call.
         """
-        match operation:
-            case "GetItem":
-                value = self.values["autoincrement"]
-                return {"Item": {"value": {"N": str(value)}}} if value else {}
-            case "UpdateItem":
-                self.units += 1
-                return self._update(request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {}))
-            case "TransactWriteItems":
-                self.units += 2 * len(request["TransactItems"])
-                self.values["autoincrement"] += 1
-                return {}
-            case _:
-                raise Rejected("UnknownOperationException", operation)
-
-    def _update(self, key: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Mint, or refuse a block whose stride is not the item's: the function learns the stride by that."""
+        if operation != "UpdateItem":
+            raise Rejected("UnknownOperationException", operation)
+        self.units += 1
+        key, given = request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {})
         numbers = {"stride": 1, "ceiling": MAX_INTEGER, "epoch": 1, "issued": self.values[key]}
         if ":stride" in given and given[":stride"]["N"] != "1":
             raise Rejected("ConditionalCheckFailedException", "no", Item=_item(key, numbers))
@@ -144,7 +130,6 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
     theirs = (OTHERS / f"{subject}.py").exists()
     variables = {
         "COUNTERS_TABLE": "bench-counters",
-        "RECORDS_TABLE": "bench-records",
         "RECEIPTS_TABLE": "bench-receipts",
         "DEFAULT_COUNTER": subject,
         "IDEMPOTENCY_HOURS": "24",
