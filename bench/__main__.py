@@ -1,4 +1,4 @@
-"""`make bench`: the minting function beside what users would otherwise deploy, and the client, in one run.
+"""`make bench`: the minting function beside the tutorials' one, and the client, in one run.
 
 All functions run under AWS's own runtime for Python, and an empty function shows what that needs itself. They call a
 stub instead of DynamoDB, so that only their own cost is measured: with http, then with https, as on AWS. Medians over

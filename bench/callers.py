@@ -22,7 +22,7 @@ from statistics import median
 from bench.figures import Columns, Figures, compared
 from local.paths import ROOT
 
-sys.path.append(str(ROOT / "client" / "src"))
+sys.path.insert(0, str(ROOT / "client" / "src"))
 
 # isort: split
 from global_integers import AsyncIntegers, Integers, Requested

@@ -3,11 +3,6 @@
 `python -m chaos.stack` ends the server when its parent ends, even if the parent is killed.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:  # the stubs are for the checks, not for running
-    from types_boto3_dynamodb import DynamoDBClient
 import json
 import os
 import shutil
@@ -16,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 from botocore.exceptions import BotoCoreError, ClientError
@@ -35,6 +31,9 @@ from local.server.process import has_socket
 
 from .deployment import StackAws
 from .proxy import Faults, Proxy
+
+if TYPE_CHECKING:  # the stubs are for the checks, not for running
+    from types_boto3_dynamodb import DynamoDBClient
 
 STACK = "dev"
 HOME = "us-east-1"
