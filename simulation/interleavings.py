@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 from coordinate.protocol.operations import (
@@ -15,12 +16,12 @@ from coordinate.protocol.operations import (
     ReadRecord,
     RecordLayouts,
 )
-from coordinate.protocol.reconcile import reconcile
+from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, reconcile, step
 
 from integers.lattice import Layout
 
 from .checks import CheckedWorld
-from .coordinator import SimulatedCoordinator, Suspended, after, batch, begun
+from .coordinator import SimulatedCoordinator
 from .pulumi import decoded, desired
 from .world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
 
@@ -66,6 +67,76 @@ class Kept(NamedTuple):
     layouts: tuple[Layout, ...]
 
 
+class Run(NamedTuple):
+    """A coordinator between two operations.
+
+    It is a suspended generator, which Python can neither copy nor compare. But `reconcile` looks and takes a step in
+    turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step
+    began with, and what it has been answered since then.
+    """
+
+    name: str
+    number: int
+    """Of its round."""
+    state: "Hashed | Outcome"
+    """What this part of the round began with; the outcome if the coordinator has ended."""
+    answers: tuple[Any, ...] = ()
+    """What this part has been answered so far."""
+
+
+class Hashed:
+    """What a part of a round began with, as a value: what is known of items is a dictionary there."""
+
+    __slots__ = ("_hash", "_key", "state")
+
+    def __init__(self, state: Again | Looked) -> None:
+        self.state = state
+        known = state.known
+        found = known and (known.register, tuple(known.items.items()), tuple(known.ids.items()))
+        self._key = (type(state), state.record.accepted, found, state.created)
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hashed) and self._key == other._key
+
+
+@cache
+def following(run: Run) -> Operation | None:
+    """Return the operation that a coordinator asks for next; None if it has ended."""
+    return None if isinstance(run.state, Outcome) else _replayed(run)[0]
+
+
+@cache
+def after(run: Run, answer: Any) -> Run:
+    """Return the coordinator after the answer to its next operation."""
+    run = run._replace(answers=(*run.answers, answer))
+    while True:
+        _, end = _replayed(run)
+        if end is None:
+            return run
+        if isinstance(end, Outcome):
+            return Run(run.name, run.number, end)
+        run = Run(run.name, run.number + isinstance(end, Again), Hashed(end))
+
+
+def _replayed(run: Run) -> tuple[Operation | None, Again | Looked | Outcome | None]:
+    """Return the next operation of a part of a round, or what the part returns."""
+    assert isinstance(run.state, Hashed)
+    state, answers = run.state.state, run.answers
+    steps: Any = look_at("c", state) if isinstance(state, Again) else step(state, f"{run.name}/{run.number}")
+    try:
+        batch: Any = next(steps)
+        while len(answers) >= len(batch):
+            given, answers = answers[: len(batch)], answers[len(batch) :]
+            batch = steps.send(list(given))
+    except StopIteration as stop:
+        return None, stop.value
+    return batch[len(answers)], None
+
+
 class SearchState(NamedTuple):
     """All that decides what may happen next."""
 
@@ -75,7 +146,7 @@ class SearchState(NamedTuple):
     minted: frozenset[tuple[str, int]]
     away: bool | None
     """Whether the region that may be unreachable is unreachable now; None if it was, and is back."""
-    turns: tuple[Suspended, ...]
+    turns: tuple[Run, ...]
 
     def world(self, record: DeploymentRecord, case: Case) -> CheckedWorld:
         """Return the tables as they are in this state."""
@@ -120,26 +191,26 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Suspended(begun(name, record)), world, case) for name in case.coordinators)
+    turns = tuple(_at_once(Run(name, 0, Hashed(Again(record))), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
     ends = 0
     while stack:
         state = stack.pop()
-        if not any(batch(turn.run) for turn in state.turns):
+        if not any(following(turn) for turn in state.turns):
             check_end(state.world(record, case))
             ends += 1
         for successor in reversed(tuple(_successors(state, record, case))):  # the first one is visited next
             if successor not in seen:
                 seen.add(successor)
                 stack.append(successor)
-    batch.cache_clear()
+    following.cache_clear()
     after.cache_clear()
     return len(seen), ends
 
 
-def _state(world: CheckedWorld, away: bool | None, turns: tuple[Suspended, ...]) -> SearchState:
+def _state(world: CheckedWorld, away: bool | None, turns: tuple[Run, ...]) -> SearchState:
     found = {region: table.counters.get("c", CounterKey()) for region, table in sorted(world.tables.items())}
     tables = tuple(Kept(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
     return SearchState(
@@ -150,7 +221,7 @@ def _state(world: CheckedWorld, away: bool | None, turns: tuple[Suspended, ...])
 def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Iterator[SearchState]:
     """Yield what one operation of one coordinator, one mint, or one event makes of a state."""
     for index, turn in enumerate(state.turns):
-        if batch(turn.run):
+        if following(turn) is not None:
             world = state.world(record, case)
             next_turn = _at_once(_answered(turn, world), world, case)
             yield _state(world, state.away, (*state.turns[:index], next_turn, *state.turns[index + 1 :]))
@@ -167,14 +238,14 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
         yield state._replace(away=None if state.away else True)
 
 
-def _at_once(turn: Suspended, world: CheckedWorld, case: Case) -> Suspended:
-    while (operations := batch(turn.run)) and case.at_once(operations[len(turn.given)]):
+def _at_once(turn: Run, world: CheckedWorld, case: Case) -> Run:
+    while (operation := following(turn)) is not None and case.at_once(operation):
         turn = _answered(turn, world)
     return turn
 
 
-def _answered(turn: Suspended, world: CheckedWorld) -> Suspended:
+def _answered(turn: Run, world: CheckedWorld) -> Run:
     """Carry out the coordinator's next operation."""
-    operations = batch(turn.run)
-    given = (*turn.given, world.carry_out(operations[len(turn.given)]))
-    return Suspended(after(turn.run, given)) if len(given) == len(operations) else Suspended(turn.run, given)
+    operation = following(turn)
+    assert operation is not None
+    return after(turn, world.carry_out(operation))
