@@ -1,6 +1,6 @@
 """Drives a run with threads: the steps of one counter in turn, the calls of all counters at the same time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -31,34 +31,28 @@ def drive(steps: Steps[T], carry_out: CarryOut) -> T:
         Refused: the steps refuse, or `carry_out` does.
     """
     with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
-        return _Driver(carry_out, calls, counters).drive(steps)
 
+        def take(steps: Steps[Any]) -> Any:
+            try:
+                batch = next(steps)
+                while True:
+                    batch = steps.send(answers(batch))
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                steps.close()
 
-class _Driver:
-    def __init__(self, carry_out: CarryOut, calls: ThreadPoolExecutor, counters: ThreadPoolExecutor) -> None:
-        self._carry_out = carry_out
-        self._calls = calls
-        self._counters = counters
+        def answers(batch: Sequence[Operation] | Each) -> Sequence[Any]:
+            if isinstance(batch, Each):
+                return list(counters.map(take_part, batch.steps))
+            if len(batch) == 1:
+                return [carry_out(batch[0])]
+            return list(calls.map(carry_out, batch))
 
-    def drive(self, steps: Steps[T]) -> T:
-        try:
-            batch = next(steps)
-            while True:
-                batch = steps.send(self._answers(batch))
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            steps.close()
+        def take_part(steps: Steps[Any]) -> Any:
+            try:
+                return take(steps)
+            except Refused as refusal:
+                return refusal
 
-    def _answers(self, batch: Any) -> list[Any]:
-        if isinstance(batch, Each):
-            return list(self._counters.map(self._result, batch.steps))
-        if len(batch) == 1:
-            return [self._carry_out(batch[0])]
-        return list(self._calls.map(self._carry_out, batch))
-
-    def _result(self, steps: Steps[Any]) -> Any:
-        try:
-            return self.drive(steps)
-        except Refused as refusal:
-            return refusal
+        return take(steps)
