@@ -24,7 +24,6 @@ from random import Random
 from typing import Any, cast
 
 from coordinate.protocol import operations
-from coordinate.protocol.admit import Deploy
 from coordinate.protocol.model import (
     Absent,
     Accepted,
@@ -47,7 +46,7 @@ from coordinate.protocol.operations import (
     WriteRecordCopy,
     WriteRegister,
 )
-from coordinate.request import Watch
+from coordinate.request import Deploy, Watch
 from coordinate.run import RunResult, run
 
 from .checks import CheckedWorld

@@ -11,10 +11,9 @@ from aws.service import set_deadline
 from .check import ask, check
 from .dynamodb.store import Store
 from .log import Metrics, kind_of, log_change, warn_of
-from .protocol.admit import Deploy
 from .protocol.model import Refused
 from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
-from .request import Check, Create, Watch, request_of
+from .request import Check, Create, Deploy, Watch, request_of
 from .run import RunResult, reply, run
 from .statistics import RunStatistics
 from .threads import drive

@@ -12,12 +12,12 @@ from typing import Any
 from integers.lattice import places
 from integers.names import CHECK_COUNTER
 
-from .protocol.admit import Deploy, admit, finish
+from .protocol.admit import admit, finish
 from .protocol.model import DeploymentRecord, Refused, Register
 from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
 from .protocol.reconcile import Outcome, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
-from .request import Create, Watch
+from .request import Create, Deploy, Watch
 
 
 @dataclass

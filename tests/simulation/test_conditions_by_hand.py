@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from coordinate.protocol.admit import Deploy, admit
+from coordinate.protocol.admit import admit
 from coordinate.protocol.operations import (
     FenceItem,
     Operation,
@@ -17,7 +17,7 @@ from coordinate.protocol.operations import (
     WriteRecordCopy,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.request import Watch
+from coordinate.request import Deploy, Watch
 from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice

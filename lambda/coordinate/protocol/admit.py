@@ -4,9 +4,10 @@ Like `reconcile.py`, it decides and does no I/O.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from .model import Absent, Copy, DeploymentRecord, DesiredState, Item, RecordCopy, Register
+from ..request import Deploy
+from .model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register
 from .operations import (
     Clock,
     DescribeLayouts,
@@ -30,15 +31,6 @@ Evidence = dict[str, str]
 
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be accepted: far more than one lasts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deploy:
-    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
-
-    desired: DesiredState
-    follows: int
-    asked: int
 
 
 def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
