@@ -54,41 +54,32 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     return {"counter": counter, **result["counters"][counter]}, counter in result["created"]
 
 
-def list_all(table: CounterTable, limit: int, after: str | None) -> dict[str, Any]:
-    """Return one page of the counters that this region has, in no order; `next` is the next page's `after`.
-
-    Raises:
-        Forbidden: `openCounters` is off.
-        TableUnavailable: the table is unavailable.
-    """
-    _coordinator()
-    counters, following = _names(table, limit, after)
-    return {"counters": counters} | ({"next": following} if following else {})
-
-
-def list_named(table: CounterTable, names: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
-    """Return one page of those of these counters that this region has, in order, for a caller that may use no others.
-
-    A scan would also return keys of other counters, as `next`.
+def list_counters(
+    table: CounterTable, limit: int, after: str | None, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return one page of the counters that this region has; `next` is the next page's `after`.
 
     Args:
         table: the region's table.
-        names: the counters, in order.
         limit: the most counters on the page.
-        after: the last name of the page before; None for the first page.
+        after: the `next` of the page before; None for the first page.
+        names: the counters, in order, of a caller that may use no others: a scan would also return keys of those, as
+            `next`. None for all counters, which are in no order.
 
     Raises:
         Forbidden: `openCounters` is off.
         TableUnavailable: the table is unavailable.
     """
     _coordinator()
-    found = [name for name in names if (after is None or name > after) and table.find(name) is not None]
-    page = found[:limit]
-    return {"counters": page} | ({"next": page[-1]} if len(found) > limit else {})
+    if names is None:
+        page, following = _scanned(table, limit, after)
+    else:
+        found = [name for name in names if (after is None or name > after) and table.find(name) is not None]
+        page, following = found[:limit], found[limit - 1] if len(found) > limit else None
+    return {"counters": page} | ({"next": following} if following else {})
 
 
-def _names(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
-    """Return up to `limit` counters, in no order, and the key after which the list continues, if it does."""
+def _scanned(table: CounterTable, limit: int, after: str | None) -> tuple[list[str], str | None]:
     names: list[str] = []
     while True:
         start = {"ExclusiveStartKey": {"counter": {"S": after}}} if after is not None else {}

@@ -32,8 +32,6 @@ from .api.request import (
 from .errors import RequestError
 
 if TYPE_CHECKING:
-    from logging import Logger
-
     from .permissions import Allowed
 
 
@@ -56,8 +54,10 @@ def _answer(event: Mapping[str, Any], context: Any) -> Response:
     except Problem as problem:
         response = _problem(problem, event)
     except Exception:
+        import logging  # rarely needed
+
         request_id = getattr(context, "aws_request_id", "unknown")
-        _log().exception("unexpected error in request %s", request_id)
+        logging.getLogger(__name__).exception("unexpected error in request %s", request_id)
         detail = f"unexpected error; the log has request {request_id}"
         response = _problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail), event)
     return finished(response, method_of(event), https=is_https(event))
@@ -140,18 +140,9 @@ def _without_minting(
             document, is_new = create(counter)
             return json_response(document, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
         case ListCounters(limit, after):
-            from .counters import list_all, list_named
+            from .counters import list_counters
 
-            names = allowed.names if allowed else None
-            return json_response(
-                list_all(table, limit, after) if names is None else list_named(table, names, limit, after)
-            )
-
-
-def _log() -> "Logger":
-    import logging
-
-    return logging.getLogger(__name__)
+            return json_response(list_counters(table, limit, after, allowed.names if allowed else None))
 
 
 if "COUNTERS_TABLE" in os.environ:  # in Lambda, not in a test that imports this module

@@ -57,9 +57,9 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
 
     if key is None:
         return mint_with_retries(), False
-    from .receipts import Key
+    from .receipts import receipt_of
 
-    return receipts().once(Key(key, counter, caller), count or 1, mint_with_retries)
+    return receipts().once(receipt_of(key, counter, caller), count or 1, mint_with_retries)
 
 
 def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:

@@ -6,7 +6,7 @@ that a crash could leave behind. A request that loses a race returns the winner'
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from aws.service import DynamoDB
 
@@ -14,20 +14,13 @@ from .errors import OtherRequest
 from .table import Block, ConditionFailed, call_table
 
 
-class Key(NamedTuple):
-    """An Idempotency-Key, of a counter and a caller: others may use the same key for requests of their own.
+def receipt_of(key: str, counter: str, caller: str = "") -> str:
+    """Return the key in the table of the receipt for an Idempotency-Key. No part of it has a space in it.
 
-    `caller` is "" without the setting `callers`, since the function then doesn't look at who calls.
+    Other callers may use the same Idempotency-Key for requests of their own, and so may requests for other counters.
+    Without the setting `callers`, `caller` is "", since the function then doesn't look at who calls.
     """
-
-    key: str
-    counter: str
-    caller: str = ""
-
-    @property
-    def item(self) -> dict[str, Any]:
-        """The receipt's key in the table. No part of it has a space in it."""
-        return {"receipt": {"S": " ".join(filter(None, (self.counter, self.caller, self.key)))}}
+    return " ".join(filter(None, (counter, caller, key)))
 
 
 class Receipts:
@@ -42,11 +35,11 @@ class Receipts:
         self._lifetime = lifetime
         self._dynamodb = dynamodb or DynamoDB()
 
-    def once(self, key: Key, count: int, mint: Callable[[], Block]) -> tuple[Block, bool]:
-        """Return the block minted for this key, and whether an earlier request minted it.
+    def once(self, receipt: str, count: int, mint: Callable[[], Block]) -> tuple[Block, bool]:
+        """Return the block minted for this receipt, and whether an earlier request minted it.
 
         Args:
-            key: the Idempotency-Key, with its counter and caller.
+            receipt: see `receipt_of`.
             count: the size of the requested block.
             mint: mints the block; called only if there is no receipt. Its errors are passed on.
 
@@ -54,26 +47,26 @@ class Receipts:
             OtherRequest: the key was used for another count.
             TableUnavailable: the table is unavailable.
         """
-        request = {"TableName": self._table, "Key": key.item, "ConsistentRead": True}
+        request = {"TableName": self._table, "Key": {"receipt": {"S": receipt}}, "ConsistentRead": True}
         found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
         if found and int(found["expires"]["N"]) > time.time():
             return _block_of(found, count), True
         block = mint()
         try:
-            call_table(lambda: self._put(key, block))
+            call_table(lambda: self._put(receipt, block))
         except ConditionFailed as failed:  # there is a receipt; nothing else can make the condition fail
             winner = _block_of(failed.item or {}, count)
             return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
 
-    def _put(self, key: Key, block: Block) -> object:
+    def _put(self, receipt: str, block: Block) -> object:
         now = int(time.time())
         return self._dynamodb.call(
             "PutItem",
             {
                 "TableName": self._table,
                 "Item": {
-                    **key.item,
+                    "receipt": {"S": receipt},
                     "count": {"N": str(block.count)},
                     "first": {"N": str(block.first)},
                     "stride": {"N": str(block.stride)},
@@ -87,11 +80,6 @@ class Receipts:
 
 
 def _block_of(found: Mapping[str, Any], count: int) -> Block:
-    """Return the block of a receipt.
-
-    Raises:
-        OtherRequest: it is of another count.
-    """
     block = Block(*(int(found[name]["N"]) for name in ("first", "stride", "count")))
     if block.count != count:
         raise OtherRequest
