@@ -5,12 +5,17 @@ docs/operations.md has a paragraph for each: what it means, what to look at, wha
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
+from ..settings.args import Settings
 from ..settings.rules import EVERY_REGION, THRESHOLDS
 from .metrics import Metric, Watched
 
 FIVE_MINUTES = 300
+
+ABOVE: Final = "GreaterThanThreshold"
+AT_LEAST: Final = "GreaterThanOrEqualToThreshold"
+BELOW: Final = "LessThanThreshold"
 
 MEANINGS = {
     "errors": "{region} answers 5xx to too many requests",
@@ -70,125 +75,53 @@ class Alarm:
 
 def alarms(watched: Watched) -> list[Alarm]:
     """Return the alarms that are switched on: those of each region, then those of the whole."""
-    return [alarm for alarm in _all(watched) if watched.settings.alarms[alarm.key]]
-
-
-def _all(watched: Watched) -> Iterator[Alarm]:
-    for region in watched.settings.regions:
-        if region not in watched.settings.paused:
-            yield from _regional(watched, region)
-    yield from _whole(watched)
+    settings = watched.settings
+    minting = [region for region in settings.regions if region not in settings.paused]
+    found = [*(alarm for region in minting for alarm in _regional(watched, region)), *_whole(watched)]
+    return [replace(alarm, text=_text(alarm, settings)) for alarm in found if settings.alarms[alarm.key]]
 
 
 def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
     """Return a region's alarms. Two bad periods of three: one burst, or one retried deployment, wakes nobody."""
+    limits = watched.settings.alarms
+
+    def count(key: str, metric: Metric) -> Alarm:
+        return Alarm(key, metric, "Sum", FIVE_MINUTES, AT_LEAST, limits[key], "zero", breaching=2, periods=3)
+
+    def latency(metric: Metric) -> Alarm:
+        limit = limits["latency"]
+        return Alarm("latency", metric, "p99", FIVE_MINUTES, ABOVE, limit, "notBreaching", breaching=3, periods=3)
+
     if watched.settings.function_urls:
-        yield _count(watched, "errors", watched.url("Url5xxCount", region))
-    yield _count(watched, "throttles", watched.url("Throttles", region))
-    yield _count(watched, "tableThrottles", watched.table("WriteThrottleEvents", region))
+        yield count("errors", watched.url("Url5xxCount", region))
+    yield count("throttles", watched.url("Throttles", region))
+    yield count("tableThrottles", watched.table("WriteThrottleEvents", region))
     if watched.settings.function_urls:
-        yield _latency(watched, watched.url("UrlRequestLatency", region))
+        yield latency(watched.url("UrlRequestLatency", region))
     if region in watched.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
-        errors = _count(watched, "errors", watched.domain("5xx", region))
-        latency = _latency(watched, watched.domain("Latency", region))
-        for alarm in (errors, latency):
-            text = _text(watched, alarm.key, f"the API of the address in {region}")
-            yield replace(alarm, front="address", text=text)
+        yield replace(count("errors", watched.domain("5xx", region)), front="address")
+        yield replace(latency(watched.domain("Latency", region)), front="address")
 
 
-def _count(watched: Watched, key: str, metric: Metric) -> Alarm:
-    return Alarm(
-        key,
-        metric,
-        "Sum",
-        FIVE_MINUTES,
-        "GreaterThanOrEqualToThreshold",
-        watched.settings.alarms[key],
-        "zero",
-        breaching=2,
-        periods=3,
-        text=_text(watched, key, metric.region),
-    )
-
-
-def _latency(watched: Watched, metric: Metric) -> Alarm:
-    return Alarm(
-        "latency",
-        metric,
-        "p99",
-        FIVE_MINUTES,
-        "GreaterThanThreshold",
-        watched.settings.alarms["latency"],
-        "notBreaching",
-        breaching=3,
-        periods=3,
-        text=_text(watched, "latency", metric.region),
-    )
-
-
-def _whole(watched: Watched) -> Iterator[Alarm]:
+def _whole(watched: Watched) -> list[Alarm]:
     """Return the alarms on the coordinator's metrics.
 
     Between two runs there may be a window without a datapoint, which says nothing: only `noRun` is about silence.
     """
-    limits, minutes = watched.settings.alarms, watched.settings.watch_minutes
-    between = minutes * 60
+    limits, minutes, stack = watched.settings.alarms, watched.settings.watch_minutes, watched.stack
+    between, ceiling, failed = minutes * 60, limits["ceiling"], limits["failedRuns"]
     lasting = max(1, min(3, 30 // minutes))  # runs: a burst between two of them is no lasting rate
-    found = (
-        Alarm(
-            "unfinished",
-            watched.stack("UnfinishedSeconds"),
-            "Maximum",
-            between,
-            "GreaterThanThreshold",
-            limits["unfinished"] * 60,
-            "ignore",
-        ),
-        Alarm(
-            "ceiling",
-            watched.stack("HoursToCeiling"),
-            "Minimum",
-            between,
-            "LessThanThreshold",
-            limits["ceiling"],
-            "ignore",
-            breaching=lasting,
-            periods=lasting,
-        ),
-        Alarm(
-            "lostTables",
-            watched.stack("LostTables"),
-            "Maximum",
-            between,
-            "GreaterThanOrEqualToThreshold",
-            limits["lostTables"],
-            "ignore",
-        ),
-        Alarm(
-            "failedRuns",
-            watched.stack("Failed", Run="schedule"),
-            "Sum",
-            between * (limits["failedRuns"] + 1),
-            "GreaterThanOrEqualToThreshold",
-            limits["failedRuns"],
-            "zero",
-        ),
-        Alarm(
-            "noRun",
-            watched.stack("Failed"),
-            "SampleCount",
-            limits["noRun"] * 60,
-            "LessThanThreshold",
-            1,
-            "zero",
-        ),
-    )
-    for alarm in found:
-        yield replace(alarm, text=_text(watched, alarm.key))
+    return [
+        Alarm("unfinished", stack("UnfinishedSeconds"), "Maximum", between, ABOVE, limits["unfinished"] * 60, "ignore"),
+        Alarm("ceiling", stack("HoursToCeiling"), "Minimum", between, BELOW, ceiling, "ignore", lasting, lasting),
+        Alarm("lostTables", stack("LostTables"), "Maximum", between, AT_LEAST, limits["lostTables"], "ignore"),
+        Alarm("failedRuns", stack("Failed", Run="schedule"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
+        Alarm("noRun", stack("Failed"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
+    ]
 
 
-def _text(watched: Watched, key: str, region: str = "") -> str:
-    meaning = MEANINGS[key].format(region=region)
-    sentence = f"{watched.names.prefix}: {meaning} ({watched.settings.alarms[key]} {THRESHOLDS[key].unit})."
-    return f"{sentence} {MORE}"
+def _text(alarm: Alarm, settings: Settings) -> str:
+    region = f"the API of the address in {alarm.metric.region}" if alarm.front else alarm.metric.region
+    threshold = f"{settings.alarms[alarm.key]} {THRESHOLDS[alarm.key].unit}"
+    return f"{settings.prefix}: {MEANINGS[alarm.key].format(region=region)} ({threshold}). {MORE}"

@@ -4,7 +4,7 @@ CloudWatch API reference, "Dashboard body structure and syntax". The first row s
 say why not.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,42 +31,20 @@ class Graph:
 
     title: str
     lines: Sequence[Line]
-    limit: "Limit | None" = None
+    limit: Mapping[str, Any] | None = None
+    """The threshold of an alarm, as CloudWatch draws it into the graph."""
     period: int = PERIOD
 
 
-@dataclass(frozen=True)
-class Limit:
-    """The threshold of an alarm, drawn into its graph."""
-
-    alarm: str
-    """What the settings call it."""
-    value: float
-    bad: Literal["above", "below"] = "above"
-
-
-@dataclass(frozen=True)
-class Row:
-    """Graphs beside each other, under a heading."""
-
-    heading: str
-    graphs: Sequence[Graph]
-
-
-def rows(watched: Watched) -> list[Row]:
-    """Return what the dashboard shows, from the top."""
-    return [Row("Is it well?", _healthy(watched)), *_why_not(watched)]
-
-
 def body(watched: Watched) -> dict[str, Any]:
-    """Return the dashboard as CloudWatch takes it."""
+    """Return the dashboard as CloudWatch takes it: rows of graphs beside each other, each row under a heading."""
     widgets: list[dict[str, Any]] = []
     y = 0
-    for row in rows(watched):
-        text = {"markdown": f"## {row.heading}"}
+    for heading, graphs in {"Is it well?": _healthy(watched), **_why_not(watched)}.items():
+        text = {"markdown": f"## {heading}"}
         widgets.append({"type": "text", "x": 0, "y": y, "width": COLUMNS, "height": 1, "properties": text})
-        width = COLUMNS // len(row.graphs)
-        for number, graph in enumerate(row.graphs):
+        width = COLUMNS // len(graphs)
+        for number, graph in enumerate(graphs):
             place = {"x": number * width, "y": y + 1, "width": width, "height": HEIGHT}
             widgets.append({"type": "metric", **place, "properties": _properties(graph, watched.settings.home)})
         y += 1 + HEIGHT
@@ -95,56 +73,42 @@ def _healthy(watched: Watched) -> list[Graph]:
     ]
 
 
-def _why_not(watched: Watched) -> list[Row]:
-    limits, between = watched.settings.alarms, watched.settings.watch_minutes * 60
+def _why_not(watched: Watched) -> dict[str, list[Graph]]:
+    settings, between = watched.settings, watched.settings.watch_minutes * 60
+    regions, limits = settings.regions, settings.alarms
+    unfinished = Line(watched.stack("UnfinishedSeconds"), "age", "Maximum")
+    too_long = _limit("unfinished", limits["unfinished"] * 60)
+    ceilings, too_near = _paces(watched, "HoursToCeiling", "Minimum"), _limit("ceiling", limits["ceiling"], "below")
     state = [Line(watched.stack(name), name, "Maximum") for name in ("PendingRegions", "LostTables", "Repairs")]
     runs = [
         Line(watched.stack("Failed"), "runs", "SampleCount"),
         Line(watched.stack("Failed"), "failed"),
         Line(watched.coordinator("Errors"), "errors of the function"),
     ]
-    return [
-        Row(
-            "The coordinator: changes, repairs, limits",
-            [
-                Graph(
-                    "Unfinished change, seconds",
-                    [Line(watched.stack("UnfinishedSeconds"), "age", "Maximum")],
-                    _limit("unfinished", limits["unfinished"] * 60),
-                    period=between,
-                ),
-                Graph(
-                    "Hours to the nearest ceiling",
-                    _paces(watched, "HoursToCeiling", "Minimum"),
-                    _limit("ceiling", limits["ceiling"], "below"),
-                    period=between,
-                ),
-                Graph("Pending, lost, repaired", state, _limit("lostTables", limits["lostTables"]), period=between),
-                Graph("Runs of the coordinator", runs, period=between),
-            ],
-        ),
-        Row(
-            "The functions",
-            [
-                Graph("Throttled requests per minute", _functions(watched, "Throttles")),
-                Graph("Concurrent executions", _functions(watched, "ConcurrentExecutions", "Maximum")),
-                Graph("Responses 4xx per minute", _fronts(watched, watched.settings.regions, "Url4xxCount", "4xx")),
-                Graph("The coordinator's run, ms", [Line(watched.coordinator("Duration"), "duration", "Maximum")]),
-            ],
-        ),
-        Row(
-            "The counters tables",
-            [
-                Graph("Write units per minute", _tables(watched, "ConsumedWriteCapacityUnits")),
-                Graph("Throttled writes per minute", _tables(watched, "WriteThrottleEvents")),
-                Graph(
-                    "Throttled UpdateItem calls",
-                    _each(watched.settings.regions, lambda region: watched.updates("ThrottledRequests", region)),
-                ),
-                Graph("Failed conditions per minute", _tables(watched, "ConditionalCheckFailedRequests")),
-            ],
-        ),
-    ]
+    executions = [Line(watched.url("ConcurrentExecutions", region), region, "Maximum") for region in regions]
+    return {
+        "The coordinator: changes, repairs, limits": [
+            Graph("Unfinished change, seconds", [unfinished], too_long, between),
+            Graph("Hours to the nearest ceiling", ceilings, too_near, between),
+            Graph("Pending, lost, repaired", state, _limit("lostTables", limits["lostTables"]), between),
+            Graph("Runs of the coordinator", runs, period=between),
+        ],
+        "The functions": [
+            Graph("Throttled requests per minute", [Line(watched.url("Throttles", each), each) for each in regions]),
+            Graph("Concurrent executions", executions),
+            Graph("Responses 4xx per minute", _fronts(watched, regions, "Url4xxCount", "4xx")),
+            Graph("The coordinator's run, ms", [Line(watched.coordinator("Duration"), "duration", "Maximum")]),
+        ],
+        "The counters tables": [
+            Graph("Write units per minute", _tables(watched, "ConsumedWriteCapacityUnits")),
+            Graph("Throttled writes per minute", _tables(watched, "WriteThrottleEvents")),
+            Graph(
+                "Throttled UpdateItem calls",
+                [Line(watched.updates("ThrottledRequests", region), region) for region in regions],
+            ),
+            Graph("Failed conditions per minute", _tables(watched, "ConditionalCheckFailedRequests")),
+        ],
+    }
 
 
 def _fronts(
@@ -163,31 +127,19 @@ def _fronts(
     return lines
 
 
-def _functions(watched: Watched, metric: str, statistic: str = "Sum") -> list[Line]:
-    return _each(watched.settings.regions, lambda region: watched.url(metric, region), statistic)
-
-
 def _tables(watched: Watched, metric: str) -> list[Line]:
-    return _each(watched.settings.regions, lambda region: watched.table(metric, region))
+    return [Line(watched.table(metric, region), region) for region in watched.settings.regions]
 
 
 def _paces(watched: Watched, metric: str, statistic: str) -> list[Line]:
-    return _each(watched.settings.regions, lambda region: watched.stack(metric, Region=region), statistic)
+    return [Line(watched.stack(metric, Region=region), region, statistic) for region in watched.settings.regions]
 
 
-def _each(regions: Iterable[str], metric: Callable[[str], Metric], statistic: str = "Sum") -> list[Line]:
-    return [Line(metric(region), region, statistic) for region in regions]
-
-
-def _limit(alarm: str, value: float, bad: Literal["above", "below"] = "above") -> Limit | None:
-    return Limit(alarm, value, bad) if value else None
+def _limit(alarm: str, value: float, bad: Literal["above", "below"] = "above") -> Mapping[str, Any] | None:
+    return {"label": f"alarm: {alarm}", "value": value, "fill": bad} if value else None
 
 
 def _properties(graph: Graph, home: str) -> dict[str, Any]:
-    annotations: dict[str, Any] = {}
-    if graph.limit is not None:
-        line = {"label": f"alarm: {graph.limit.alarm}", "value": graph.limit.value, "fill": graph.limit.bad}
-        annotations = {"annotations": {"horizontal": [line]}}
     return {
         "title": graph.title,
         "view": "timeSeries",
@@ -195,7 +147,7 @@ def _properties(graph: Graph, home: str) -> dict[str, Any]:
         "period": graph.period,
         "metrics": [_entry(line) for line in graph.lines],
         "yAxis": {"left": {"min": 0}},
-        **annotations,
+        **({"annotations": {"horizontal": [graph.limit]}} if graph.limit else {}),
     }
 
 
