@@ -13,7 +13,7 @@ from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
-from .deployment import DeploymentArgs, at_home, first_home, kept_name, request
+from .deployment import at_home, first_home, kept_name, request
 
 EVENT = json.dumps({"watch": True})
 
@@ -176,16 +176,14 @@ class Coordinator(pulumi.ComponentResource):
         invocation = self._invocation(
             "settle",
             request(
-                DeploymentArgs(
-                    home_region=settings.home,
-                    layouts=self._layouts,
-                    desired=desired_state_of(settings),
-                    home=self._home,
-                    first=role.description.apply(lambda text: first_home(text, settings.home)),
-                    tables=tables,
-                    protect=settings.protect,
-                ),
                 self,
+                settings.home,
+                self._layouts,
+                desired_state_of(settings),
+                home=self._home,
+                first=role.description.apply(lambda text: first_home(text, settings.home)),
+                tables=tables,
+                protect=settings.protect,
             ),
             after,
         )

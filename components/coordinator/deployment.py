@@ -165,49 +165,58 @@ FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
 """The home region and the label of its layouts table."""
 
 
-@dataclass
-class DeploymentArgs:
-    """What is asked for, and where the record is."""
-
-    home_region: str
-    layouts: aws.dynamodb.Table
-    """It stays in the region in which it was created, whatever the settings say."""
-    desired: Mapping[str, Any]
-    """What the settings say."""
-    home: pulumi.Output[str]
-    """The home region and the label of its layouts table."""
-    first: pulumi.Output[str]
-    """What `home` was when the stack was first deployed; empty where that isn't known."""
-    tables: Mapping[str, aws.dynamodb.Table]
-    """Region → its counters table."""
-    protect: bool
-
-
-def request(args: DeploymentArgs, parent: pulumi.Resource) -> pulumi.Output[str]:
+def request(
+    parent: pulumi.Resource,
+    home_region: str,
+    layouts: aws.dynamodb.Table,
+    desired: Mapping[str, Any],
+    *,
+    home: pulumi.Output[str],
+    first: pulumi.Output[str],
+    tables: Mapping[str, aws.dynamodb.Table],
+    protect: bool,
+) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
     It has the tables' stream labels, so that a recreated table changes it.
+
+    Args:
+        parent: the component.
+        home_region: what the settings say.
+        layouts: it stays in the region in which it was created, whatever the settings say.
+        desired: what the settings say.
+        home: the home region and the label of its layouts table.
+        first: what `home` was when the stack was first deployed; empty where that isn't known.
+        tables: region → its counters table.
+        protect: whether tables are protected.
 
     Raises:
         SettingsError: in the output. A protected region would be deleted without having left.
     """
     # The ARN is unknown until the table exists. Until then nothing is read.
-    record = args.layouts.arn.apply(lambda arn: _read(at_home(arn, args.home_region), parent))
-    labels = {region: table.stream_label for region, table in args.tables.items()}
+    record = layouts.arn.apply(lambda arn: _read(at_home(arn, home_region), parent))
+    labels = {region: table.stream_label for region, table in tables.items()}
 
     def check(record: StoredRecord | None) -> StoredRecord | None:
-        if args.protect:
-            _check_that_regions_leave(args.desired, record)
+        if protect:
+            _check_that_regions_leave(desired, record)
         return record
+
+    def say(resolved: Sequence[Any]) -> None:
+        text = changes({**desired, "tables": resolved[1]}, resolved[0])
+        if text:
+            pulumi.log.info(text, resource=parent)
+
+    def event_of(resolved: Sequence[Any]) -> str:
+        record, labels, home, first = resolved
+        return event({**desired, "tables": labels, "home": home, "first": first}, record, int(time.time()))
 
     checked = record.apply(check)
     if pulumi.runtime.is_dry_run():
         # A table that the deployment will create has no label yet.
         known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
-        pulumi.Output.all(checked, pulumi.Output.from_input(known)).apply(lambda both: _say(args.desired, both, parent))
-    return pulumi.Output.all(checked, pulumi.Output.from_input(labels), args.home, args.first).apply(
-        lambda resolved: _event(args.desired, resolved)
-    )
+        pulumi.Output.all(checked, pulumi.Output.from_input(known)).apply(say)
+    return pulumi.Output.all(checked, pulumi.Output.from_input(labels), home, first).apply(event_of)
 
 
 def first_home(description: str | None, home: str) -> str:
@@ -295,15 +304,3 @@ def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord |
 
 def _if_known(label: Any) -> str:
     return label if isinstance(label, str) else ""
-
-
-def _say(desired: Mapping[str, Any], resolved: Sequence[Any], parent: pulumi.Resource) -> None:
-    record, tables = resolved
-    text = changes({**desired, "tables": tables}, record)
-    if text:
-        pulumi.log.info(text, resource=parent)
-
-
-def _event(desired: Mapping[str, Any], resolved: Sequence[Any]) -> str:
-    record, tables, home, first = resolved
-    return event({**desired, "tables": tables, "home": home, "first": first}, record, int(time.time()))

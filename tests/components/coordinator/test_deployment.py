@@ -12,7 +12,6 @@ import pytest
 
 from components.coordinator.deployment import (
     MOST,
-    DeploymentArgs,
     StoredRecord,
     changes,
     dropped,
@@ -95,8 +94,8 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
             for region in (*desired["regions"], *desired["leaving"])
         }
         home = pulumi.Output.from_input(HERE)
-        asked = DeploymentArgs(HOME, layouts, desired, home=home, first=home, tables=tables, protect=protect)
-        pulumi.export("event", request(asked, parent))
+        asked = request(parent, HOME, layouts, desired, home=home, first=home, tables=tables, protect=protect)
+        pulumi.export("event", asked)
 
     try:
         return deploy({}, program=program, aws=provider), None
