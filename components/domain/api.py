@@ -15,7 +15,7 @@ import pulumi
 import pulumi_aws as aws
 
 from ..gateway import Throttle, rest_stage
-from ..gateway.openapi import GATEWAY_RESPONSES, gateway_responses
+from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalCounter, cors
 from ..settings.args import Settings
 
@@ -201,15 +201,6 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
             "/{proxy+}": {ANY: {**signed, "parameters": [proxy]}},
             HEALTH: {"get": operation, ANY: signed},
         },
-        "components": {
-            "securitySchemes": {
-                "sigv4": {
-                    "type": "apiKey",
-                    "name": "Authorization",
-                    "in": "header",
-                    "x-amazon-apigateway-authtype": "awsSigv4",
-                }
-            }
-        },
+        "components": SIGNATURES,
         GATEWAY_RESPONSES: gateway_responses(RESPONSES),
     }

@@ -159,37 +159,32 @@ def make_records(
     parent: pulumi.Resource,
 ) -> list[aws.route53.Record]:
     """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names: queries are free."""
-    return [_make(host, type_, zone_id, checks, parent) for host in hosts for type_ in ("A", "AAAA")]
-
-
-def _make(
-    host: Name,
-    type_: str,
-    zone_id: pulumi.Input[str],
-    checks: Mapping[str, aws.route53.HealthCheck],
-    parent: pulumi.Resource,
-) -> aws.route53.Record:
-    shared: dict[str, Any] = {}
-    if host.shared:
-        shared = {
-            "set_identifier": host.region,
-            "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=host.region)],
-            "health_check_id": checks[host.region].id,
-        }
-    target = host.domain.domain_name_configuration
-    return aws.route53.Record(
-        f"{host.name}-{type_.lower()}",
-        zone_id=zone_id,
-        name=host.host,
-        type=type_,
-        aliases=[
-            aws.route53.RecordAliasArgs(
-                name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=host.shared
+    made: list[aws.route53.Record] = []
+    for host in hosts:
+        shared: dict[str, Any] = {}
+        if host.shared:
+            shared = {
+                "set_identifier": host.region,
+                "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=host.region)],
+                "health_check_id": checks[host.region].id,
+            }
+        target = host.domain.domain_name_configuration
+        alias = aws.route53.RecordAliasArgs(
+            name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=host.shared
+        )
+        made += [
+            aws.route53.Record(
+                f"{host.name}-{type_.lower()}",
+                zone_id=zone_id,
+                name=host.host,
+                type=type_,
+                aliases=[alias],
+                **shared,
+                opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
             )
-        ],
-        **shared,
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
-    )
+            for type_ in ("A", "AAAA")
+        ]
+    return made
 
 
 def records_by_hand(
@@ -199,12 +194,12 @@ def records_by_hand(
 
     A shared name has a record for each region. DNS must answer with one of them: that of the nearest healthy region.
     """
-    return pulumi.Output.all(validation, *(_by_hand(host) for host in hosts)).apply(list)
 
+    def records(resolved: Sequence[Any]) -> list[dict[str, str]]:
+        proof, *targets = resolved
+        regions = [{"region": host.region} if host.shared else {} for host in hosts]
+        names = zip(hosts, targets, regions, strict=True)
+        return [proof, *({"name": host.host, "type": "CNAME", "value": to, **region} for host, to, region in names)]
 
-def _by_hand(host: Name) -> pulumi.Output[dict[str, str]]:
-    def record(value: str) -> dict[str, str]:
-        region = {"region": host.region} if host.shared else {}
-        return {"name": host.host, "type": "CNAME", "value": value, **region}
-
-    return host.domain.domain_name_configuration.target_domain_name.apply(record)
+    targets = (host.domain.domain_name_configuration.target_domain_name for host in hosts)
+    return pulumi.Output.all(validation, *targets).apply(records)

@@ -28,6 +28,18 @@ CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
+SIGNATURES: Mapping[str, Any] = {
+    "securitySchemes": {
+        "sigv4": {
+            "type": "apiKey",
+            "name": "Authorization",
+            "in": "header",
+            "x-amazon-apigateway-authtype": "awsSigv4",
+        }
+    }
+}
+"""The document's `components`, where callers sign."""
+
 
 def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any]:
     """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`.
@@ -43,14 +55,6 @@ def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any
 
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
-    schemes = {
-        "sigv4": {
-            "type": "apiKey",
-            "name": "Authorization",
-            "in": "header",
-            "x-amazon-apigateway-authtype": "awsSigv4",
-        }
-    }
     return {
         "openapi": "3.0.1",
         "info": {"title": settings.names.gateway_api, "version": "1"},
@@ -59,7 +63,7 @@ def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any
             "/{counter}": methods("$input.params('counter')", [path]),
             "/counter": methods("$input.params('systemKey')", [query]),
         },
-        **({"components": {"securitySchemes": schemes}} if settings.signed else {}),
+        **({"components": SIGNATURES} if settings.signed else {}),
         "x-amazon-apigateway-request-validators": {"parameters": {"validateRequestParameters": True}},
         "x-amazon-apigateway-request-validator": "parameters",
         GATEWAY_RESPONSES: _responses(signed=settings.signed),
