@@ -54,39 +54,29 @@ def _partition(region: str) -> str:
 
 def check_regions(settings: Settings, findings: Findings) -> None:
     """Check the settings that list regions, but for `waves`."""
-    deployed = {"home": [settings.home] if settings.home else [], "regions": settings.regions}
-    deployed["leaving"] = settings.leaving
-    for name, regions in deployed.items():
-        _check_regions(name, regions, settings.allow_url_regions, findings, deployed=True)
-    _check_regions(
-        "allow_url_regions", settings.allow_url_regions, settings.allow_url_regions, findings, deployed=False
-    )
+    allowed, home = settings.allow_url_regions, [settings.home] if settings.home else []
+    listed = {"home": home, "regions": settings.regions, "leaving": settings.leaving, "allow_url_regions": allowed}
+    for name, regions in listed.items():
+        for region in dict.fromkeys(regions):
+            partition = partitions().get(region)
+            if partition is None:
+                hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
+                findings.wrong(name, region, f"is not an AWS region{hint}")
+            elif partition != PARTITION and region not in allowed:
+                what = f"is in the partition {partition}; only {PARTITION} is known to have all that is deployed"
+                others = f"China and GovCloud, for example, have {NO_FUNCTION_URLS}"
+                findings.wrong(name, region, f"{what} ({others}); {_if_now(region, allowed, findings)}")
     if len(settings.regions) > MAX_REGIONS:
         findings.add("regions", f"{len(settings.regions)} regions; at most {MAX_REGIONS} are possible")
     for region in dict.fromkeys(settings.leaving):
         if region in settings.regions:
-            listed = findings.key("regions")
-            findings.wrong("leaving", region, f"is in {listed} too; a region either mints or leaves, so remove one")
+            also = findings.key("regions")
+            findings.wrong("leaving", region, f"is in {also} too; a region either mints or leaves, so remove one")
     for region in dict.fromkeys(settings.paused):
         if region not in settings.deployed:
             hint = did_you_mean(region, settings.deployed)
             findings.wrong("paused", region, f"is neither in regions nor in leaving{hint}")
     _check_partitions(settings, findings)
-
-
-def _check_regions(
-    name: str, regions: Sequence[str], allowed: Sequence[str], findings: Findings, *, deployed: bool
-) -> None:
-    """Check that these are regions and, where something is deployed to them, that all of it exists there."""
-    for region in dict.fromkeys(regions):
-        partition = partitions().get(region)
-        if partition is None:
-            hint = did_you_mean(region, partitions()) or f"; see {LIST_OF_REGIONS}"
-            findings.wrong(name, region, f"is not an AWS region{hint}")
-        elif deployed and partition != PARTITION and region not in allowed:
-            what = f"is in the partition {partition}; only {PARTITION} is known to have all that is deployed"
-            others = f"China and GovCloud, for example, have {NO_FUNCTION_URLS}"
-            findings.wrong(name, region, f"{what} ({others}); {_if_now(region, allowed, findings)}")
 
 
 def _check_partitions(settings: Settings, findings: Findings) -> None:
