@@ -167,9 +167,12 @@ ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "open
 
 
 def read(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any] | None) -> T | Absent | None:
-    """Return what attributes encode; None if there are none, and `Absent.STRAY` if they encode nothing."""
-    if attributes is None:
-        return None
+    """Return what attributes encode; None if there are none."""
+    return None if attributes is None else decoded(decode, attributes)
+
+
+def decoded(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any]) -> T | Absent:
+    """Return what attributes encode, or `Absent.STRAY` if they encode nothing."""
     try:
         return decode(attributes)
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError):

@@ -1,14 +1,13 @@
 """The protocol's operations on DynamoDB. Each is one call to one region; only a scan is several."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from integers.records import ACCEPTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
 
 from ..protocol import operations as op
-from ..protocol.model import MAX_PAST, Absent, DeploymentRecord, Refused, Register
+from ..protocol.model import MAX_PAST, Absent, Refused
 from ..protocol.refusals import unreadable
 from .calls import Clients, Reachability, Shared, held, retried
 from .encoding import (
@@ -19,6 +18,7 @@ from .encoding import (
     accepted_of,
     copy_attributes,
     copy_of,
+    decoded,
     item_of,
     item_values,
     read,
@@ -83,54 +83,45 @@ class Store:
             case op.DescribeMirror():
                 return self._id(self.home, self._mirror)
             case op.ReadRecord():
-                return self._record(read(record_of, get(client, self._layouts, RECORD_KEY)), self._layouts)
+                return self._record(client, self._layouts, record_of)
             case op.ReadAccepted():
-                found = get(client, self._layouts, ACCEPTED_KEY)
-                return read(accepted_of, found)
+                return read(accepted_of, get(client, self._layouts, ACCEPTED_KEY))
             case op.WriteRecord(old, new):
-                before = record_attributes(old) if old else None
-                put = replacement(self._layouts, before, record_attributes(new), NOT_COMPARED)
                 beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
-                return _together(client, {"Put": put}, {"Put": beside})
+                written = replacement(self._layouts, record_attributes, old, new)
+                return _together(client, {"Put": written}, {"Put": beside})
             case op.ReadRecordCopy():
-                return self._record(read(record_copy_of, get(client, self._mirror, RECORD_KEY)), self._mirror)
+                return self._record(client, self._mirror, record_copy_of)
             case op.WriteRecordCopy(old, new):
-                before = record_copy_attributes(old) if old else None
-                return _replace(client, replacement(self._mirror, before, record_copy_attributes(new), NOT_COMPARED))
+                return _replace(client, replacement(self._mirror, record_copy_attributes, old, new))
             case op.ReadRegister(counter):
                 return read(register_of, get(client, self._layouts, counter))
             case op.WriteRegister(old, new, record):
-                return self._write_register(client, old, new, record)
+                stands = {
+                    "TableName": self._layouts,
+                    "Key": {"counter": {"S": ACCEPTED_KEY}},
+                    "ConditionExpression": "home = :home AND #number = :number",
+                    "ExpressionAttributeNames": {"#number": "number"},
+                    "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
+                }
+                written = replacement(self._layouts, register_attributes, old, new)
+                return _together(client, {"ConditionCheck": stands}, {"Put": written})
             case op.ReadCopy(counter):
                 return read(copy_of, get(client, self._mirror, counter))
             case op.WriteCopy(old, new):
-                before = copy_attributes(old) if old else None
-                return _replace(client, replacement(self._mirror, before, copy_attributes(new), NOT_COMPARED))
+                return _replace(client, replacement(self._mirror, copy_attributes, old, new))
             case op.ScanRegisters():
-                return scan(client, self._layouts, REGISTER_NAMES, partial(read, register_of))
+                return scan(client, self._layouts, REGISTER_NAMES, register_of)
             case op.ScanCopies():
-                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), partial(read, copy_of))
+                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), copy_of)
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 
-    def _record(self, found: Any, table: str) -> Any:
+    def _record(self, client: "DynamoDBClient", table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
+        found = read(decode, get(client, table, RECORD_KEY))
         if found is Absent.STRAY:
             raise unreadable(self.home, table)
         return found
-
-    def _write_register(
-        self, client: "DynamoDBClient", old: Register | None, new: Register, record: DeploymentRecord
-    ) -> bool:
-        before = register_attributes(old) if old else None
-        stands = {
-            "TableName": self._layouts,
-            "Key": {"counter": {"S": ACCEPTED_KEY}},
-            "ConditionExpression": "home = :home AND #number = :number",
-            "ExpressionAttributeNames": {"#number": "number"},
-            "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
-        }
-        written = replacement(self._layouts, before, register_attributes(new), NOT_COMPARED)
-        return _together(client, {"ConditionCheck": stands}, {"Put": written})
 
     def _in_region(self, operation: op.Operation, region: str) -> Any:
         client, table = self._clients.of(region), self._counters
@@ -138,7 +129,7 @@ class Store:
             case op.DescribeTable():
                 return self._id(region, table)
             case op.ScanItems():
-                return scan(client, table, ITEM_NAMES, partial(read, item_of))
+                return scan(client, table, ITEM_NAMES, item_of)
             case op.ReadItem(_, counter):
                 return read(item_of, get(client, table, counter))
             case op.RecordLayouts(_, counter, layouts):
@@ -244,16 +235,12 @@ def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | N
 
 def scan(
     client: "DynamoDBClient", table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
-) -> dict[str, T]:
-    """Return what all counters' items encode, by counter, each read consistently.
+) -> dict[str, T | Absent]:
+    """Return what all counters' items encode, by counter, each read consistently; `STRAY` for what encodes nothing.
 
-    Args:
-        client: the region's.
-        table: its name.
-        names: the attributes that are read. What an item keeps of the past isn't transferred.
-        decode: makes something of them.
+    Only the attributes `names` are read: what an item keeps of the past isn't transferred.
     """
-    found: dict[str, T] = {}
+    found: dict[str, T | Absent] = {}
     projection = {f"#{name}": name for name in names}
     pages = client.get_paginator("scan").paginate(
         TableName=table,
@@ -266,7 +253,7 @@ def scan(
             key = item.get("counter", {}).get("S")
             counter = counter_of(intern(key)) if isinstance(key, str) else None  # another table may have another key
             if counter is not None:
-                found[counter] = decode(item)
+                found[counter] = decoded(decode, item)
     return found
 
 
@@ -310,24 +297,23 @@ def update(
     return new[-1]["Attributes"] if done else None
 
 
-def replacement(
-    table: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], not_compared: frozenset[str]
-) -> dict[str, Any]:
-    """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
+def replacement(table: str, encode: Callable[[T], Mapping[str, Any]], before: T | None, after: T) -> dict[str, Any]:
+    """Return the put that replaces `before` by `after`, on the condition that the stored item is still `before`.
 
-    Every attribute of `old` must be unchanged, and one that only `new` has must not exist yet.
+    Every attribute must be unchanged, and one that only the new item has must not exist yet.
 
     Raises:
         Refused: it is larger than DynamoDB stores.
     """
+    old, new = None if before is None else encode(before), encode(after)
     check_size(new)
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:
         put["ConditionExpression"] = "attribute_not_exists(#counter)"
         put["ExpressionAttributeNames"] = {"#counter": "counter"}
         return put
-    compared = {name: value for name, value in old.items() if name not in not_compared}
-    added = [name for name in new if name not in old and name not in not_compared]
+    compared = {name: value for name, value in old.items() if name not in NOT_COMPARED}
+    added = [name for name in new if name not in old and name not in NOT_COMPARED]
     tests = [f"#{name} = :{name}" for name in compared] + [f"attribute_not_exists(#{name})" for name in added]
     put["ConditionExpression"] = " AND ".join(tests)
     put["ExpressionAttributeNames"] = {f"#{name}": name for name in (*compared, *added)}
