@@ -5,17 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
-from coordinate.protocol.operations import (
-    Clock,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeTable,
-    Operation,
-    ReadAccepted,
-    ReadRecord,
-    RecordLayouts,
-)
 from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, reconcile, step
 
 from integers.lattice import Layout
@@ -44,15 +35,15 @@ class Case:
     without: str | None = None
     """The condition or rule that is taken out, if one is."""
 
-    def at_once(self, operation: Operation) -> bool:
+    def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out.
 
         Then it is carried out together with the one before.
         """
         match operation:
-            case ReadRecord() | ReadAccepted() | DescribeLayouts() | DescribeMirror() | Clock():
+            case op.ReadRecord() | op.ReadAccepted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
-            case DescribeTable(region) | RecordLayouts(region):  # the last of several recorded layouts stays
+            case op.DescribeTable(region) | op.RecordLayouts(region):  # the last of several recorded layouts stays
                 return region not in (self.loses, self.away)
             case _:
                 return False
@@ -104,7 +95,7 @@ class Hashed:
 
 
 @cache
-def following(run: Run) -> Operation | None:
+def following(run: Run) -> op.Operation | None:
     """Return the operation that a coordinator asks for next; None if it has ended."""
     return None if isinstance(run.state, Outcome) else _replayed(run)[0]
 
@@ -122,7 +113,7 @@ def after(run: Run, answer: Any) -> Run:
         run = Run(run.name, run.number + isinstance(end, Again), Hashed(end))
 
 
-def _replayed(run: Run) -> tuple[Operation | None, Again | Looked | Outcome | None]:
+def _replayed(run: Run) -> tuple[op.Operation | None, Again | Looked | Outcome | None]:
     """Return the next operation of a part of a round, or what the part returns."""
     assert isinstance(run.state, Hashed)
     state, answers = run.state.state, run.answers

@@ -3,20 +3,8 @@
 from random import Random
 from typing import Any
 
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import Absent, Refused
-from coordinate.protocol.operations import (
-    Clock,
-    FenceItem,
-    MayBegin,
-    Operation,
-    PlaceItem,
-    ReadItem,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    TakeRunLock,
-    WriteRecordCopy,
-)
 
 from .checks import CheckedWorld, reads
 from .world import ALIVE
@@ -40,13 +28,13 @@ class Network:
         self._world = world
         self._random = random
         self._rates = rates
-        self._late: list[tuple[int, Operation]] = []
+        self._late: list[tuple[int, op.Operation]] = []
         self._given_up: set[tuple[object, str]] = set()
         self._issued: dict[tuple[str, str], int | None] = {}
         self.hot: tuple[str, str] | None = None
         """The region and the counter of an item that is throttled whenever it is asked for."""
 
-    def carry_out(self, operation: Operation, run: object = None) -> Any:
+    def carry_out(self, operation: op.Operation, run: object = None) -> Any:
         """Carry out an operation of a run, and return its answer.
 
         The answer may be lost: the run can't tell what has happened.
@@ -56,9 +44,9 @@ class Network:
         """
         random, rates = self._random, self._rates
         match operation:
-            case Clock() | TakeRunLock():
+            case op.Clock() | op.TakeRunLock():
                 return self._world.carry_out(operation)
-            case MayBegin():
+            case op.MayBegin():
                 return random.random() >= rates["out of time"]
             case _:
                 region: str | None = getattr(operation, "region", None)
@@ -77,7 +65,7 @@ class Network:
                 return answer  # and once more, later
         return False if region is None else Absent.UNREACHABLE  # at home, the run reads again what has become of it
 
-    def _is_throttled(self, region: str, operation: Operation, run: object) -> bool:
+    def _is_throttled(self, region: str, operation: op.Operation, run: object) -> bool:
         if (run, region) in self._given_up:
             return True
         hot = self.hot == (region, getattr(operation, "counter", None))
@@ -86,7 +74,7 @@ class Network:
             self._given_up.add((run, region))
         return throttled
 
-    def _answer(self, operation: Operation) -> Any:
+    def _answer(self, operation: op.Operation) -> Any:
         """Return the world's answer; where a rule of `ALIVE` is taken out, what the program got before it had the rule.
 
         Raises:
@@ -96,21 +84,22 @@ class Network:
         answer = None if without not in ALIVE else self._former_answer(operation, without)
         return world.carry_out(operation) if answer is None else answer
 
-    def _former_answer(self, operation: Operation, without: str) -> Any:
+    def _former_answer(self, operation: op.Operation, without: str) -> Any:
         world = self._world
+        stray = world.stray and without == "stray: stops nobody"
         match operation:
-            case ScanItems(region) if without == "away: stops nobody" and region in world.away:
+            case op.ScanItems(region) if without == "away: stops nobody" and region in world.away:
                 raise Refused(f"{region}: DynamoDB refused a call")
-            case ScanRegisters() | ScanCopies() | ScanItems() if without == "stray: stops nobody" and world.stray:
+            case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if stray:
                 raise Refused("'issued'")
-            case WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
+            case op.WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
                 return True
-            case ReadItem(region, counter) | PlaceItem(region, counter):
+            case op.ReadItem(region, counter) | op.PlaceItem(region, counter):
                 self._issued[region, counter] = world.issued(region, counter)
-            case ScanItems(region):
+            case op.ScanItems(region):
                 for counter in world.tables[region].counters if region in world.tables else ():
                     self._issued[region, counter] = world.issued(region, counter)
-            case FenceItem(region, counter) if without == "fence: relative":
+            case op.FenceItem(region, counter) if without == "fence: relative":
                 # It was set to what the item had issued when it was read, plus headroom: here, none at all.
                 return None if self._issued.get((region, counter)) == world.issued(region, counter) else False
             case _:

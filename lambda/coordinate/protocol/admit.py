@@ -7,23 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..request import Deploy
+from . import operations as op
 from .model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register
-from .operations import (
-    Clock,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeStream,
-    ReadAccepted,
-    ReadRecord,
-    ReadRecordCopy,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    Steps,
-    WriteRecord,
-    WriteRecordCopy,
-    one,
-)
+from .operations import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 
 Evidence = dict[str, str]
@@ -49,21 +35,21 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
             are both lost. It changed nothing then, but a lost record may have been put back.
     """
     while True:
-        record, accepted = yield [ReadRecord(), ReadAccepted()]
-        home = yield from one(DescribeLayouts())  # after the read, so it is this table's content
+        record, accepted = yield [op.ReadRecord(), op.ReadAccepted()]
+        home = yield from one(op.DescribeLayouts())  # after the read, so it is this table's content
         if record is None or record.home != home:
-            copy = yield from one(ReadRecordCopy())  # after the loss, or it might be outdated
-            mirror = yield from one(DescribeMirror())
+            copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
+            mirror = yield from one(op.DescribeMirror())
             if copy is not None and copy.mirror == mirror:
                 lost = copy.record.home != home  # else the first deployment was interrupted, and no register is missing
-                yield [WriteRecord(record, replace(copy.record, home=home, restored=lost))]
+                yield [op.WriteRecord(record, replace(copy.record, home=home, restored=lost))]
                 continue
             new = yield from _first(deployment, record, copy, home)
             if new is None:
                 return None
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers stood than the mirror has.
-            if not (yield from one(WriteRecordCopy(copy, RecordCopy(new, mirror)))):
+            if not (yield from one(op.WriteRecordCopy(copy, RecordCopy(new, mirror)))):
                 continue
         elif accepted != record.accepted:
             new = record  # an earlier version of the program wrote nothing beside the record
@@ -74,16 +60,16 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
         else:
             yield from _check(deployment)
             new = replace(_record(deployment, home, record.number + 1), restored=record.restored, report=record.report)
-        yield [WriteRecord(record, new)]
+        yield [op.WriteRecord(record, new)]
 
 
 def _check(deployment: Deploy) -> Steps[None]:
-    now = yield from one(Clock())
+    now = yield from one(op.Clock())
     if abs(now - deployment.asked) > LATEST:
         raise outdated(deployment.asked, now)
     unknown = set(deployment.desired.floors) - {"*", *deployment.desired.counters}
     if unknown:
-        registers, copies = yield [ScanRegisters(), ScanCopies()]
+        registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
         unknown -= {*registers, *copies}
         if unknown:
             raise unknown_floors(sorted(unknown))
@@ -95,11 +81,11 @@ def _first(
     """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
     if deployment is not None:
         yield from _check(deployment)
-    registers, copies = yield [ScanRegisters(), ScanCopies()]
+    registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     evidence = _evidence(registers, copies, home)
     if deployment is not None:
         regions = (*deployment.desired.regions, *deployment.desired.leaving)
-        scans = yield [ScanItems(region) for region in regions]
+        scans = yield [op.ScanItems(region) for region in regions]
         evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
     # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
     stood = bool(record or evidence or (copy is not None and copy.record.home != home))
@@ -108,7 +94,7 @@ def _first(
             raise lost_home(home, evidence)
         return None
     desired = deployment.desired
-    label = yield from one(DescribeStream())
+    label = yield from one(op.DescribeStream())
     another = desired.first not in ("", desired.home) or not desired.home.endswith(
         label
     )  # it was made for another table
@@ -182,9 +168,9 @@ def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[D
         Refused: another deployment was accepted since, or the mirror was lost.
     """
     while True:
-        copy = yield from one(ReadRecordCopy())  # before the record, or an older record could replace a newer copy
-        present = yield from one(ReadRecord())
-        home, present_mirror = yield [DescribeLayouts(), DescribeMirror()]
+        copy = yield from one(op.ReadRecordCopy())  # before the record, or an older record could replace a newer copy
+        present = yield from one(op.ReadRecord())
+        home, present_mirror = yield [op.DescribeLayouts(), op.DescribeMirror()]
         if present_mirror != mirror:
             raise mirror_lost()
         if present is None or present.accepted != record.accepted or home != record.home:
@@ -193,8 +179,8 @@ def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[D
         if report is not None:
             done = replace(done, reconciled=True, report=report)
         if present != done:
-            yield [WriteRecord(present, done)]
+            yield [op.WriteRecord(present, done)]
         elif copy != RecordCopy(done, mirror):
-            yield [WriteRecordCopy(copy, RecordCopy(done, mirror))]
+            yield [op.WriteRecordCopy(copy, RecordCopy(done, mirror))]
         else:
             return done

@@ -9,25 +9,9 @@ from typing import Any, NamedTuple
 
 from integers.lattice import MAX_INTEGER
 
+from . import operations as op
 from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
-from .operations import (
-    CloseItem,
-    DescribeMirror,
-    DescribeTable,
-    FenceItem,
-    Known,
-    OpenItem,
-    Operation,
-    PlaceItem,
-    RaiseItem,
-    ReadItem,
-    ReadRecordCopy,
-    RecordLayouts,
-    RenewItem,
-    Steps,
-    look,
-    one,
-)
+from .operations import Known, Steps, look, one
 from .plan import Apply, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
 
@@ -46,9 +30,11 @@ def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, to
     """
     wanted = wanted_items(register)
     new = {region: closed(wanted[region], token) for region in regions}
-    answers = yield [PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
+    answers = yield [
+        op.PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()
+    ]
     placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
-    found = dict(zip(placed, (yield [DescribeTable(region) for region in placed]), strict=True))
+    found = dict(zip(placed, (yield [op.DescribeTable(region) for region in placed]), strict=True))
     following = join(register, found)
     # Where another run has placed an item meanwhile, what is known is outdated.
     known = Known(following, {**items, **new}, {**ids, **found}) if len(placed) == len(new) else None
@@ -62,20 +48,20 @@ def apply_register(register: Register, give: Apply, items: Items) -> Steps[bool]
     """
     counter, wanted = register.counter, wanted_items(register)
     told = [*give.renew, *give.open, *give.close]
-    answers = yield [RecordLayouts(region, counter, register.layouts) for region in told]
+    answers = yield [op.RecordLayouts(region, counter, register.layouts) for region in told]
     here = {region for region, answer in zip(told, answers, strict=True) if not isinstance(answer, Absent)}
-    writes: list[Operation] = []
+    writes: list[op.Operation] = []
     for region, item in items.items():
         if not isinstance(item, Item):
             continue
         if region in give.raise_:
-            writes.append(RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
+            writes.append(op.RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
         elif region not in here:
             continue
         elif region in give.renew:
-            writes.append(RenewItem(region, counter, wanted[region], over=item.epoch))
+            writes.append(op.RenewItem(region, counter, wanted[region], over=item.epoch))
         elif region in give.open and item.opening is not None:
-            writes.append(OpenItem(region, counter, item.opening, wanted[region].ceiling))
+            writes.append(op.OpenItem(region, counter, item.opening, wanted[region].ceiling))
         elif region in give.close:
             writes.append(closing(region, counter, item, register.epoch))
     done = yield writes
@@ -138,8 +124,8 @@ def _whole(record: DeploymentRecord) -> Steps[bool]:
     """Return whether no register is missing. Then a counter without one is new."""
     if not record.restored:
         return True
-    copy = yield from one(ReadRecordCopy())
-    return copy is not None and copy.mirror == (yield from one(DescribeMirror()))
+    copy = yield from one(op.ReadRecordCopy())
+    return copy is not None and copy.mirror == (yield from one(op.DescribeMirror()))
 
 
 ATTEMPTS = 5
@@ -173,7 +159,7 @@ def begin_next_epoch(
     bounds = {region: fenced.bound for region, fenced in fences.items()}
     after = {region: fenced.item for region, fenced in fences.items()}
     names = tuple(taking_part)
-    described = yield [DescribeTable(region) for region in names]  # after the fences: they were in these tables
+    described = yield [op.DescribeTable(region) for region in names]  # after the fences: they were in these tables
     same = {region for region, id_ in zip(names, described, strict=True) if id_ == taking_part[region]}
     fenced = {region: id_ for region, id_ in taking_part.items() if region in same and region in bounds}
     tops = [bounds[region] if region in fenced else register.limit for region in names]
@@ -200,7 +186,7 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
     """
     fenced: dict[str, Fenced] = {}
     for _ in range(ATTEMPTS):
-        writes: dict[str, tuple[Item, Operation]] = {}
+        writes: dict[str, tuple[Item, op.Operation]] = {}
         for region, item in items.items():
             if not isinstance(item, Item) or region in fenced or (item.epoch > epoch and not later):
                 continue
@@ -217,42 +203,42 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
             if answer is not False and not isinstance(answer, Absent):
                 fenced[region] = _after(item, write, answer)
         again = [region for region in writes if region not in fenced]
-        found = yield [ReadItem(region, counter) for region in again]
+        found = yield [op.ReadItem(region, counter) for region in again]
         items = dict(zip(again, found, strict=True))
     return fenced
 
 
-def closing(region: str, counter: str, item: Item, epoch: int) -> Operation:
+def closing(region: str, counter: str, item: Item, epoch: int) -> op.Operation:
     """Return the write that closes an item at an epoch, for good. No late write can open it any more.
 
     An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
     """
     if item.opening is None:
-        return CloseItem(region, counter, over=item.epoch, epoch=epoch)
+        return op.CloseItem(region, counter, over=item.epoch, epoch=epoch)
     below = item.issued - item.stride
-    return PlaceItem(
+    return op.PlaceItem(
         region, counter, replace(item, issued=below, ceiling=below, epoch=epoch, opening=None), instead_of=item.opening
     )
 
 
-def _lowering(region: str, counter: str, item: Item, headroom: int) -> FenceItem:
+def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceItem:
     """Return the fence of an item: relative to what is issued when it arrives, so it lands however fast that grows.
 
     Near the ceiling, the ceiling stays.
     """
     by = headroom * item.stride
     if item.issued > item.ceiling - by:
-        return FenceItem(region, counter, item.epoch, None)
-    return FenceItem(region, counter, item.epoch, by, item.ceiling - by)
+        return op.FenceItem(region, counter, item.epoch, None)
+    return op.FenceItem(region, counter, item.epoch, by, item.ceiling - by)
 
 
-def _after(item: Item, write: Operation, answer: Any) -> Fenced:
+def _after(item: Item, write: op.Operation, answer: Any) -> Fenced:
     match write:
-        case FenceItem():
+        case op.FenceItem():
             return Fenced(answer, replace(item, ceiling=answer, fenced=True))
-        case PlaceItem(item=placed):
+        case op.PlaceItem(item=placed):
             return Fenced(0, placed)
-        case CloseItem(epoch=epoch):
+        case op.CloseItem(epoch=epoch):
             return Fenced(0, replace(item, ceiling=item.issued, epoch=epoch, fenced=True))
         case _:
             raise TypeError(f"{write} is no fence")

@@ -12,28 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from . import operations as op
 from .epochs import Next, apply_register, begin_next_epoch, check_bounded, first_register, place
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
-from .operations import (
-    Clock,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeTable,
-    Known,
-    ReadAccepted,
-    ReadCopy,
-    ReadRecord,
-    ReadRegister,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    Steps,
-    WriteCopy,
-    WriteRecord,
-    WriteRegister,
-    look,
-    one,
-)
+from .operations import Known, Steps, look, one
 from .plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Stay, plan
 from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 
@@ -113,9 +95,10 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
     """
     record, known, created = state
     again = Again(record, None, created)
-    copy = yield from one(ReadCopy(counter))  # first, or an older register could replace a newer copy
-    register, accepted = yield [ReadRegister(counter), ReadAccepted()]
-    home, mirror, now = yield [DescribeLayouts(), DescribeMirror(), Clock()]  # after the reads: these tables' content
+    copy = yield from one(op.ReadCopy(counter))  # first, or an older register could replace a newer copy
+    register, accepted = yield [op.ReadRegister(counter), op.ReadAccepted()]
+    # After the reads: it is these tables' content.
+    home, mirror, now = yield [op.DescribeLayouts(), op.DescribeMirror(), op.Clock()]
     if isinstance(register, Absent) or isinstance(copy, Absent):
         raise stray(counter, "the layouts table" if isinstance(register, Absent) else "its mirror")
     if accepted != record.accepted:
@@ -123,8 +106,8 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
     if record.home != home:
         raise lost_home(home)
     if register is None or register.home != home:
-        read_again = yield from one(ReadCopy(counter))  # the first one may be from long before the loss
-        if (read_again, (yield from one(DescribeMirror()))) != (copy, mirror):
+        read_again = yield from one(op.ReadCopy(counter))  # the first one may be from long before the loss
+        if (read_again, (yield from one(op.DescribeMirror()))) != (copy, mirror):
             return again
         if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
             yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
@@ -132,16 +115,16 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
         try:
             new = yield from first_register(counter, register, copy, record, home, now)
         except Refused:
-            if (yield from one(ReadRegister(counter))) == register:
+            if (yield from one(op.ReadRegister(counter))) == register:
                 raise
             return again  # another run was faster, and what was found is its work
         return again._replace(created=(yield from _write(register, new, record, copy, mirror)) or created)
     if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
         # The copy was read first, so the register went backwards: somebody has put back older content in place.
-        yield [WriteRegister(register, copy.register, record)]
+        yield [op.WriteRegister(register, copy.register, record)]
         return again
     if copy != Copy(register, mirror):
-        yield [WriteCopy(copy, Copy(register, mirror))]
+        yield [op.WriteCopy(copy, Copy(register, mirror))]
         return again._replace(known=known)  # nothing is done by a register before its copy is written
     if known is None or known.register != register:
         known = Known(register, {}, {})
@@ -166,7 +149,7 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
         case Reconciled(pending):
             return Outcome(register, pending, created)
         case Conflict(region, item):
-            if (yield from one(ReadRegister(counter))) != register:
+            if (yield from one(op.ReadRegister(counter))) != register:
                 return again  # another run was faster, and what it has given is no conflict
             if record.desired.floor(counter) <= register.base:
                 raise ahead(register, region, item)
@@ -190,12 +173,12 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
 
 def _accepted(counter: str) -> Steps[DeploymentRecord]:
     """Return the record that is accepted now, which isn't the one that this run carries out."""
-    record = yield from one(ReadRecord())
-    accepted = yield from one(ReadAccepted())
+    record = yield from one(op.ReadRecord())
+    accepted = yield from one(op.ReadAccepted())
     if record is None:
         raise nothing_deployed(counter)
     if record.accepted != accepted:  # an earlier version of the program wrote no `/accepted`
-        yield [WriteRecord(record, record)]
+        yield [op.WriteRecord(record, record)]
     return record
 
 
@@ -203,9 +186,9 @@ def _write(
     old: Register | None, new: Register, record: DeploymentRecord, copy: Copy | None, mirror: str
 ) -> Steps[bool]:
     """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
-    written = yield from one(WriteRegister(old, new, record))
+    written = yield from one(op.WriteRegister(old, new, record))
     if written:
-        yield [WriteCopy(copy, Copy(new, mirror))]
+        yield [op.WriteCopy(copy, Copy(new, mirror))]
     return bool(written)
 
 
@@ -233,13 +216,13 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     Args:
         record: what was asked for.
     """
-    registers, copies = yield [ScanRegisters(), ScanCopies()]
-    home, mirror = yield [DescribeLayouts(), DescribeMirror()]
+    registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
+    home, mirror = yield [op.DescribeLayouts(), op.DescribeMirror()]
     here = [register for register in registers.values() if isinstance(register, Register)]
     regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *_regions(here)]))
-    scans = dict(zip(regions, (yield [ScanItems(region) for region in regions]), strict=True))
-    ids = dict(zip(regions, (yield [DescribeTable(region) for region in regions]), strict=True))
-    now = yield from one(Clock())
+    scans = dict(zip(regions, (yield [op.ScanItems(region) for region in regions]), strict=True))
+    ids = dict(zip(regions, (yield [op.DescribeTable(region) for region in regions]), strict=True))
+    now = yield from one(op.Clock())
     reconciled: dict[str, Outcome] = {}
     urgent: dict[str, Known | None] = {}
     rest: dict[str, Known | None] = {}
