@@ -36,7 +36,7 @@ class Create:
 
 @dataclass(frozen=True)
 class Watch:
-    """The schedule's run: carry out what was accepted, and repair what has changed since."""
+    """The schedule's run: carry out what was admitted, and repair what has changed since."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One whole run of the coordinator, as a generator of operations: accept, survey, reconcile each counter, finish.
+"""One whole run of the coordinator, as a generator of operations: admit, scan, reconcile each counter, finish.
 
 The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
 """
@@ -39,7 +39,7 @@ class RunResult:
 
 
 def run(request: Deploy | Watch | Create, token: str, result: RunResult) -> Steps[RunResult]:
-    """Carry out a deployment, or what was accepted before; or create counters.
+    """Carry out a deployment, or what was admitted before; or create counters.
 
     Args:
         request: what is asked for.
@@ -87,7 +87,7 @@ def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
 
 
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
-    """Survey all tables, reconcile every counter that isn't reconciled, and finish the record.
+    """Scan all tables, reconcile every counter that isn't reconciled, and finish the record.
 
     Raises:
         Refused: a counter is refused; or something stays undone, and it is `wanted` by somebody who waits for it.

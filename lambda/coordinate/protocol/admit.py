@@ -1,4 +1,4 @@
-"""Accepts a deployment, and keeps the record of it.
+"""Admits a deployment, and keeps the record of it.
 
 Like `reconcile.py`, it decides and does no I/O.
 """
@@ -16,16 +16,16 @@ Evidence = dict[str, str]
 """Counter → what was found of it."""
 
 LATEST = 3 * 3600
-"""Seconds after which a deployment is too old to be accepted: far more than one lasts."""
+"""Seconds after which a deployment is too old to be admitted: far more than one lasts."""
 
 
 def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
 
-    A deployment that asks for what the record asks for already is accepted at any age: it overrules nothing.
+    A deployment that asks for what the record asks for already is admitted at any age: it overrules nothing.
 
     Args:
-        deployment: what is asked for, or None if the run is to carry out what was accepted before.
+        deployment: what is asked for, or None if the run is to carry out what was admitted before.
 
     Returns:
         The record, or None if nothing is deployed yet.
@@ -136,7 +136,7 @@ def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, C
 
 
 def _is_of(record: DeploymentRecord, deployment: Deploy) -> bool:
-    """Return whether the record asks for the same: an earlier attempt was accepted, or there is nothing to overrule."""
+    """Return whether the record asks for the same: an earlier attempt was admitted, or there is nothing to overrule."""
     return record.desired.text == deployment.desired.text
 
 
@@ -165,7 +165,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[D
         The record.
 
     Raises:
-        Refused: another deployment was accepted since, or the mirror was lost.
+        Refused: another deployment was admitted since, or the mirror was lost.
     """
     while True:
         copy = yield from one(op.ReadRecordCopy())  # before the record, or an older record could replace a newer copy

@@ -81,7 +81,7 @@ def desired_state_of(text: str) -> DesiredState:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRecord:
-    """What the last accepted deployment asked for. `home` and `number` identify it."""
+    """What the last admitted deployment asked for. `home` and `number` identify it."""
 
     home: str
     """The id of the layouts table in which it was written. In another table, it proves nothing."""

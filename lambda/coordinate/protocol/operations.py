@@ -105,7 +105,7 @@ class ReadRegister(Operation):
 class WriteRegister(Operation):
     """Write a counter's register.
 
-    Condition: it is still `old`, and `record` is the one that is accepted. Without the second half, a run of an
+    Condition: it is still `old`, and `record` is the one that was admitted last. Without the second half, a run of an
     earlier deployment could begin a layout that nobody asks for any more.
     """
 

@@ -61,7 +61,7 @@ def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | N
     Args:
         counter: its name.
         run: a random string, which no other run has.
-        record: what was accepted. If something else is accepted meanwhile, that is carried out.
+        record: what was admitted. If something else is admitted meanwhile, that is carried out.
         known: what a scan has found of the counter.
 
     Returns:
@@ -172,7 +172,7 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
 
 
 def _accepted(counter: str) -> Steps[DeploymentRecord]:
-    """Return the record that is accepted now, which isn't the one that this run carries out."""
+    """Return the record that was admitted last, which isn't the one that this run carries out."""
     record = yield from one(op.ReadRecord())
     accepted = yield from one(op.ReadAccepted())
     if record is None:

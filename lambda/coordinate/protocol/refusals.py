@@ -8,7 +8,7 @@ from integers.records import RECORD_KEY
 from .model import Item, Refused, Register
 
 NOTHING_CHANGED = "Nothing was changed."
-"""True of a deployment that is refused before it is accepted."""
+"""True of a deployment that is refused before it is admitted."""
 
 
 def lost_home(home: str, evidence: Mapping[str, str] | None = None) -> Refused:
