@@ -107,9 +107,9 @@ def signed_post(
         endpoint: the service's.
         path: below the endpoint's own path, encoded.
         headers: besides those of the signature. No name may repeat, or be one that an intermediary may change.
-        body: the request's body.
-        credentials: the key to sign with.
-        region: the service's region.
+        body: is sent as it is.
+        credentials: sign it.
+        region: the service's.
         service: its name in signatures, for example `dynamodb`.
         second: the time of the signature, in seconds since 1970.
 

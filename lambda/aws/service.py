@@ -75,14 +75,15 @@ class ServiceError(Exception):
 
 
 class Service:
-    """One service in one region. Threads may share it: each uses a connection of its own, which is kept open.
+    """One service in one region, by default the function's own.
+
+    Threads may share it: each uses a connection of its own, which is kept open.
 
     It is created while Lambda initialises the function, and loads `ssl` and Amazon's root certificates: about 8 ms of
     the whole processor that Lambda gives at that time (Python 3.11). It opens no connection yet.
     """
 
     def __init__(self, name: str, region: str | None = None) -> None:
-        """Prepare calls to the service in `region`, by default the function's own."""
         self._name = name
         self._region = region or os.environ["AWS_REGION"]
         self._endpoint = endpoint_of(name, self._region, os.environ)
@@ -158,10 +159,9 @@ class Service:
 
 
 class DynamoDB(Service):
-    """One region's DynamoDB: its JSON protocol, as far as minting needs it."""
+    """One region's DynamoDB, by default the function's own: its JSON protocol, as far as minting needs it."""
 
     def __init__(self, region: str | None = None) -> None:
-        """Prepare calls to DynamoDB in `region`, by default the function's own."""
         super().__init__("dynamodb", region)
 
     def call(self, operation: str, request: Mapping[str, Any] | bytes) -> dict[str, Any]:
@@ -178,10 +178,7 @@ class DynamoDB(Service):
             NoResponse: the last attempt got no valid response.
             ServiceError: DynamoDB refused the call or failed.
         """
-        headers = {
-            "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
-        }
+        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
         body = request if isinstance(request, bytes) else json.dumps(request).encode()
         reply, _ = self.post("/", headers, body, timeout=TIMEOUT)
         if not isinstance(reply, dict):  # otherwise an item would seem to be missing
@@ -206,7 +203,6 @@ def _at_most(timeout: float) -> float:
 
 
 def _retry_can_help(failure: NoResponse | ServiceError, idempotent: bool) -> bool:
-    """Return whether a retry can help and is allowed."""
     if isinstance(failure, ServiceError):
         return failure.meaning in ("throttled", "unaccepted") or (failure.transient and idempotent)
     return isinstance(failure, Unsent) or idempotent

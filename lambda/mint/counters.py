@@ -67,8 +67,7 @@ def list_counters(
             `next`. None for all counters, which are in no order.
 
     Raises:
-        Forbidden: `openCounters` is off.
-        TableUnavailable: the table is unavailable.
+        RequestError: Forbidden, if `openCounters` is off; TableUnavailable.
     """
     _coordinator()
     if names is None:

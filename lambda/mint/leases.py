@@ -31,16 +31,15 @@ MAX_COUNTERS = 1000
 
 
 class LeasedBlock(NamedTuple):
-    """The rest of a block, its stride and size, and when it was taken (the clock's seconds).
-
-    `findings` is how often the table had been found to have gone backwards before it was taken.
-    """
+    """The rest of a block, its stride and size."""
 
     rest: Iterator[int]
     stride: int
     size: int
     taken: float
+    """When it was taken, in the clock's seconds."""
     findings: int
+    """How often the table had been found to have gone backwards before."""
 
 
 class Leases:
@@ -63,10 +62,7 @@ class Leases:
         """Mint the counter's next integer, from the lease or with a write.
 
         Raises:
-            NoItem: the table has no such counter.
-            CeilingReached: no integer is left.
-            WentBackwards: the table was restored to an earlier state.
-            TableUnavailable: the table is unavailable.
+            RequestError: as `CounterTable.mint`.
         """
         now, findings = self._clock(), self._table.seen.findings
         lease = self._leases.get(counter)

@@ -38,8 +38,7 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
         caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
 
     Raises:
-        RequestError: nothing is minted: NoItem, CeilingReached, OtherRequest, WentBackwards, Unusable,
-            TableUnavailable.
+        RequestError: as `CounterTable.mint`; OtherRequest if the key was used for another count.
     """
 
     def mint_once() -> Block:

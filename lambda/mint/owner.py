@@ -26,12 +26,10 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     or if no region knows, because the owner has left the layout or its table was lost.
 
     Raises:
-        NoItem: there is no such counter here.
         OwnerUnknown: no region is known to mint it.
         LayoutUnknown: a change of layout is under way or just reaching this region, or no region is known to mint the
             integer yet.
-        WentBackwards: the table was restored to an earlier state.
-        TableUnavailable: the table is unavailable.
+        RequestError: as `CounterTable.item`.
     """
     layouts, item = table.layouts(counter), table.item(counter)
     if not layouts or item.epoch > layouts[-1].epoch:

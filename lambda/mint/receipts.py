@@ -44,8 +44,7 @@ class Receipts:
             mint: mints the block; called only if there is no receipt. Its errors are passed on.
 
         Raises:
-            OtherRequest: the key was used for another count.
-            TableUnavailable: the table is unavailable.
+            RequestError: OtherRequest, if the key was used for another count; TableUnavailable.
         """
         request = {"TableName": self._table, "Key": {"receipt": {"S": receipt}}, "ConsistentRead": True}
         found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")

@@ -60,10 +60,9 @@ class ConditionFailed(Exception):
 
 
 class CounterTable:
-    """One region's table."""
+    """One region's table. Every method raises TableUnavailable if it is; Unusable if the item isn't one."""
 
     def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
-        """Use the table `name` over `dynamodb`, by default a connection of its own."""
         self._name = name
         self._dynamodb = dynamodb or DynamoDB()
         self._places: dict[str, tuple[int, int]] = {}
@@ -73,7 +72,7 @@ class CounterTable:
         """Mint the counter's next integer with one conditional UpdateItem.
 
         Raises:
-            RequestError: NoItem, CeilingReached, WentBackwards, Unusable, TableUnavailable.
+            RequestError: also NoItem, CeilingReached, WentBackwards.
         """
         item = self._update(counter, 1, _mint_request(self._name, counter))
         return Block(item.issued, item.stride, 1)
@@ -104,11 +103,7 @@ class CounterTable:
         raise TableUnavailable(f"the layout of {counter} changed {ATTEMPTS} times while a block was minted")
 
     def find(self, counter: str) -> CounterItem | None:
-        """Return the counter's item, or None if there is none. It isn't compared with what was seen before.
-
-        Raises:
-            RequestError: Unusable, TableUnavailable.
-        """
+        """Return the counter's item, or None if there is none. It isn't compared with what was seen before."""
         attributes = self._get(counter)
         return None if attributes is None else _item_of(attributes)
 
@@ -116,7 +111,7 @@ class CounterTable:
         """Return the counter's item.
 
         Raises:
-            RequestError: NoItem, WentBackwards, Unusable, TableUnavailable.
+            RequestError: also NoItem, WentBackwards.
         """
         last = self.seen.last(counter)
         item = self.find(counter)
@@ -126,22 +121,14 @@ class CounterTable:
         return item
 
     def layouts(self, counter: str) -> "tuple[Layout, ...]":
-        """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown.
-
-        Raises:
-            TableUnavailable: the table is unavailable.
-        """
+        """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown."""
         from integers.records import layouts_in, layouts_key  # not needed to mint
 
         record = self._get(layouts_key(counter))
         return layouts_in(record, "layouts") if record else ()
 
     def scan(self, **request: Any) -> dict[str, Any]:
-        """Return one page of a scan, in DynamoDB's own JSON.
-
-        Raises:
-            TableUnavailable: the table is unavailable.
-        """
+        """Return one page of a scan, in DynamoDB's own JSON."""
         return call_table(lambda: self._dynamodb.call("Scan", {"TableName": self._name, **request}))
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
@@ -214,7 +201,7 @@ class RollbackGuard:
         """Remember an answer of the table.
 
         Args:
-            counter: the counter.
+            counter: whose item it is.
             last: what had been seen last when the call began.
             before: what the item had before the call.
             after: what it has now; the same as `before`, unless the call has minted.
@@ -254,7 +241,6 @@ class RollbackGuard:
 
 @lru_cache(maxsize=MAX_COUNTERS)
 def _mint_request(table: str, counter: str) -> bytes:
-    """Return the write that mints one integer. It is the same for every integer of a counter."""
     return _update_request(table, counter, "SET issued = issued + stride", "issued < ceiling", {})
 
 

@@ -144,7 +144,7 @@ def problem_page(problem: Problem, here: str, root: str) -> Response:
     Args:
         problem: the error.
         here: the region that answers.
-        root: where the API begins, relative to the request's path.
+        root: see `root_of`.
     """
     title = f"{problem.status.value} {problem.status.phrase}"
     instead = ", ".join(_region(name) for name in problem.members.get("regions", ()))
@@ -157,18 +157,10 @@ def problem_page(problem: Problem, here: str, root: str) -> Response:
     return _page(title, said, content, status=problem.status, headers=problem.headers)
 
 
-def _page(
-    title: str,
-    said: str,
-    content: Iterable[str],
-    *,
-    status: HTTPStatus = HTTPStatus.OK,
-    headers: Mapping[str, str] | None = None,
-    **allowed: str,
-) -> Response:
+def _page(title: str, said: str, content: Iterable[str], **more: Any) -> Response:
     header = f"<header><h1>Global integers</h1><span>{said}</span></header>"
     parts = {"TITLE": f"{title} – Global integers", "CONTENT": "\n".join((header, *filter(None, content)))}
-    return html_response("document.html", parts, status=status, headers=headers, **allowed)
+    return _html("document.html", parts, **more)
 
 
 def _table(rows: Mapping[str, str], shown: Mapping[str, str]) -> str:
@@ -200,7 +192,7 @@ HEAD = "head.html"
 """What all pages begin with: their title and the styles that they share."""
 
 
-def html_response(
+def _html(
     name: str,
     parts: Mapping[str, str],
     *,
@@ -269,7 +261,7 @@ def page(
         counter: the counter to mint from.
         region: this region.
         layouts: those that this region knows, the oldest first.
-        item: the counter's item in this region, if there is one.
+        item: its item of the counter, if there is one.
         open_counters: whether callers may create and list counters.
     """
     can_mint = item is not None and item.issued < item.ceiling
@@ -288,4 +280,4 @@ def page(
     # Only "<" can begin the end of a script (HTML, "Restrictions for contents of script elements").
     script = json.dumps(data).replace("<", "\\u003c")
     parts = {"TITLE": "Global integers", "DATA": script}
-    return html_response("page.html", parts, connect_src="'self'")
+    return _html("page.html", parts, connect_src="'self'")

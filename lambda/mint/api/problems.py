@@ -5,13 +5,12 @@ Imported with the first error, or the first of these requests.
 
 import logging
 import os
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 from aws.service import ServiceError
 
-from integers.lattice import MAX_INTEGER, Layout
+from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
 from ..errors import (
@@ -41,10 +40,7 @@ log = logging.getLogger("mint.handler")  # whoever searches the log finds the sa
 def problem_of(error: RequestError | ServiceError, request: Request, default: str) -> Problem:
     """Return the problem of a request that failed, and log what an operator should know.
 
-    Args:
-        error: what was raised.
-        request: the request.
-        default: the counter of a request without one: health checks.
+    `default` is the counter of a request without one: health checks.
     """
     counter = getattr(request, "counter", default)
     count = request.count if isinstance(request, MintRequest) else None
@@ -54,7 +50,7 @@ def problem_of(error: RequestError | ServiceError, request: Request, default: st
         case CeilingReached(item=item):
             return ceiling_reached(counter, count, item)
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
-            return beyond_knowledge(counter, request.integer, item)
+            return _beyond_knowledge(counter, request.integer, item)
         case LayoutUnknown():
             detail = "a change of layout is just reaching this region; try again"
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
@@ -75,9 +71,9 @@ def problem_of(error: RequestError | ServiceError, request: Request, default: st
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
         case Unusable():
             log.error("the counter's item can't be used: %s", error)
-            return unusable()
+            return _unusable()
         case WentBackwards():  # it is logged once, by the function that has seen it
-            return restored()
+            return _restored()
         case _:
             # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
             log.error("AWS doesn't accept this function's role or signature: %s", error)
@@ -104,12 +100,7 @@ def missing(counter: str, *, in_health_check: bool = False) -> Problem:
 def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Problem:
     """Return the problem of a counter that has too few integers left: 410 in a region that leaves, otherwise 503.
 
-    If a smaller block could be minted, the member `available` is the size of the largest one.
-
-    Args:
-        counter: the counter.
-        count: the size of the requested block, or None for a single integer.
-        item: the counter's item.
+    If a smaller block than `count` could be minted, the member `available` is the size of the largest one.
     """
     if regions := regions_instead(item):
         return _gone(counter, regions)
@@ -130,7 +121,7 @@ def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Probl
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region", members=fewer)
 
 
-def beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
+def _beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
     """Return the problem of an integer whose owner this region can't know: 410 if it leaves, otherwise 503.
 
     If no layout is being changed, the member `granted` is the last integer that this region may mint.
@@ -148,15 +139,14 @@ def beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
     )
 
 
-def unusable() -> Problem:
-    """Return the problem of an item that the coordinator hasn't written, which only an operator can repair."""
+def _unusable() -> Problem:
+    # The coordinator hasn't written the item, so only an operator can repair it.
     return Problem(
         HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region can't be used; the function's log shows it"
     )
 
 
-def restored() -> Problem:
-    """Return the problem of a table that went backwards."""
+def _restored() -> Problem:
     return Problem(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "this region's table was restored; it mints again when the home region has begun a new epoch; try again later",
@@ -170,44 +160,37 @@ def _gone(counter: str, regions: list[str]) -> Problem:
 
 
 def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Response:
-    """Return the counter's state in this region, as a page or as JSON.
+    """Return the counter's state in this region, as a page or as a JSON document.
+
+    `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
+    this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
 
     Raises:
         TableUnavailable: the table is unavailable.
     """
     layouts = table.layouts(counter)
     item, problem = _look(table, counter)
-    document = _document(region, counter, layouts, item, problem)
+    newest = layouts[-1] if layouts else None
+    document: dict[str, Any] = {
+        "region": region,
+        "counter": counter,
+        "ok": problem is None,
+        **({"reason": problem.detail} if problem else {}),
+        "epoch": item.epoch if item else None,
+        "position": item.issued if item else None,
+        "ceiling": item.ceiling if item else None,
+        "stride": item.stride if item else None,
+        "fenced": item.fenced if item else None,
+        "pending": newest is not None and region in newest.regions and (item is None or item.epoch < newest.epoch),
+        "regions": list(newest.regions) if newest else [],
+        "version": _version(),
+    }
     if html:
         from .pages import status_page
 
         base = next((layout.base for layout in layouts if item and layout.epoch == item.epoch), 1)
         return status_page(document, base)
     return json_response(document, headers={"Vary": "Accept"})
-
-
-def _document(
-    region: str, counter: str, layouts: Sequence[Layout], item: CounterItem | None, problem: Problem | None
-) -> dict[str, Any]:
-    """Return the counter's state in this region as a JSON document.
-
-    `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
-    this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
-    """
-    document: dict[str, Any] = {"region": region, "counter": counter, "ok": problem is None}
-    if problem is not None:
-        document["reason"] = problem.detail
-    document |= {
-        "epoch": item.epoch if item else None,
-        "position": item.issued if item else None,
-        "ceiling": item.ceiling if item else None,
-        "stride": item.stride if item else None,
-        "fenced": item.fenced if item else None,
-        "pending": bool(layouts) and region in layouts[-1].regions and (item is None or item.epoch < layouts[-1].epoch),
-        "regions": list(layouts[-1].regions) if layouts else [],
-        "version": _version(),
-    }
-    return document
 
 
 def _version() -> str | None:
@@ -225,9 +208,9 @@ def _look(table: CounterTable, counter: str) -> tuple[CounterItem | None, Proble
     except NoItem:
         return None, missing(counter)
     except WentBackwards:
-        return table.find(counter), restored()
+        return table.find(counter), _restored()
     except Unusable:
-        return None, unusable()
+        return None, _unusable()
     return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None
 
 
@@ -235,10 +218,7 @@ def health(table: CounterTable, region: str, counter: str) -> Response:
     """Return 200 if the next mint of the counter would succeed. Nothing is minted; it takes one read.
 
     Raises:
-        NoItem: the item is missing.
-        CeilingReached: no integer is left up to its ceiling.
-        WentBackwards: the table was restored to an earlier state.
-        TableUnavailable: the table is unavailable.
+        RequestError: why it wouldn't.
     """
     item = table.item(counter)
     if item.issued >= item.ceiling:
