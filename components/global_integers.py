@@ -13,7 +13,7 @@ from .domain import Domain
 from .function import archive
 from .gateway import Gateway
 from .monitoring import Observability, budget
-from .monitoring.metrics import Watched
+from .monitoring.watched import Watched
 from .region import RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
@@ -71,11 +71,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             budget(f"{name}-budget", settings, self)
         gateways = {
             region: Gateway(
-                f"{name}-{region}-gateway",
-                settings,
-                region,
-                counter.table,
-                opts=_child(self, f"{region}-gateway"),
+                f"{name}-{region}-gateway", settings, region, counter.table, opts=_child(self, f"{region}-gateway")
             )
             for region, counter in regional.items()
             if settings.api_gateway
@@ -133,12 +129,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         for wave in settings.waves:
             for region in wave:
                 found[region] = RegionalCounter(
-                    f"{name}-{region}",
-                    settings,
-                    region,
-                    code,
-                    after,
-                    opts=_child(self, region),
+                    f"{name}-{region}", settings, region, code, after, opts=_child(self, region)
                 )
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
             # One check for each region: it runs when this region's function has changed, not when another one has.

@@ -37,13 +37,7 @@ def cors(settings: Settings) -> dict[str, Any]:
 class RegionalCounter(pulumi.ComponentResource):
     """A region's tables, minting function and URL.
 
-    Args:
-        name: its name in the program.
-        settings: those of the deployment.
-        region: which.
-        code: the minting function's.
-        after: what must be there before the minting function changes: the check of the wave before.
-        opts: Pulumi's options.
+    The minting function has the code `code`, and changes after `after`: the checks of the wave before.
 
     Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
     """

@@ -25,11 +25,7 @@ class Schedule(pulumi.ComponentResource):
     """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
 
     def __init__(
-        self,
-        name: str,
-        settings: Settings,
-        function: aws.lambda_.Function,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, settings: Settings, function: aws.lambda_.Function, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
@@ -134,12 +130,7 @@ class Coordinator(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
-        Schedule(
-            f"{name}-watch",
-            settings,
-            function.function,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        Schedule(f"{name}-watch", settings, function.function, opts=pulumi.ResourceOptions(parent=self))
         self.function = function.function
         self._function = function
         self._layouts = layouts

@@ -222,9 +222,7 @@ def request(
 def first_home(description: str | None, home: str) -> str:
     """Return the first home region and table, as the description of the coordinator's role has them.
 
-    Args:
-        description: of a role that was created before it held them, it is empty or another text.
-        home: the home region of the settings.
+    A role that was created before it held them has no description, or another one: then the text is empty.
 
     Raises:
         SettingsError: the home region was another one.
@@ -237,11 +235,7 @@ def first_home(description: str | None, home: str) -> str:
 
 
 def kept_name(name: str, expected: str) -> str:
-    """Return the layouts table's name, which it keeps whatever the settings say.
-
-    Args:
-        name: the table's.
-        expected: what the settings make of its name.
+    """Return the layouts table's name, which it keeps, although the settings may make another of it (`expected`).
 
     Raises:
         SettingsError: the prefix was another one.

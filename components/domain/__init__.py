@@ -28,14 +28,8 @@ GATEWAY = "gateway"
 class Domain(pulumi.ComponentResource):
     """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
 
-    Args:
-        name: its name in the program.
-        settings: those of the deployment.
-        counters: region → what it has. Leaving regions are here too: no shared name leads to them, but they keep their
-            own.
-        gateways: region → its API Gateway, if there are any.
-        reconciled: it is complete once every region of the layout can mint.
-        opts: Pulumi's options.
+    Leaving regions are in `counters` too: no shared name leads to them, but they keep their own. `reconciled` is
+    complete once every region of the layout can mint.
 
     Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
     `apis`, the id of each region's API.
@@ -92,13 +86,7 @@ class Domain(pulumi.ComponentResource):
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
         settings, counter, gateway = self._settings, self._counters[region], self._gateways.get(region)
-        api = DomainApi(
-            f"{name}-{region}",
-            settings,
-            region,
-            counter,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        api = DomainApi(f"{name}-{region}", settings, region, counter, opts=pulumi.ResourceOptions(parent=self))
         self.apis[region] = api.api_id
         fronts: dict[str, tuple[str, DomainApi | Gateway]] = {
             "own": (f"{region}.{settings.domain}", api),

@@ -10,7 +10,7 @@ from ..settings.args import Settings
 from ..settings.names import STAYS
 from .alarms import MEANINGS, MORE, Alarm, alarms
 from .dashboard import body
-from .metrics import Watched
+from .watched import Watched
 
 
 class Observability(pulumi.ComponentResource):
@@ -20,11 +20,7 @@ class Observability(pulumi.ComponentResource):
     """
 
     def __init__(
-        self,
-        name: str,
-        watched: Watched,
-        coordinator: pulumi.Resource,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
         names, home = watched.names, watched.settings.home

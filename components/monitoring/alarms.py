@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from ..settings.args import Settings
 from ..settings.rules import EVERY_REGION, THRESHOLDS
-from .metrics import Metric, Watched
+from .watched import Metric, Watched
 
 FIVE_MINUTES = 300
 

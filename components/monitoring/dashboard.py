@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .metrics import Metric, Watched
+from .watched import Metric, Watched
 
 COLUMNS = 24
 HEIGHT = 6

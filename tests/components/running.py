@@ -11,7 +11,7 @@ import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
-from components.monitoring.metrics import Watched
+from components.monitoring.watched import Watched
 from components.settings import SettingsError, args_of_stack, settings_of
 from components.settings.args import Settings
 from local.engine.program import main, run_program

@@ -9,7 +9,7 @@ from coordinate.log import NAMESPACE, OF_A_REGION, UNITS
 
 from components.monitoring.alarms import alarms
 from components.monitoring.dashboard import body
-from components.monitoring.metrics import COORDINATOR
+from components.monitoring.watched import COORDINATOR
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import (
     ALARM,
