@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from time import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .client import AnyCounter, Client
@@ -41,11 +40,9 @@ class AsyncCounter(AnyCounter):
         return await self._taken(count, key)
 
     def __aiter__(self) -> AsyncIterator[int]:
-        """Return an iterator over the next integers, without end."""
         return self
 
     async def __anext__(self) -> int:
-        """Return the next integer."""
         return await self.next()
 
 
@@ -105,11 +102,7 @@ class AsyncIntegers(AsyncCounter):
         await self.client.close()
 
     async def __aenter__(self) -> "Self":
-        """Return this client."""
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Close it."""
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from threading import get_ident
 from time import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .client import AnyCounter, Client
@@ -64,11 +63,9 @@ class Counter(AnyCounter):
         return run(self._taken(count, key))
 
     def __iter__(self) -> Iterator[int]:
-        """Return an iterator over the next integers, without end."""
         return self
 
     def __next__(self) -> int:
-        """Return the next integer."""
         return self.next()
 
 
@@ -197,11 +194,7 @@ class Integers(Counter):
         run(self.client.close())
 
     def __enter__(self) -> "Self":
-        """Return this client."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *_: object) -> None:
         self.close()

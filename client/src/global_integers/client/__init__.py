@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused, Unavailable
 from . import api
 from .address import Address
-from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter, checked_size
+from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, forget_in_children, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
@@ -265,16 +265,13 @@ class AnyCounter:
         self._buffer.drop()
 
     def __repr__(self) -> str:
-        """Return the name, the regions, what is known of each, and the lease. No request is sent."""
         client: Client | None = getattr(self, "client", None)  # there is none if its options were refused
         return f"<{type(self).__name__} {client.described(self.name) if client else '(never made)'}>"
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or pickled: a copy would hand out the same integers."""
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def __contains__(self, item: object) -> NoReturn:
-        """Refuse: looking for an item would mint until it is found."""
         raise TypeError(
             f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
             "integers.owner(n) says who mints n"
@@ -282,7 +279,8 @@ class AnyCounter:
 
     async def _taken(self, count: int, key: str | None) -> list[int]:
         """Take `count` integers."""
-        checked_size(count)
+        if type(count) is not int or count < 0:
+            raise ValueError(f"{count!r} is not an integer from 0 on")
         deadline = self._deadline()
         while True:
             mark = self.client.mark()
@@ -317,7 +315,8 @@ class AnyCounter:
                 await self._fetch(buffer, turn, deadline)
             elif turn.waits:
                 if not await turn.signal.wait(deadline - monotonic()) and not turn.integer:
-                    raise self._no_block()
+                    within = f"no block was fetched within {self.client.options.timeout:.3g} s"
+                    raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
             elif buffer.is_low:
                 self.client.start(self._fetch_ahead)
         finally:
@@ -351,7 +350,3 @@ class AnyCounter:
 
     def _deadline(self) -> float:
         return monotonic() + self.client.options.timeout
-
-    def _no_block(self) -> DeadlineExceeded:
-        subject, reasons = api.subject(self.name), self.client.regions.reasons()
-        return DeadlineExceeded(f"{subject}: no block was fetched within {self.client.options.timeout:.3g} s:", reasons)

@@ -70,17 +70,6 @@ def checked_counter(name: str) -> str:
     return name
 
 
-def checked_size(count: int) -> int:
-    """Return how many integers are to be taken.
-
-    Raises:
-        ValueError: it is not an integer from 0 on.
-    """
-    if type(count) is not int or count < 0:
-        raise ValueError(f"{count!r} is not an integer from 0 on")
-    return count
-
-
 def key_header(key: str) -> str:
     """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous.
 
