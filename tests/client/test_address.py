@@ -3,6 +3,7 @@
 import pytest
 from global_integers import Integers
 from global_integers.client.address import Address
+from global_integers.client.options import Options
 
 
 @pytest.mark.parametrize(
@@ -18,12 +19,12 @@ from global_integers.client.address import Address
     ],
 )
 def test_each_region_has_a_name_below_its_address(url: str, region: str, expected: str) -> None:
-    assert Address(url, None)[region] == expected
+    assert Address(url, Options(url))[region] == expected
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://localhost/", "http://a.localhost:8/", "https://[::1]/"])
 def test_this_machine_has_no_names_for_regions(url: str) -> None:
-    found = Address(url, None)
+    found = Address(url, Options(url))
 
     assert list(found) == [found.name]
     assert found.alone
@@ -49,5 +50,6 @@ def test_a_wrong_address_is_refused(url: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["evil.com/", "..", "", "EU-WEST-1", "eu-west-1.evil.com"])
 def test_a_name_that_is_no_regions_makes_no_host(name: str) -> None:
+    url = "https://integers.example.com/"
     with pytest.raises(KeyError):
-        Address("https://integers.example.com/", None)[name]
+        Address(url, Options(url))[name]

@@ -7,6 +7,7 @@ from global_integers import FailedOver
 from global_integers.client import api
 from global_integers.client.api import ApiRequest, Failure, FailureKind, MintedBlock
 from global_integers.client.failover import Failover, Regions
+from global_integers.client.options import Deadline
 from global_integers.client.threads import run
 from global_integers.errors import DeadlineExceeded, Refused, Unavailable, UnknownCounter, UnknownOwner
 
@@ -29,7 +30,8 @@ class Scene:
 
     def run(self, request: ApiRequest[Any] | None = None, seconds: float = 5, each: float = 1) -> Any:
         failover = Failover(self.regions, self.send, self.sleep, self.note)
-        return run(failover.answer(request or api.mint(""), self.now + seconds, list(self.answers), each, seconds))
+        deadline = Deadline(self.now + seconds, seconds, each)
+        return run(failover.answer(request or api.mint(""), deadline, list(self.answers)))
 
     def note(self, event: FailedOver) -> None:
         assert event.reason

@@ -6,7 +6,6 @@ It mints a few integers from every region, so it leaves small gaps.
 from collections import defaultdict
 from dataclasses import dataclass, field
 from secrets import token_hex
-from time import monotonic
 from typing import TypeVar
 
 from .client import Client, api
@@ -56,7 +55,7 @@ def check(client: Client, counter: str = "") -> Report:
     """
     if isinstance(client.urls, Address) and client.urls.alone:
         raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
-    run(client.locate(monotonic() + client.options.timeout))
+    run(client.locate(client.options.deadline()))
     checking = _Check(client, counter)
     for region in client.urls:
         checking.check_region(region)

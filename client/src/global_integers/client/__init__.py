@@ -18,7 +18,7 @@ from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_cou
 from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, forget_in_children, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
-from .options import Options
+from .options import Deadline, Options
 from .signing import Signature, signatures
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Client:
         self._address: Address | None = None
         self._signature: Callable[[str], Signature | None]
         if isinstance(options.urls, str):
-            self._address = self.urls = Address(options.urls, options.sign)
+            self._address = self.urls = Address(options.urls, options)
             self._signature = self._address.signature
         else:
             self.urls, self._signature = options.urls, signatures(options.urls, options.sign).get
@@ -125,51 +125,23 @@ class Client:
         """Carry out a call in the background. Return False if that is impossible."""
         return self._io.start(call)
 
-    async def call(
-        self,
-        request: ApiRequest[T],
-        deadline: float,
-        order: Sequence[str] | None = None,
-        each: float | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        """Send a request to one region after the other until one answers. Return the answer.
-
-        Args:
-            request: the request.
-            deadline: `time.monotonic()` at which to give up.
-            order: the regions to ask, by default all: the nearest one first.
-            each: seconds for one attempt, by default those of the options.
-            timeout: seconds of the whole call, by default those of the options; for messages.
-
-        Raises:
-            Refused, Unavailable, UnknownCounter, UnknownOwner: see `Failover.answer`.
-        """
+    async def call(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
+        """Send a request to one region after the other until one answers. See `Failover.answer`."""
         if order is None:
             await self.locate(deadline)
             await self._measure(deadline)
-        each, timeout = each or self.options.attempt_timeout, timeout or self.options.timeout
         try:
-            return await self._failover.answer(request, deadline, order, each, timeout)
+            return await self._failover.answer(request, deadline, order)
         except (Unavailable, Refused) as failed:
             if isinstance(failed, Unavailable) or failed.status in (401, 403):
                 self.regions.outdated = True
             raise
 
-    async def locate(self, deadline: float) -> None:
-        """Read which regions are behind the address, if the client has one and doesn't know them.
-
-        Raises:
-            Unavailable, Refused, CannotSign: see `Address.read`.
-        """
+    async def locate(self, deadline: Deadline) -> None:
+        """Let the regions behind the address be known, if the client has one. See `Address.locate`."""
         self.mark()
-        if self._address is None:
-            return
-        if self._address.must_be_read(self.regions):
-            await self._address.read(self._failover, self.regions, self.options, deadline)
-        elif self._address.may_have_changed():
-            later = monotonic() + self.options.timeout
-            self.start(partial(self._address.read, self._failover, self.regions, self.options, later))
+        if self._address is not None:
+            await self._address.locate(self._failover, deadline, self.start)
 
     async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -189,14 +161,14 @@ class Client:
 
     async def health(self) -> dict[str, Health]:
         """Return each region's health. All are asked at the same time."""
-        await self.locate(monotonic() + self.options.timeout)
+        await self.locate(self.options.deadline())
         names = list(self.urls)
         found = await self._io.run_all([partial(self.check, region) for region in names])
         return dict(zip(names, found, strict=True))
 
     async def owner(self, integer: int, counter: str | None) -> Owner:
         """Return the owner of an integer of a counter, by default of the default one."""
-        deadline = monotonic() + self.options.timeout
+        deadline = self.options.deadline()
         if not counter and self._default_name is None:
             self._default_name = await self.call(api.default_counter(), deadline)
         request = api.owner(counter or self._default_name or "", integer)
@@ -208,7 +180,7 @@ class Client:
 
     async def create(self, counter: str, timeout: float) -> bool:
         """Create a counter in every region. Return whether it is new."""
-        return await self.call(api.create(counter), monotonic() + timeout, each=timeout / 2, timeout=timeout)
+        return await self.call(api.create(counter), Deadline(monotonic() + timeout, timeout, timeout / 2))
 
     async def _send(self, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
@@ -229,7 +201,7 @@ class Client:
                 found = self._transport = self._transport or Transport(self.urls, self._signature, self.tell)
         return found
 
-    async def _measure(self, deadline: float) -> None:
+    async def _measure(self, deadline: Deadline) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
         try:
             due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
@@ -243,7 +215,7 @@ class Client:
             raise
         signal = self.regions.wait_for_first(self._io.make_signal)
         if signal is not None:
-            await signal.wait(min(self.options.attempt_timeout, deadline - monotonic()))
+            await signal.wait(min(self.options.attempt_timeout, deadline.ends - monotonic()))
             self.regions.wait_no_longer()
 
 
@@ -281,7 +253,7 @@ class AnyCounter:
         """Take `count` integers."""
         if type(count) is not int or count < 0:
             raise ValueError(f"{count!r} is not an integer from 0 on")
-        deadline = self._deadline()
+        deadline = self.client.options.deadline()
         while True:
             mark = self.client.mark()
             if key is not None:
@@ -296,7 +268,7 @@ class AnyCounter:
 
     async def _next(self) -> int:
         """Take an integer of the next block, or of a request of its own."""
-        deadline = self._deadline()
+        deadline = self.client.options.deadline()
         while True:
             mark = self.client.mark()
             if self.client.options.lease == 1:
@@ -306,7 +278,7 @@ class AnyCounter:
             if integer and mark[0]:  # else this is a forked child, and its parent has this integer
                 return integer
 
-    async def _leased(self, deadline: float) -> int:
+    async def _leased(self, deadline: Deadline) -> int:
         """Take the next integer that is leased, or fetch a block, or wait for one; 0: try again."""
         buffer, turn = self._buffer, self.client.turn()
         try:
@@ -314,8 +286,8 @@ class AnyCounter:
             if turn.size:
                 await self._fetch(buffer, turn, deadline)
             elif turn.waits:
-                if not await turn.signal.wait(deadline - monotonic()) and not turn.integer:
-                    within = f"no block was fetched within {self.client.options.timeout:.3g} s"
+                if not await turn.signal.wait(deadline.ends - monotonic()) and not turn.integer:
+                    within = f"no block was fetched within {deadline.timeout:.3g} s"
                     raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
             elif buffer.is_low:
                 self.client.start(self._fetch_ahead)
@@ -329,24 +301,21 @@ class AnyCounter:
         try:
             buffer.begin_ahead(turn)
             if turn.size:
-                await self._fetch(buffer, turn, self._deadline())
+                await self._fetch(buffer, turn, self.client.options.deadline())
         finally:
             buffer.end(turn)
 
-    async def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: float) -> None:
+    async def _fetch(self, buffer: LeaseBuffer, turn: FetchTurn, deadline: Deadline) -> None:
         block = await self._mint(turn.size, deadline)
         buffer.add(block, turn)
         self.client.tell(Leased(self.name, block.region, block.count))
 
-    async def _mint(self, count: int, deadline: float) -> MintedBlock:
+    async def _mint(self, count: int, deadline: Deadline) -> MintedBlock:
         return await self.client.call(api.mint(self.name, count), deadline)
 
-    async def _keyed(self, count: int, key: str, deadline: float) -> MintedBlock:
+    async def _keyed(self, count: int, key: str, deadline: Deadline) -> MintedBlock:
         """Mint with a key, in its region: only that one can return the same integers again."""
         request = api.mint(self.name, count, key)
         await self.client.locate(deadline)
         order = order_of(key, self.client.urls)[: None if self.client.options.key_failover else 1]
         return await self.client.call(request, deadline, order)
-
-    def _deadline(self) -> float:
-        return monotonic() + self.client.options.timeout

@@ -6,15 +6,17 @@ The client asks it once which regions there are (`GET /-/status`). From then on 
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from ipaddress import ip_address
 from math import inf
+from typing import Any
 
 from ..errors import FailedEverywhere, Refused, Unavailable
 from .api import REGION
 from .api import regions as regions_of
-from .failover import Failover, Regions
-from .options import Options, checked_url
+from .failover import Failover
+from .options import Deadline, Options, checked_url
 from .signing import ANY_REGION, API_GATEWAY, Signature, address_credentials
 
 REFRESH = 300.0
@@ -32,7 +34,7 @@ class Address(Mapping[str, str]):
     names. It then stands for the only "region".
     """
 
-    def __init__(self, url: str, sign: bool | None) -> None:
+    def __init__(self, url: str, options: Options) -> None:
         """Prepare.
 
         Raises:
@@ -44,11 +46,11 @@ class Address(Mapping[str, str]):
         """The address's host, with its port if it has one."""
         self.alone = _is_local(host)
         """Whether its regions have no names, so that it is asked for everything."""
-        self._sign = sign
-        self._credentials = address_credentials() if sign else None
+        self._options = options
+        self._credentials = address_credentials() if options.sign else None
         self._scheme, self._path = scheme, path
         self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
-        self._read = -inf
+        self._read_at = -inf
 
     def __getitem__(self, region: str) -> str:
         """Return the URL of a region, or of the address itself."""
@@ -79,80 +81,61 @@ class Address(Mapping[str, str]):
             return None
         return Signature(ANY_REGION if region == self.name else region, self._credentials, API_GATEWAY)
 
-    def must_be_read(self, regions: Regions) -> bool:
-        """Return whether to read the regions before the next call: they aren't known, or one has left or all failed."""
-        return not self.alone and (regions.outdated or not self._regions)
-
-    def may_have_changed(self) -> bool:
-        """Return whether to read the regions again now, in the background. The caller must do so if it is True."""
-        if self.alone or time.monotonic() < self._read + REFRESH:
-            return False
-        self._read = time.monotonic()
-        return True
-
-    async def read(self, failover: Failover, regions: Regions, options: Options, deadline: float) -> None:
-        """Read which regions there are, and sign from now on if the address wants it.
-
-        The regions that are known stay if the address doesn't name its regions within one attempt's time.
-
-        Args:
-            failover: sends the requests.
-            regions: gets the regions that were read.
-            options: the client's.
-            deadline: when to give up.
+    async def locate(self, failover: Failover, deadline: Deadline, start: Callable[[Any], bool]) -> None:
+        """Read which regions there are: now if none are known, one has left or all failed; else in time, by `start`.
 
         Raises:
             Unavailable: no regions are known, and the address names none. The next call asks again.
             Refused: no regions are known, and the address refuses to name them.
             CannotSign: the address wants a signature, and botocore, awscrt or the credentials are missing.
         """
-        known = bool(self._regions)
+        if self.alone:
+            return
+        if failover.regions.outdated or not self._regions:
+            await self._read(failover, deadline)
+        elif time.monotonic() >= self._read_at + REFRESH:
+            self._read_at = time.monotonic()
+            start(partial(self._read, failover, self._options.deadline()))
+
+    async def _read(self, failover: Failover, deadline: Deadline) -> None:
+        """Read the regions. Those that are known stay if the address doesn't name any within one attempt's time."""
+        counter, known = self._options.counter, bool(self._regions)
+        deadline = deadline._replace(attempt=self._options.attempt_timeout)
         if known:
-            deadline = min(deadline, time.monotonic() + options.attempt_timeout)
+            deadline = deadline._replace(ends=min(deadline.ends, time.monotonic() + deadline.attempt))
         found: tuple[str, ...] = ()
         try:
-            if options.counter:  # which may not exist yet
-                found = await self._asked(failover, options, deadline, options.counter, some=False)
-            found = found or await self._asked(failover, options, deadline, "", some=True)
+            if counter:  # which may not exist yet
+                found = await self._asked(failover, deadline, counter, some=False)
+            found = found or await self._asked(failover, deadline, "", some=True)
         except (FailedEverywhere, Refused) as failed:
-            regions.outdated = False  # don't ask again before the next failure
+            failover.regions.outdated = False  # don't ask again before the next failure
             if known:
                 log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
                 return
             if isinstance(failed, Refused):
                 raise
-            raise Unavailable(
-                f"{self[self.name]} doesn't say which regions it has. The next call asks again:",
-                failed.reasons,
-                failed.hints,
-            ) from None
-        self._use(found, regions, options.prefer)
+            message = f"{self[self.name]} doesn't say which regions it has. The next call asks again:"
+            raise Unavailable(message, failed.reasons, failed.hints) from None
+        if set(found) != set(self._regions):
+            log.info("%s has the regions %s", self[self.name], ", ".join(found))
+            if self._options.prefer is not None and self._options.prefer not in found:
+                log.warning("prefer %r is none of the regions %s", self._options.prefer, ", ".join(found))
+        self._regions, self._read_at = found, time.monotonic()
+        failover.regions.replace(found, last=self.name)
 
-    async def _asked(
-        self, failover: Failover, options: Options, deadline: float, counter: str, *, some: bool
-    ) -> tuple[str, ...]:
+    async def _asked(self, failover: Failover, deadline: Deadline, counter: str, *, some: bool) -> tuple[str, ...]:
+        """Return the regions that the address names. Sign from now on if it wants that."""
         request = regions_of(self[self.name], counter, some=some)
-
-        async def answer() -> tuple[str, ...]:
-            return await failover.answer(request, deadline, [self.name], options.attempt_timeout, options.timeout)
-
         unsigned = self._credentials is None
         try:
-            return await answer()
+            return await failover.answer(request, deadline, [self.name])
         except Refused as refused:
-            if refused.status not in (401, 403) or not unsigned or self._sign is False:
+            if refused.status not in (401, 403) or not unsigned or self._options.sign is False:
                 raise
         if self._credentials is None:  # else another call has begun to sign
             self._credentials = address_credentials()
-        return await answer()
-
-    def _use(self, found: tuple[str, ...], regions: Regions, prefer: str | None) -> None:
-        if set(found) != set(self._regions):
-            log.info("%s has the regions %s", self[self.name], ", ".join(found))
-            if prefer is not None and prefer not in found:
-                log.warning("prefer %r is none of the regions %s", prefer, ", ".join(found))
-        self._regions, self._read = found, time.monotonic()
-        regions.replace(found, last=self.name)
+        return await failover.answer(request, deadline, [self.name])
 
 
 def _parsed(url: str) -> tuple[str, str, str, str]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import DeadlineExceeded, FailedOver, Refused, Unavailable
 from .api import ApiRequest, Failure, FailureKind
 from .lease_buffer import Signal
+from .options import Deadline
 
 REFRESH = 60.0
 """Seconds after which a region's latency is measured again, if there are requests."""
@@ -313,24 +314,17 @@ class Failover:
             sleep: waits for so many seconds.
             tell: called when another region is asked after one has failed.
         """
-        self._regions = regions
+        self.regions = regions
         self._send = send
         self._sleep = sleep
         self._tell = tell
 
-    async def answer(
-        self, request: ApiRequest[T], deadline: float, order: Sequence[str] | None, each: float, timeout: float
-    ) -> T:
+    async def answer(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
         """Ask one region after the other, round after round, until one answers or there is no time left.
 
         If a region has fewer integers left than requested, it is asked for as many as it has, unless there is a key.
 
-        Args:
-            request: the request.
-            deadline: when to give up, by the regions' clock.
-            order: the regions to ask, by default all: in each round, in the order that is best then.
-            each: seconds for one attempt.
-            timeout: seconds of the whole call, of which this may be the rest; for the message.
+        By default, all regions are asked: in each round, in the order that is best then.
 
         Raises:
             Refused: the request is wrong, or nobody allows it.
@@ -338,7 +332,7 @@ class Failover:
             Unavailable: every region failed, or all that responded have left the layout.
             DeadlineExceeded: the time was over before every region could be asked.
         """
-        regions = self._regions
+        regions = self.regions
         failures: dict[str, Failure] = {}
         last: str | None = None
         wait = SHORTEST_WAIT
@@ -348,13 +342,14 @@ class Failover:
                 if last is not None and last != region:
                     self._tell(FailedOver(last, region, failures[last].reason))
                 began = regions.now()
-                if began >= deadline:
-                    raise _out_of_time(request, failures, regions, len(asked), timeout)
-                answer = await self._send(region, request, min(each, deadline - began))
+                if began >= deadline.ends:
+                    raise _out_of_time(request, failures, regions, len(asked), deadline.timeout)
+                answer = await self._send(region, request, min(deadline.attempt, deadline.ends - began))
                 if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
                     began = regions.now()
                     fewer = replace(request, count=answer.available)
-                    answer = await self._send(region, fewer, min(each, max(deadline - began, 0.01)))
+                    left = max(deadline.ends - began, 0.01)
+                    answer = await self._send(region, fewer, min(deadline.attempt, left))
                 if not isinstance(answer, Failure):
                     if regions.answered(region):
                         log.info("%s answers again", region)
@@ -363,13 +358,13 @@ class Failover:
                     raise Refused(region, answer.status, answer.reason, answer.problem)
                 if request.count or answer.kind is not FailureKind.ABSENT:  # else it did what it should
                     regions.failed(region, began, answer)
-                if region not in failures or deadline - began >= each:  # an attempt with too little time says less
-                    failures[region] = answer
+                if region not in failures or deadline.ends - began >= deadline.attempt:
+                    failures[region] = answer  # an attempt with too little time says less
                 last = region
             _raise_if_no_retry_helps(request, failures)
             pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
-            if regions.now() + pause >= deadline:
-                raise _out_of_time(request, failures, regions, len(failures), timeout)
+            if regions.now() + pause >= deadline.ends:
+                raise _out_of_time(request, failures, regions, len(failures), deadline.timeout)
             await self._sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 

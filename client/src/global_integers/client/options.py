@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 from urllib.parse import SplitResult, urlsplit
 
 from ..errors import Observer
@@ -55,6 +56,14 @@ class TaskSettings(ExecutorSettings, total=False):
     http: "Callable[[], httpx.AsyncClient] | None"
 
 
+class Deadline(NamedTuple):
+    """When a call ends, by `time.monotonic`; the seconds that it has in all; and those for one attempt."""
+
+    ends: float
+    timeout: float
+    attempt: float
+
+
 @dataclass(frozen=True)
 class Options:
     """The settings of `Integers` and `AsyncIntegers`, which document them.
@@ -89,6 +98,10 @@ class Options:
                 raise ValueError(f"{name} {value!r} is not above 0 and up to {DAY:,} seconds")
         if self.prefer is not None and not isinstance(self.urls, str) and self.prefer not in self.urls:
             raise ValueError(f"prefer {self.prefer!r} is none of the regions {', '.join(self.urls)}")
+
+    def deadline(self) -> Deadline:
+        """Return that of a call that begins now."""
+        return Deadline(monotonic() + self.timeout, self.timeout, self.attempt_timeout)
 
 
 def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
