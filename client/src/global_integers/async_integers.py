@@ -9,7 +9,7 @@ from .client import AnyCounter, Client
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
-from .client.options import Options, TaskSettings, urls_from_environment
+from .client.options import ClientSettings, Options, urls_from_environment
 from .client.tasks import Tasks
 from .errors import Observer
 
@@ -77,7 +77,7 @@ class AsyncIntegers(AsyncCounter):
         self.client.default(self)
 
     @classmethod
-    def from_env(cls, **options: "Unpack[TaskSettings]") -> "Self":
+    def from_env(cls, **options: "Unpack[ClientSettings[httpx.AsyncClient]]") -> "Self":
         """Return a client for the URLs in the environment. See `Integers.from_env`."""
         return cls(urls_from_environment(), **options)
 

@@ -9,7 +9,7 @@ from .client import AnyCounter, Client
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
-from .client.options import Options, ThreadSettings, urls_from_environment
+from .client.options import ClientSettings, Options, urls_from_environment
 from .client.threads import Threads, run
 from .errors import Observer
 
@@ -132,7 +132,7 @@ class Integers(Counter):
         self.client.default(self)
 
     @classmethod
-    def from_env(cls, **options: "Unpack[ThreadSettings]") -> "Self":
+    def from_env(cls, **options: "Unpack[ClientSettings[httpx.Client]]") -> "Self":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
         The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the

@@ -3,20 +3,15 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 from urllib.parse import SplitResult, urlsplit
 
 from ..errors import Observer
 from .api import MAX_BLOCK, REGION, checked_counter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import httpx
 
 VARIABLE = "GLOBAL_INTEGERS_URLS"
 HOW_TO_SET = (
@@ -29,9 +24,11 @@ LINE = re.compile(r"(\S+): (https?://\S+)")
 
 DAY = 86_400
 
+H = TypeVar("H")
 
-class ExecutorSettings(TypedDict, total=False):
-    """The arguments of `Integers` and `AsyncIntegers`, which document them, besides `urls` and `http`."""
+
+class ClientSettings(TypedDict, Generic[H], total=False):
+    """The arguments of `Integers` and `AsyncIntegers`, which document them, besides `urls`."""
 
     counter: str
     lease: int
@@ -42,18 +39,7 @@ class ExecutorSettings(TypedDict, total=False):
     key_failover: bool
     sign: bool | None
     observer: Observer | None
-
-
-class ThreadSettings(ExecutorSettings, total=False):
-    """The arguments of `Integers`."""
-
-    http: "Callable[[], httpx.Client] | None"
-
-
-class TaskSettings(ExecutorSettings, total=False):
-    """The arguments of `AsyncIntegers`."""
-
-    http: "Callable[[], httpx.AsyncClient] | None"
+    http: Callable[[], H] | None
 
 
 class Deadline(NamedTuple):
@@ -66,11 +52,7 @@ class Deadline(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of `Integers` and `AsyncIntegers`, which document them.
-
-    Raises:
-        ValueError: one of them is wrong.
-    """
+    """The settings of `Integers` and `AsyncIntegers`. A `ValueError` names the first one that is wrong."""
 
     urls: Mapping[str, str] | str
     """By region; or the stack's address."""
@@ -85,7 +67,7 @@ class Options:
     observer: Observer | None = None
 
     def __post_init__(self) -> None:
-        """Check every setting."""
+        """Check them."""
         if not isinstance(self.urls, str):
             object.__setattr__(self, "urls", _checked_urls(self.urls))
         if self.counter != "":
@@ -120,13 +102,8 @@ def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
 def checked_url(url: str, what: str, example: str) -> SplitResult:
     """Return the parts of a URL. Its host is checked for being a valid name, but not looked up.
 
-    Args:
-        url: the URL.
-        what: what it is, for messages.
-        example: one that is right.
-
     Raises:
-        ValueError: it isn't the URL of a stack or a region.
+        ValueError: it isn't the URL of a stack or a region. The message begins with `what`, and may have the example.
     """
     try:
         if not url.isprintable() or " " in url:
@@ -143,11 +120,9 @@ def checked_url(url: str, what: str, example: str) -> SplitResult:
 
 
 def urls_from(text: str) -> dict[str, str] | str:
-    """Return the regions' URLs from JSON or lines, or from the file with this path. Or return the stack's address.
+    """Return the regions' URLs, or the stack's address, from what `GLOBAL_INTEGERS_URLS` may be (docs/client.md).
 
-    The JSON is either an object of URLs by region, or a stack's outputs (`pulumi stack output --json`,
-    `python -m local outputs --json`). Of these, `urls` is taken, or `address` if the `urls` are names of it. The lines
-    are those of `python -m local outputs urls`.
+    Of a stack's outputs, `urls` is taken, or `address` if the `urls` are names of it.
 
     Raises:
         ValueError: the text is neither an address, nor URLs, nor the path of a file with them.
@@ -160,9 +135,8 @@ def urls_from(text: str) -> dict[str, str] | str:
         try:
             text = Path(text).read_text(encoding="utf-8")
         except OSError as error:
-            raise ValueError(
-                f"{text[:200]!r} is not JSON, and no file with this path can be read: {error.strerror}"
-            ) from None
+            tried = f"{text[:200]!r} is not JSON, and no file with this path can be read"
+            raise ValueError(f"{tried}: {error.strerror}") from None
     if not text.strip():
         raise ValueError(f"{source} is empty: the command that should have written it has failed; run it again")
     if lines := _in_lines(text):
@@ -172,18 +146,17 @@ def urls_from(text: str) -> dict[str, str] | str:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
     members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    urls: Any = members.get("urls", members)
     address = members.get("address")
     if isinstance(address, str) and address and _are_names_of(address, members.get("urls")):
         local = members.get("localAddress")
         return local if isinstance(local, str) else address  # what stands for it, on one machine
+    urls: Any = members.get("urls", members)
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
     found = cast("dict[str, Any]", urls)
     if not all(isinstance(url, str) for url in found.values()):
-        raise ValueError(
-            f"{source} has something else than URLs by region; give these, or a stack's outputs with 'urls'"
-        )
+        other = "something else than URLs by region; give these, or a stack's outputs with 'urls'"
+        raise ValueError(f"{source} has {other}")
     return found
 
 
