@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import pytest
-from global_integers import Integers, Unavailable, check, command_line
+from global_integers import Integers, Unavailable, command_line
 from global_integers.client import api
 from global_integers.command_line import _check_format
 
@@ -56,7 +56,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return Integers(urls, **{**options, **(PATIENT if options["timeout"] > 0 else {})})
 
     monkeypatch.setattr(command_line, "Integers", patient)
-    monkeypatch.setattr(check, "SLOW", HANG)
+    monkeypatch.setattr(command_line, "SLOW", HANG)
 
     def run(*arguments: str, urls: object = None) -> Done:
         monkeypatch.delenv("GLOBAL_INTEGERS_URLS", raising=False)
@@ -195,7 +195,7 @@ def test_check_finds_what_is_wrong(
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
-    monkeypatch.setattr(check, "SLOW", 0.0)
+    monkeypatch.setattr(command_line, "SLOW", 0.0)
     assert "wrong: us-east-1: a health check takes" in command("check", urls=urls).stdout
 
 
@@ -381,8 +381,8 @@ def environment(outputs: dict[str, Any], direct: Urls, tmp_path_factory: pytest.
     (folder / "outputs.json").write_text(json.dumps(outputs))
     program = folder / "global-integers"
     program.write_text(
-        f"#!{sys.executable}\nfrom global_integers import check, command_line\n\n"
-        f"check.SLOW = {HANG}\nraise SystemExit(command_line.main())\n"
+        f"#!{sys.executable}\nfrom global_integers import command_line\n\n"
+        f"command_line.SLOW = {HANG}\nraise SystemExit(command_line.main())\n"
     )
     program.chmod(0o755)
     return {

@@ -6,17 +6,19 @@ import logging
 import os
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from math import inf
+from secrets import token_hex
 from string import Formatter
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
-from . import check
-from .client import api
-from .client.api import MAX_BLOCK, MAX_INTEGER, Failure
+from .client import Client, api
+from .client.address import Address
+from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure, MintedBlock
 from .client.options import VARIABLE, urls_from, urls_from_environment
 from .client.threads import run
 from .errors import Event, GlobalIntegersError, Requested
@@ -28,7 +30,14 @@ SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
 PATIENCE = 2.5
 """Seconds without an answer after which a user at a terminal is told which region failed."""
 
+EACH = 3
+"""How many integers `check` mints from every region, besides two requests with one key."""
+
+SLOW = 1.0
+"""Seconds that a region's health check may take over an open connection."""
+
 Row = dict[str, Any]
+T = TypeVar("T")
 
 DEFAULTS: dict[str, Any] = {"urls": None, "prefer": None, "timeout": 10.0, "sign": None, "verbose": False}
 """The options that may stand before the command's name or after it."""
@@ -60,12 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = int(options.run(integers, options))
             sys.stdout.flush()
         return status
-    except ValueError as error:
+    except (ValueError, GlobalIntegersError) as error:
         _say(str(error))
-        return 2
-    except GlobalIntegersError as error:
-        _say(str(error))
-        return 1
+        return 2 if isinstance(error, ValueError) else 1
     except BrokenPipeError:  # the reader wants no more
         _drop_output()
         return 1
@@ -150,12 +156,9 @@ def _owner(integers: Integers, options: argparse.Namespace) -> int:
 
 
 def _create(integers: Integers, options: argparse.Namespace) -> int:
-    new = integers.create(options.counter)
-    print(
-        json.dumps({"counter": options.counter, "created": new})
-        if options.json
-        else f"{options.counter}: {'created' if new else 'exists'}"
-    )
+    created = integers.create(options.counter)
+    text = f"{options.counter}: {'created' if created else 'exists'}"
+    print(json.dumps({"counter": options.counter, "created": created}) if options.json else text)
     return 0
 
 
@@ -178,9 +181,7 @@ def _rows(integers: Integers, counter: str) -> list[Row]:
             "reachable": health.seconds is not None,
             "latency_ms": None if health.seconds is None else round(health.seconds * 1000, 1),
         }
-        answer: Mapping[str, Any] | Failure | None = None
-        if health.seconds is not None:
-            answer = run(integers.client.ask(region, api.status(counter)))
+        answer = run(integers.client.ask(region, api.status(counter))) if row["reachable"] else None
         if isinstance(answer, Mapping):
             names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
@@ -198,7 +199,9 @@ def _table(found: list[Row], *, colour: bool) -> str:
     lines: list[str] = []
     for number, line in enumerate(cells):
         text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        lines.append(_painted(text, found[number - 1]) if colour and number else text)
+        if colour and number:
+            text = f"\x1b[{32 if found[number - 1]['ok'] else 31}m{text}\x1b[0m"
+        lines.append(text)
     lines.insert(1, "  ".join("─" * width for width in widths))
     lines += [f"{row['region']}: {row['reason']}" for row in found if row.get("reason")]
     return "\n".join([*lines, *dict.fromkeys(row["hint"] for row in found if row.get("hint"))])
@@ -218,35 +221,108 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (row["region"], state, latency, position, shown("epoch"), shown("counter"), shown("version"))
 
 
-def _painted(text: str, row: Row) -> str:
-    return f"\x1b[{32 if row['ok'] else 31}m{text}\x1b[0m"
-
-
 def _check(integers: Integers, options: argparse.Namespace) -> int:
-    report = check.check(integers.client, options.counter or "")
+    """Mint from every region, which leaves small gaps, and print what is wrong with the responses.
+
+    No two regions may mint the same integer. Each integer must be its region's own by offset and stride. A key must
+    return its integer again.
+    """
+    client = integers.client
+    if isinstance(client.urls, Address) and client.urls.alone:
+        raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
+    run(client.locate(client.options.deadline()))
+    found = _Check(client, options.counter or "")
+    for region in client.urls:
+        found.check_region(region)
+    for epoch, strides in found.strides.items():
+        if len(strides) > 1:
+            found.wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
     if options.json:
-        print(json.dumps({"ok": not report.wrong, "minted": report.minted, "wrong": report.wrong}))
-        return 1 if report.wrong else 0
-    for region, line in report.regions.items():
-        print(f"{region}: {line}")
-    for wrong in report.wrong:
-        print(f"wrong: {wrong}")
-    for hint in report.hints:
-        print(hint)
-    print(f"{report.minted} integers minted; {f'problems: {len(report.wrong)}' if report.wrong else 'all is well'}")
-    return 1 if report.wrong else 0
+        print(json.dumps({"ok": not found.wrong, "minted": found.minted, "wrong": found.wrong}))
+    else:
+        end = f"problems: {len(found.wrong)}" if found.wrong else "all is well"
+        wrong = [f"wrong: {message}" for message in found.wrong]
+        print(*found.regions, *wrong, *found.hints, f"{found.minted} integers minted; {end}", sep="\n")
+    return 1 if found.wrong else 0
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to 10000000")
-    return int(text)
+class _Check:
+    """What a check has found: a line for each region that answered, what is wrong, and hints."""
+
+    def __init__(self, client: Client, counter: str) -> None:
+        self.regions: list[str] = []
+        self.wrong: list[str] = []
+        self.hints: list[str] = []
+        self.minted = 0
+        self.strides: defaultdict[int, set[int]] = defaultdict(set)
+        """Those of each epoch."""
+        self._client = client
+        self._counter = counter
+        self._seen: dict[tuple[str, int], str] = {}
+        """The region that minted an integer of a counter."""
+
+    def check_region(self, region: str) -> None:
+        key = f"check-{token_hex(8)}"
+        first = self._ask(region, api.mint(self._counter, EACH))
+        keyed = self._ask(region, api.mint(self._counter, 1, key))
+        again = self._ask(region, api.mint(self._counter, 1, key))
+        if first is None or keyed is None or again is None:
+            return
+        self.minted += EACH + 1
+        status = self._ask(region, api.status(self._counter))
+        if status is None:
+            return
+        if again.first != keyed.first or not again.replayed:
+            self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
+        name = str(status.get("counter"))
+        for integer in (*first.integers(), keyed.first):
+            if (name, integer) in self._seen:
+                self.wrong.append(f"{region}: minted {integer}, which {self._seen[name, integer]} has minted before")
+            self._seen[name, integer] = region
+        self._check_owner(region, name, first)
+        run(self._client.check(region))  # it may open the connection
+        health = run(self._client.check(region))
+        if not health.ok:
+            self.wrong.append(f"{region}: {health.reason or 'no response'}")
+        latency = "-"
+        if health.seconds is not None:
+            latency = f"{health.seconds * 1000:.0f} ms"
+            if health.seconds > SLOW:
+                self.wrong.append(f"{region}: a health check takes {health.seconds:.1f} s")
+        self.regions.append(f"{region}: {first.first} … {first.last}, stride {first.stride}, {latency}")
+
+    def _check_owner(self, region: str, name: str, block: MintedBlock) -> None:
+        found = self._ask(region, api.owner(name, block.first))
+        if found is None:
+            return
+        owner, _ = found
+        self.strides[owner.epoch].add(owner.stride)
+        if owner.region != region:
+            self.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
+        if block.stride != owner.stride or (block.first - owner.offset) % owner.stride:
+            own = f"offset {owner.offset}, stride {owner.stride}"
+            self.wrong.append(f"{region}: {block.first} with stride {block.stride} is not of {own}")
+
+    def _ask(self, region: str, request: ApiRequest[T]) -> T | None:
+        """Return a region's own answer, or None and note the failure."""
+        answer = run(self._client.ask(region, request))
+        if not isinstance(answer, Failure):
+            return answer
+        wrong = f"{region}: {request.subject}: {answer.reason}"
+        self.wrong += [wrong] if wrong not in self.wrong else []
+        self.hints += [answer.hint] if answer.hint and answer.hint not in self.hints else []
+        return None
 
 
-def _integer(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_INTEGER:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {MAX_INTEGER}")
-    return int(text)
+def _integer_to(maximum: int) -> Callable[[str], int]:
+    """Return what reads an option that is an integer from 1 to this one."""
+
+    def integer(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= maximum:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 1 to {maximum}")
+        return int(text)
+
+    return integer
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -279,13 +355,13 @@ def _parser() -> argparse.ArgumentParser:
 
     mint = command("mint", _mint, "mint integers")
     mint.add_argument("counter", nargs="?", help="by default the stack's first one")
-    mint.add_argument("-n", type=_count, default=1, metavar="COUNT", help="how many (1)")
+    mint.add_argument("-n", type=_integer_to(10_000_000), default=1, metavar="COUNT", help="how many (1)")
     mint.add_argument("--format", metavar="TEXT", help="such as 'INV-{:06d}'")
     mint.add_argument(
         "--key", help=f"an idempotency key: the same key returns the same integers; COUNT is at most {MAX_BLOCK:,}"
     )
     owner = command("owner", _owner, "say which region mints an integer, and whether it was minted")
-    owner.add_argument("integer", type=_integer)
+    owner.add_argument("integer", type=_integer_to(MAX_INTEGER))
     owner.add_argument("counter", nargs="?", help="by default the stack's first one")
     command("create", _create, "create a counter in every region").add_argument("counter")
     for name, act, text in (
