@@ -1,7 +1,7 @@
 """The API's requests, and how their responses are read (docs/api.md). No I/O.
 
-Wrong names, keys and sizes are refused before anything is sent. Of a response, only what belongs to its request is
-believed: the region, the counter, the integer and the size must be those that were asked for.
+Wrong names, keys and sizes are refused before anything is sent, with a `ValueError`. Of a response, only what belongs
+to its request is believed: the region, the counter, the integer and the size must be those that were asked for.
 """
 
 import json
@@ -22,9 +22,6 @@ REGION = re.compile(r"[a-z]+(-[a-z]+)+-[1-9][0-9]?")
 
 PROBLEM = "application/problem+json"
 """The media type of this API's errors (RFC 9457). Lambda, API Gateway and other servers send others."""
-
-ELSEWHERE = (400, 403, 405, 413, 414, 415, 422)
-"""They say nothing of the request where they come without a JSON document: neither this API nor AWS sends them so."""
 
 OUTDATED = (
     "The URLs may be from an earlier deployment. Take them from the stack's outputs again: `pulumi stack output "
@@ -60,22 +57,14 @@ T = TypeVar("T")
 
 
 def checked_counter(name: str) -> str:
-    """Return the name if a counter can have it.
-
-    Raises:
-        ValueError: no counter can have this name.
-    """
+    """Return the name, or raise a `ValueError` if no counter can have it."""
     if not isinstance(name, str) or not COUNTER_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"{name!r} is not a counter's name; it must match {COUNTER_NAME.pattern}")
     return name
 
 
 def key_header(key: str) -> str:
-    """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous.
-
-    Raises:
-        ValueError: the key is not 1 to 255 visible ASCII characters.
-    """
+    """Return the value of the header `Idempotency-Key`: the key, quoted (RFC 8941) where a bare one is ambiguous."""
     if not isinstance(key, str) or not KEY.fullmatch(key):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"key {key!r:.40} is not 1 to 255 visible ASCII characters, without spaces")
     if "," not in key and not key.startswith('"'):
@@ -95,18 +84,19 @@ class FailureKind(Enum):
 
 
 KINDS = {
-    401: FailureKind.REFUSED,
-    403: FailureKind.REFUSED,
+    **dict.fromkeys((400, 405, 413, 414, 415, 422), FailureKind.WRONG),
+    **dict.fromkeys((401, 403), FailureKind.REFUSED),
     404: FailureKind.ABSENT,
     410: FailureKind.GONE,
-} | dict.fromkeys((400, 405, 413, 414, 415, 422), FailureKind.WRONG)
+}
 """What a status says of the request. Any other one may pass, or comes from a server in between."""
 
 
 class Failure(NamedTuple):
     """Why one attempt failed.
 
-    `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown.
+    `retry_after` (seconds) and `available` (the largest block that could be minted now) are 0 if unknown. A message has
+    the `hint` once, however many regions fail for the same reason.
     """
 
     kind: FailureKind
@@ -116,18 +106,16 @@ class Failure(NamedTuple):
     available: int = 0
     problem: Mapping[str, Any] = {}
     hint: str = ""
-    """What may help. A message has it once, however many regions fail for the same reason."""
 
 
 class MintedBlock(NamedTuple):
-    """`count` integers of one region, from `first` on, `stride` apart."""
+    """`count` integers of one region, from `first` on. `replayed`: an earlier request with the same key minted them."""
 
     region: str
     first: int
     stride: int
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     replayed: bool = False
-    """Whether an earlier request with the same key minted them."""
 
     @property
     def last(self) -> int:
@@ -135,15 +123,12 @@ class MintedBlock(NamedTuple):
         return self.first + (self.count - 1) * self.stride
 
     def integers(self) -> range:
-        """Return the integers, the smallest first."""
+        """Return them, the smallest first."""
         return range(self.first, self.first + self.count * self.stride, self.stride)
 
 
 class Owner(NamedTuple):
-    """The region that mints an integer.
-
-    `minted` says whether it has been minted, and is None if the region that answered doesn't know.
-    """
+    """The region that mints an integer. `minted` is None if the region that answered doesn't know that."""
 
     counter: str
     integer: int
@@ -155,16 +140,14 @@ class Owner(NamedTuple):
 
 
 class ApiResponse(NamedTuple):
-    """A whole response of a region. The names of headers are in lower case, or compared in any case."""
+    """A whole response of a region. The names of headers are compared in any case. `phrase` is the status in words."""
 
     region: str
     status: int
     headers: Mapping[str, str]
     body: bytes
     phrase: str = ""
-    """The status in words."""
     signed: bool = False
-    """Whether the request was signed."""
 
 
 class Unreadable(Exception):
@@ -178,11 +161,9 @@ class ApiRequest(Generic[T]):
     Attributes:
         subject: what it is about, for messages, such as "counter 'orders'".
         read: returns what a successful response and its document say, or raises `Unreadable`.
-        headers: those of HTTP.
         counter: the counter that the response must be about; "": any.
         own: whether the response must be the region's own. At an address, any region may respond.
         count: the size of the block to mint, 0 if nothing is minted.
-        keyed: whether it has an `Idempotency-Key`.
         nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
     """
 
@@ -220,26 +201,17 @@ class ApiRequest(Generic[T]):
 
 
 def mint(counter: str, count: int = 1, key: str | None = None) -> ApiRequest[MintedBlock]:
-    """Return the request to mint a block from a counter, "" for the default one.
-
-    Raises:
-        ValueError: the name, the count or the key is not allowed.
-    """
+    """Return the request to mint a block from a counter, "" for the default one."""
     if type(count) is not int or not 1 <= count <= MAX_BLOCK:
         raise ValueError(f"count {count} is not within 1 to {MAX_BLOCK:,}, the most that one request can mint")
     headers = {"Accept": BLOCK} | ({"Idempotency-Key": key_header(key)} if key is not None else {})
     path = checked_counter(counter) if counter else ""
-    return ApiRequest(
-        subject(counter), "POST", path, _block, headers, counter, own=True, count=count, keyed=key is not None
-    )
+    keyed = key is not None
+    return ApiRequest(subject(counter), "POST", path, _block, headers, counter, own=True, count=count, keyed=keyed)
 
 
 def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
-    """Return the request for an integer's owner. Its answer is the owner, and the region that knows more, if any.
-
-    Raises:
-        ValueError: no counter can have this name, or no integer can be this one.
-    """
+    """Return the request for an integer's owner. Its answer is the owner, and the region that knows more, if any."""
     if type(number) is not int or not 1 <= number <= MAX_INTEGER:
         raise ValueError(f"{number!r} is not an integer from 1 to {MAX_INTEGER}")
 
@@ -257,11 +229,7 @@ def owner(counter: str, number: int) -> ApiRequest[tuple[Owner, str | None]]:
 
 
 def create(counter: str) -> ApiRequest[bool]:
-    """Return the request to create a counter in all regions. Its answer is whether the counter is new.
-
-    Raises:
-        ValueError: the name is not allowed.
-    """
+    """Return the request to create a counter in all regions. Its answer is whether the counter is new."""
     path = checked_counter(counter)
     return ApiRequest(subject(counter), "PUT", path, lambda response, _: response.status == 201, counter=counter)
 
@@ -298,10 +266,7 @@ def default_counter() -> ApiRequest[str]:
 def regions(address: str, counter: str, *, some: bool) -> ApiRequest[tuple[str, ...]]:
     """Return the request for the names of an address's regions: none if the region doesn't know the counter.
 
-    Args:
-        address: the address's URL, for messages.
-        counter: a counter that the caller may use, "" for the default one.
-        some: whether a response without names is no answer.
+    It must be one that the caller may use, "" for the default one. With `some`, a response without names is no answer.
     """
 
     def read(_: ApiResponse, document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -316,11 +281,7 @@ def regions(address: str, counter: str, *, some: bool) -> ApiRequest[tuple[str, 
 
 
 def _document_of(response: ApiResponse) -> Mapping[str, Any]:
-    """Return the response's JSON object.
-
-    Raises:
-        Unreadable: it has none.
-    """
+    """Return the response's JSON object, or raise `Unreadable`."""
     try:
         document: object = json.loads(response.body)
     except (ValueError, RecursionError):
@@ -344,11 +305,7 @@ def _block(response: ApiResponse, document: Mapping[str, Any]) -> MintedBlock:
 
 
 def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER) -> int:
-    """Return a member that is an integer from 1 to `maximum`.
-
-    Raises:
-        Unreadable: it is not.
-    """
+    """Return a member that is an integer from 1 to `maximum`, or raise `Unreadable`."""
     value = document.get(name)
     if type(value) is not int or not 1 <= value <= maximum:
         raise Unreadable(f"{name} is {value!r} in the response")
@@ -356,7 +313,6 @@ def _integer(document: Mapping[str, Any], name: str, maximum: int = MAX_INTEGER)
 
 
 def _failure(response: ApiResponse) -> Failure:
-    """Return what an error response says."""
     problem: Mapping[str, Any] = {}
     with suppress(Unreadable):
         problem = _document_of(response)
@@ -364,30 +320,20 @@ def _failure(response: ApiResponse) -> Failure:
     if type(problem.get("granted")) is int:  # the integer whose owner is asked for is above that
         kind = FailureKind.ABSENT
     detail = problem.get("detail") or problem.get("message") or problem.get("Message") or response.phrase
-    reason, hint = f"{response.status}: {str(detail)[:300]}", ""
+    status, hint = response.status, ""
+    reason = f"{status}: {str(detail)[:300]}"
     own = response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM
-    if not own and (response.status == 404 or (response.status in ELSEWHERE and not problem)):
+    foreign = not own and not problem  # neither this API nor AWS sends 4xx so, except 401
+    if (not own and status == 404) or (foreign and (status == 403 or kind is FailureKind.WRONG)):
         kind, reason = FailureKind.GONE, f"{reason}: the URL answers, but not as this API"
-    if response.status == 429:
+    if status == 429:
         reason = f"429: {PAUSED}"
-    elif response.status in (500, 503) and problem and not own:
-        reason = f"{response.status}: {PAUSED}, or its function failed"
+    elif status in (500, 503) and problem and not own:
+        reason = f"{status}: {PAUSED}, or its function failed"
     if kind is FailureKind.GONE:
         hint = OUTDATED
     elif kind is FailureKind.REFUSED:
         hint = CLOSED if own and "openCounters" in str(detail) else UNSIGNED if not own and not response.signed else ""
-    available = problem.get("available")
-    return Failure(
-        kind,
-        reason,
-        response.status,
-        _seconds(response.headers.get("retry-after", "")),
-        available if type(available) is int else 0,
-        problem,
-        hint,
-    )
-
-
-def _seconds(retry_after: str) -> float:
-    """Return the header's seconds, at most a minute. This API sends no dates in it."""
-    return min(float(retry_after), 60.0) if retry_after.isascii() and retry_after.isdigit() else 0.0
+    available, after = problem.get("available"), response.headers.get("retry-after", "")
+    seconds = min(float(after), 60.0) if after.isascii() and after.isdigit() else 0.0  # this API sends no dates
+    return Failure(kind, reason, status, seconds, available if type(available) is int else 0, problem, hint)
