@@ -10,7 +10,7 @@ from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
-from .errors import CoordinatorFailed, Forbidden, WrongName
+from .errors import RequestRefused
 from .table import CounterTable
 
 log = logging.getLogger(__name__)
@@ -30,27 +30,26 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     A retry after a failure continues where the failed attempt stopped.
 
     Raises:
-        WrongName: the name is in `RESERVED`.
-        Forbidden: `openCounters` is off.
-        CoordinatorFailed: the coordinator refused or didn't respond.
+        RequestRefused: `openCounters` is off; the name is in `RESERVED`; the coordinator refused or didn't respond.
     """
     coordinator = _coordinator()
     if counter in RESERVED:
-        raise WrongName(reserved(counter))
+        raise RequestRefused("wrong name", reserved(counter))
     try:
         result = invoke(coordinator, {"create": [counter]}, TIMEOUT, idempotent=True)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
-            raise CoordinatorFailed(NO_RESPONSE, "soon") from None
-        raise CoordinatorFailed(f"the coordinator refused to create {counter!r}; the log says why") from None
+            raise RequestRefused("retry", NO_RESPONSE) from None
+        message = f"the coordinator refused to create {counter!r}; the log says why"
+        raise RequestRefused("failed", message) from None
     except NotAllowed as refused:
         log.error("the coordinator can't be invoked: %s", refused)
-        retry = "later" if refused.unaccepted else "never"
-        raise CoordinatorFailed("the coordinator can't be invoked; the log says why", retry) from None
+        reason = "retry later" if refused.unaccepted else "failed"
+        raise RequestRefused(reason, "the coordinator can't be invoked; the log says why") from None
     except NotReached as lost:
         log.warning("no response from the coordinator: %s", lost)
-        raise CoordinatorFailed(NO_RESPONSE, "soon") from None
+        raise RequestRefused("retry", NO_RESPONSE) from None
     return {"counter": counter, **result["counters"][counter]}, counter in result["created"]
 
 
@@ -67,7 +66,7 @@ def list_counters(
             `next`. None for all counters, which are in no order.
 
     Raises:
-        RequestError: Forbidden, if `openCounters` is off; TableUnavailable.
+        RequestError: RequestRefused, if `openCounters` is off; TableUnavailable.
     """
     _coordinator()
     if names is None:
@@ -99,8 +98,9 @@ def _coordinator() -> str:
     """Return the coordinator's ARN, which the function has if `openCounters` is on."""
     coordinator = os.environ.get("COORDINATOR", "")
     if not coordinator:
-        raise Forbidden(
+        raise RequestRefused(
+            "forbidden",
             "counters can't be created or listed here; an operator can add one to the setting counters and deploy, "
-            "invoke the coordinator, or turn on openCounters"
+            "invoke the coordinator, or turn on openCounters",
         )
     return coordinator

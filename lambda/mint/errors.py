@@ -6,6 +6,9 @@ if TYPE_CHECKING:
     from .table import CounterItem
 
 
+Reason = Literal["forbidden", "wrong name", "no owner", "other request", "failed", "retry", "retry later"]
+
+
 class RequestError(Exception):
     """A request can't be served. No integer is handed out."""
 
@@ -34,20 +37,12 @@ class WentBackwards(RequestError):
     """The table was restored to an earlier state. Nothing of this counter is minted until a newer epoch begins."""
 
 
-class OtherRequest(RequestError):
-    """The Idempotency-Key was used before for another count."""
+class RequestRefused(RequestError):
+    """The caller can't have this, for a `reason` that decides the status. The message is for the caller."""
 
-
-class Forbidden(RequestError):
-    """The caller may not do this. The message is for the caller."""
-
-
-class WrongName(RequestError):
-    """No counter can get this name. The message is for the caller."""
-
-
-class OwnerUnknown(RequestError):
-    """No region is known to mint this integer. The message is for the caller."""
+    def __init__(self, reason: "Reason", message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
 
 
 class LayoutUnknown(RequestError):
@@ -60,14 +55,3 @@ class LayoutUnknown(RequestError):
     def __init__(self, item: "CounterItem | None" = None) -> None:
         super().__init__("a layout isn't known here yet")
         self.item = item
-
-
-class CoordinatorFailed(RequestError):
-    """The coordinator didn't create a counter. The message is for the caller.
-
-    `retry` is whether the caller should try again: soon, later, or never.
-    """
-
-    def __init__(self, message: str, retry: Literal["soon", "later", "never"] = "never") -> None:
-        super().__init__(message)
-        self.retry = retry

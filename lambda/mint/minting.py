@@ -38,7 +38,7 @@ def mint(counter: str, count: int | None, key: str | None = None, caller: str = 
         caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
 
     Raises:
-        RequestError: as `CounterTable.mint`; OtherRequest if the key was used for another count.
+        RequestError: as `CounterTable.mint`; RequestRefused if the key was used for another count.
     """
 
     def mint_once() -> Block:

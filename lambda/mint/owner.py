@@ -15,7 +15,7 @@ from typing import Any
 from integers.lattice import Layout, OwningRegion, Place, owner_of
 from integers.records import past_issued
 
-from .errors import LayoutUnknown, OwnerUnknown
+from .errors import LayoutUnknown, RequestRefused
 from .table import CounterItem, CounterTable
 
 
@@ -26,7 +26,7 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     or if no region knows, because the owner has left the layout or its table was lost.
 
     Raises:
-        OwnerUnknown: no region is known to mint it.
+        RequestRefused: no region is known to mint it.
         LayoutUnknown: a change of layout is under way or just reaching this region, or no region is known to mint the
             integer yet.
         RequestError: as `CounterTable.item`.
@@ -38,7 +38,7 @@ def owner_document(table: CounterTable, region: str, counter: str, integer: int)
     if owner is None:
         oldest = layouts[0]
         why = f"{counter} begins at" if oldest.epoch == 1 else "owners are only known of integers from"
-        raise OwnerUnknown(f"no region is known to mint {integer}: {why} {oldest.base}")
+        raise RequestRefused("no owner", f"no region is known to mint {integer}: {why} {oldest.base}")
     if integer > (item.issued if item.fenced else item.ceiling):
         raise LayoutUnknown(item)
     document: dict[str, Any] = {

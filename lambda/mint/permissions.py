@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from .errors import Forbidden
+from .errors import RequestRefused
 
 ALL = "*"
 
@@ -32,12 +32,13 @@ class Allowed:
         """Check that the caller may use the counter, which needn't exist.
 
         Raises:
-            Forbidden: it may not.
+            RequestRefused: it may not.
         """
         if ALL not in self._names and counter not in self._names:
-            raise Forbidden(
+            message = (
                 f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers"
             )
+            raise RequestRefused("forbidden", message)
 
 
 class Callers:
@@ -52,14 +53,15 @@ class Callers:
         """Return what the user, role or session with this ARN may use; it is "" if it isn't known who called.
 
         Raises:
-            Forbidden: it isn't listed, or it isn't known.
+            RequestRefused: it isn't listed, or it isn't known.
         """
         if not caller:
-            raise Forbidden("this request doesn't say who signed it, which the setting callers needs")
+            raise RequestRefused("forbidden", "this request doesn't say who signed it, which the setting callers needs")
         forms = {caller, as_role(caller)}
         found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, forms))]
         if not found:
-            raise Forbidden(f"{caller} may use no counter; an operator can add it to the setting callers")
+            message = f"{caller} may use no counter; an operator can add it to the setting callers"
+            raise RequestRefused("forbidden", message)
         return Allowed(caller, frozenset(counter for counters in found for counter in counters))
 
 

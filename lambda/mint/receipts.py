@@ -10,7 +10,7 @@ from typing import Any
 
 from aws.service import DynamoDB
 
-from .errors import OtherRequest
+from .errors import RequestRefused
 from .table import Block, ConditionFailed, call_table
 
 
@@ -44,7 +44,7 @@ class Receipts:
             mint: mints the block; called only if there is no receipt. Its errors are passed on.
 
         Raises:
-            RequestError: OtherRequest, if the key was used for another count; TableUnavailable.
+            RequestError: RequestRefused, if the key was used for another count; TableUnavailable.
         """
         request = {"TableName": self._table, "Key": {"receipt": {"S": receipt}}, "ConsistentRead": True}
         found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
@@ -81,5 +81,6 @@ class Receipts:
 def _block_of(found: Mapping[str, Any], count: int) -> Block:
     block = Block(*(int(found[name]["N"]) for name in ("first", "stride", "count")))
     if block.count != count:
-        raise OtherRequest
+        message = "this Idempotency-Key was used for another count; use a new one"
+        raise RequestRefused("other request", message)
     return block

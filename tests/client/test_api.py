@@ -10,7 +10,7 @@ from global_integers import Refused
 from global_integers.client import api
 from global_integers.client.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
 from mint.counters import _coordinator
-from mint.errors import Forbidden
+from mint.errors import RequestRefused
 
 from components.domain.api import RESPONSES
 from components.gateway.templates import problem
@@ -110,7 +110,7 @@ def test_whoever_did_not_sign_is_told_how(document: dict[str, str]) -> None:
 
 def test_the_setting_that_lets_callers_create_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COORDINATOR", raising=False)
-    with pytest.raises(Forbidden) as closed:
+    with pytest.raises(RequestRefused) as closed:
         _coordinator()
 
     refused = answer(response(403, {"detail": str(closed.value)}))

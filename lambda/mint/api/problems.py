@@ -5,6 +5,7 @@ Imported with the first error, or the first of these requests.
 
 import logging
 import os
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -15,17 +16,14 @@ from integers.names import no_counter
 
 from ..errors import (
     CeilingReached,
-    CoordinatorFailed,
-    Forbidden,
     LayoutUnknown,
     NoItem,
-    OtherRequest,
-    OwnerUnknown,
+    Reason,
     RequestError,
+    RequestRefused,
     TableUnavailable,
     Unusable,
     WentBackwards,
-    WrongName,
 )
 from ..table import CounterItem, CounterTable
 from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
@@ -33,6 +31,17 @@ from .request import HealthRequest, MintRequest, OwnerOf, Request
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
+
+REFUSED: dict[Reason, tuple[HTTPStatus, Mapping[str, str] | None]] = {
+    "forbidden": (HTTPStatus.FORBIDDEN, None),
+    "wrong name": (HTTPStatus.BAD_REQUEST, None),
+    "no owner": (HTTPStatus.NOT_FOUND, None),
+    "other request": (HTTPStatus.UNPROCESSABLE_ENTITY, None),
+    "failed": (HTTPStatus.SERVICE_UNAVAILABLE, None),
+    "retry": (HTTPStatus.SERVICE_UNAVAILABLE, RETRY_AFTER),
+    "retry later": (HTTPStatus.SERVICE_UNAVAILABLE, RETRY_LATER),
+}
+"""The status of each reason, and its header."""
 
 log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
@@ -54,18 +63,9 @@ def problem_of(error: RequestError | ServiceError, request: Request, default: st
         case LayoutUnknown():
             detail = "a change of layout is just reaching this region; try again"
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
-        case OtherRequest():
-            detail = "this Idempotency-Key was used for another count; use a new one"
-            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
-        case OwnerUnknown():
-            return Problem(HTTPStatus.NOT_FOUND, str(error))
-        case Forbidden():
-            return Problem(HTTPStatus.FORBIDDEN, str(error))
-        case WrongName():
-            return Problem(HTTPStatus.BAD_REQUEST, str(error))
-        case CoordinatorFailed(retry=retry):
-            headers = {"soon": RETRY_AFTER, "later": RETRY_LATER}.get(retry)
-            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        case RequestRefused(reason=reason):
+            status, headers = REFUSED[reason]
+            return Problem(status, str(error), headers)
         case TableUnavailable():
             log.warning("table unavailable: %s", error)
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.api.request import signer_of
-from mint.errors import Forbidden
+from mint.errors import RequestRefused
 from mint.permissions import Callers, as_role
 
 from tests.lambda_.fixtures import Stack, forget
@@ -154,7 +154,7 @@ def test_patterns(pattern: str, caller: str, matches: bool) -> None:
     if matches:
         callers.allowed(caller).check("orders")
     else:
-        with pytest.raises(Forbidden, match="may use no counter"):
+        with pytest.raises(RequestRefused, match="may use no counter"):
             callers.allowed(caller)
 
 
@@ -186,7 +186,7 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
     ],
 )
 def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
-    with pytest.raises(Forbidden, match="who signed it"):
+    with pytest.raises(RequestRefused, match="who signed it"):
         Callers('{"*": ["*"]}').allowed(signer_of(sent))
 
 

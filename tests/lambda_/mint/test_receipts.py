@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mint.errors import OtherRequest, TableUnavailable
+from mint.errors import RequestRefused, TableUnavailable
 from mint.receipts import Receipts, receipt_of
 from mint.table import Block, CounterTable
 
@@ -118,7 +118,7 @@ def test_the_loser_of_a_race_to_another_request_is_refused(stack: Stack) -> None
         receipts.once(KEY, 2, lambda: Block(1, 3, 2))
         return Block(4, 3, 1)
 
-    with pytest.raises(OtherRequest):
+    with pytest.raises(RequestRefused, match="another count"):
         receipts.once(KEY, 1, late)
 
 
