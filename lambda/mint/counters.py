@@ -66,7 +66,7 @@ def list_counters(
             `next`. None for all counters, which are in no order.
 
     Raises:
-        RequestError: RequestRefused, if `openCounters` is off; TableUnavailable.
+        RequestError: RequestRefused, if `openCounters` is off.
     """
     _coordinator()
     if names is None:

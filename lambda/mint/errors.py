@@ -26,7 +26,7 @@ class CeilingReached(RequestError):
 
 
 class TableUnavailable(RequestError):
-    """The table did not respond, is throttled or doesn't exist."""
+    """The counter's layout changed with every attempt to mint a block."""
 
 
 class Unusable(RequestError):

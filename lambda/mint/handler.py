@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from aws.connection import NoResponse
 from aws.service import ServiceError, set_deadline
 
 from integers.names import CHECK_COUNTER
@@ -87,9 +88,7 @@ def _respond(event: Mapping[str, Any]) -> Response:
             )
             return minted_response(request, region, block, replayed=replayed)
         return _without_minting(request, region, allowed, html=wants_html(event))
-    except (RequestError, ServiceError) as error:
-        if isinstance(error, ServiceError) and not error.unaccepted:
-            raise
+    except (RequestError, ServiceError, NoResponse) as error:
         from .api.problems import problem_of
 
         raise problem_of(error, request, os.environ["DEFAULT_COUNTER"]) from None

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from aws.service import DynamoDB
+from aws.service import DynamoDB, ServiceError
 
 from .errors import RequestRefused
-from .table import Block, ConditionFailed, call_table
+from .table import Block
 
 
 def receipt_of(key: str, counter: str, caller: str = "") -> str:
@@ -44,17 +44,19 @@ class Receipts:
             mint: mints the block; called only if there is no receipt. Its errors are passed on.
 
         Raises:
-            RequestError: RequestRefused, if the key was used for another count; TableUnavailable.
+            RequestError: RequestRefused, if the key was used for another count.
         """
         request = {"TableName": self._table, "Key": {"receipt": {"S": receipt}}, "ConsistentRead": True}
-        found = call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
+        found = self._dynamodb.call("GetItem", request).get("Item")
         if found and int(found["expires"]["N"]) > time.time():
             return _block_of(found, count), True
         block = mint()
         try:
-            call_table(lambda: self._put(receipt, block))
-        except ConditionFailed as failed:  # there is a receipt; nothing else can make the condition fail
-            winner = _block_of(failed.item or {}, count)
+            self._put(receipt, block)
+        except ServiceError as failed:
+            if failed.meaning != "condition":
+                raise
+            winner = _block_of(failed.item or {}, count)  # there is a receipt; nothing else can make the condition fail
             return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
 

@@ -9,11 +9,10 @@ epoch above all that may have been minted. From then on, a function mints again.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aws.connection import NoResponse
 from aws.service import DynamoDB, ServiceError
 
 from .errors import CeilingReached, NoItem, TableUnavailable, Unusable, WentBackwards
@@ -51,16 +50,8 @@ class CounterItem(NamedTuple):
     attributes: Mapping[str, Any]
 
 
-class ConditionFailed(Exception):
-    """A write's condition did not hold. `item` is the item as it is, or None if there is none."""
-
-    def __init__(self, item: Mapping[str, Any] | None) -> None:
-        super().__init__("condition failed")
-        self.item = item
-
-
 class CounterTable:
-    """One region's table. Every method raises TableUnavailable if it is; Unusable if the item isn't one."""
+    """One region's table. Every method raises the errors of `DynamoDB.call`, and Unusable if the item isn't one."""
 
     def __init__(self, name: str, dynamodb: DynamoDB | None = None) -> None:
         self._name = name
@@ -129,30 +120,29 @@ class CounterTable:
 
     def scan(self, **request: Any) -> dict[str, Any]:
         """Return one page of a scan, in DynamoDB's own JSON."""
-        return call_table(lambda: self._dynamodb.call("Scan", {"TableName": self._name, **request}))
+        return self._dynamodb.call("Scan", {"TableName": self._name, **request})
 
     def _get(self, key: str) -> Mapping[str, Any] | None:
         request: dict[str, Any] = {"TableName": self._name, "Key": {"counter": {"S": key}}, "ConsistentRead": True}
-        return call_table(lambda: self._dynamodb.call("GetItem", request)).get("Item")
+        return self._dynamodb.call("GetItem", request).get("Item")
 
     def _update(self, counter: str, count: int, request: bytes) -> CounterItem:
         if self.seen.refused(counter):
             self.item(counter)  # read first: a write would waste integers as long as the counter is refused
         last = self.seen.last(counter)
         try:
-            attributes: Mapping[str, Any] = call_table(lambda: self._dynamodb.call("UpdateItem", request))["Attributes"]
-        except ConditionFailed as failed:
-            if not failed.item:
-                self._places.pop(counter, None)
-                raise NoItem from None
-            item = _item_of(failed.item)
-            self._see(counter, last, item, 0)
-            raise CeilingReached(item) from None
+            item = _item_of(self._dynamodb.call("UpdateItem", request)["Attributes"])
         except ServiceError as error:
             if error.code == "ValidationException":  # one that the write adds to is missing, or isn't a number
                 self.find(counter)
-            raise
-        item = _item_of(attributes)
+            if error.meaning != "condition":
+                raise
+            if not error.item:
+                self._places.pop(counter, None)
+                raise NoItem from None
+            item = _item_of(error.item)
+            self._see(counter, last, item, 0)
+            raise CeilingReached(item) from None
         self._see(counter, last, item, count * item.stride)
         return item
 
@@ -270,23 +260,3 @@ def _item_of(attributes: Mapping[str, Any]) -> CounterItem:
         )
     except (LookupError, ValueError):
         raise Unusable(f"not an item of the coordinator: {attributes}") from None
-
-
-def call_table(call: Callable[[], Any]) -> Any:
-    """Call DynamoDB, and raise its errors as those of a table.
-
-    Raises:
-        ConditionFailed: the write's condition did not hold.
-        TableUnavailable: the error is transient, or the table doesn't exist.
-        ServiceError: any other error.
-    """
-    try:
-        return call()
-    except ServiceError as error:
-        if error.meaning == "condition":
-            raise ConditionFailed(error.item) from None
-        if error.transient or error.meaning == "gone":
-            raise TableUnavailable(str(error)) from error
-        raise
-    except NoResponse as error:
-        raise TableUnavailable(str(error)) from error

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from aws.service import DynamoDB
+from aws.service import DynamoDB, ServiceError
 from coordinate.dynamodb.store import Store, described_id
 from coordinate.protocol.operations import Operation
-from mint.errors import CeilingReached, NoItem, TableUnavailable
+from mint.errors import CeilingReached, NoItem
 from mint.table import CounterTable
 
 from simulation.world import World
@@ -39,13 +39,13 @@ class Tables:
     def mint(self, region: str) -> int | None:
         try:
             return self._cold(region).mint(COUNTER).first
-        except (NoItem, CeilingReached, TableUnavailable):
+        except (NoItem, CeilingReached, ServiceError):
             return None
 
     def mint_block(self, region: str, count: int) -> list[int]:
         try:
             return list(self._cold(region).mint_block(COUNTER, count).integers())
-        except (NoItem, CeilingReached, TableUnavailable):
+        except (NoItem, CeilingReached, ServiceError):
             return []
 
     def make_table(self, region: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from aws.connection import NoResponse
 from aws.service import ServiceError
 
 from integers.lattice import MAX_INTEGER
@@ -21,7 +22,6 @@ from ..errors import (
     Reason,
     RequestError,
     RequestRefused,
-    TableUnavailable,
     Unusable,
     WentBackwards,
 )
@@ -46,10 +46,10 @@ REFUSED: dict[Reason, tuple[HTTPStatus, Mapping[str, str] | None]] = {
 log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
 
-def problem_of(error: RequestError | ServiceError, request: Request, default: str) -> Problem:
+def problem_of(error: RequestError | ServiceError | NoResponse, request: Request, default: str) -> Problem:
     """Return the problem of a request that failed, and log what an operator should know.
 
-    `default` is the counter of a request without one: health checks.
+    `default` is the counter of a request without one: health checks. An error of this function's own is raised again.
     """
     counter = getattr(request, "counter", default)
     count = request.count if isinstance(request, MintRequest) else None
@@ -66,19 +66,21 @@ def problem_of(error: RequestError | ServiceError, request: Request, default: st
         case RequestRefused(reason=reason):
             status, headers = REFUSED[reason]
             return Problem(status, str(error), headers)
-        case TableUnavailable():
-            log.warning("table unavailable: %s", error)
-            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
         case Unusable():
             log.error("the counter's item can't be used: %s", error)
             return _unusable()
         case WentBackwards():  # it is logged once, by the function that has seen it
             return _restored()
-        case _:
+        case ServiceError() if error.unaccepted:
             # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
             log.error("AWS doesn't accept this function's role or signature: %s", error)
             detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER)
+        case ServiceError() if not error.transient and error.meaning != "gone":
+            raise error
+        case _:
+            log.warning("table unavailable: %s", error)
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
 
 
 def regions_instead(item: CounterItem | None) -> list[str]:
@@ -164,9 +166,6 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
 
     `ok` says whether the next mint would succeed, and `reason` why it wouldn't. `position` is the last integer that
     this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
-
-    Raises:
-        TableUnavailable: the table is unavailable.
     """
     layouts = table.layouts(counter)
     item, problem = _look(table, counter)

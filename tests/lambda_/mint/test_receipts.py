@@ -6,7 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from mint.errors import RequestRefused, TableUnavailable
+from aws.connection import NoResponse
+from mint.errors import RequestRefused
 from mint.receipts import Receipts, receipt_of
 from mint.table import Block, CounterTable
 
@@ -127,7 +128,7 @@ def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) ->
     with pytest.MonkeyPatch.context() as patch:
 
         def crash(*_: object) -> None:
-            raise TableUnavailable("gone")
+            raise NoResponse("gone")
 
         patch.setattr(Receipts, "_put", crash)
         assert ask("POST", "/", idempotency_key="k")["statusCode"] == 503
