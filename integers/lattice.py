@@ -32,11 +32,7 @@ class Place(_Place):
     __slots__ = ()
 
     def __new__(cls, offset: int, stride: int) -> "Place":
-        """Check the offset.
-
-        Raises:
-            ValueError: the offset is not within 1 to the stride.
-        """
+        """Raise ValueError if the offset is not within 1 to the stride."""
         if not 1 <= offset <= stride:
             raise ValueError(f"offset {offset} is not within 1 to stride {stride}")
         return super().__new__(cls, offset, stride)
@@ -55,11 +51,7 @@ class Place(_Place):
 
 
 def places(regions: Sequence[str]) -> dict[str, Place]:
-    """Return every region's place, in the order of `regions`.
-
-    Raises:
-        ValueError: a region repeats, or there are none or more than 64.
-    """
+    """Return every region's place, in their order. ValueError: one repeats, or there are none or too many."""
     if len(set(regions)) != len(regions):
         raise ValueError(f"regions repeat: {list(regions)}")
     if not 1 <= len(regions) <= MAX_REGIONS:
@@ -85,12 +77,7 @@ class OwningRegion(NamedTuple):
 
 
 def owner_of(integer: int, layouts: Sequence[Layout]) -> OwningRegion | None:
-    """Return the owner of an integer, or None if the integer is below the first base.
-
-    Args:
-        integer: 1 to 2^53 − 1.
-        layouts: the counter's layouts, the oldest first.
-    """
+    """Return the owner of an integer, or None below the first base. The oldest layout comes first."""
     for layout in reversed(layouts):
         if integer >= layout.base:
             stride = len(layout.regions)

@@ -50,11 +50,7 @@ class Unsent(NoResponse):
 
 
 def connect(endpoint: Endpoint, timeout: float) -> "Connection":
-    """Return a connection. With TLS, it is made a second time with all roots if Amazon's aren't enough.
-
-    Raises:
-        Unsent: no connection could be made in `timeout` seconds.
-    """
+    """Return a connection, made within `timeout` seconds. With TLS, all roots are tried if Amazon's aren't enough."""
     if not endpoint.secure:
         return Connection(endpoint, None, timeout)
     ends = time.monotonic() + timeout
@@ -75,12 +71,7 @@ class Connection:
     """A connection that is open from the start. After an error it is closed and can't be used again."""
 
     def __init__(self, endpoint: Endpoint, context: "SSLContext | None", timeout: float) -> None:
-        """Connect.
-
-        Args:
-            endpoint: where to connect.
-            context: TLS settings; None for a plain connection.
-            timeout: seconds to connect to any of the host's addresses, and for TLS, together.
+        """Connect within `timeout` seconds, to any of the host's addresses. `context` is for TLS, None for a plain one.
 
         Raises:
             Unsent: no connection could be made.
@@ -105,7 +96,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection. It may be closed already."""
+        """Close it, unless it is closed already."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -151,11 +142,7 @@ class Connection:
 
 
 def _connected(endpoint: Endpoint, ends: float) -> socket.socket:
-    """Return a socket that is connected to one of the host's addresses. Each gets an even share of what is left.
-
-    Raises:
-        OSError: none could be reached before `ends`.
-    """
+    """Return a socket that is connected to one of the host's addresses. Each gets an even share of the time left."""
     found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     failed = OSError(f"{endpoint.host} has no address")
     for number, (family, kind, protocol, _, address) in enumerate(found):
@@ -172,11 +159,10 @@ def _connected(endpoint: Endpoint, ends: float) -> socket.socket:
 
 
 class Response(NamedTuple):
-    """One response."""
+    """One response. Names of headers are in lower case; repeated ones are joined with a comma."""
 
     status: int
     headers: Mapping[str, str]
-    """Names are in lower case. Repeated headers are joined with a comma."""
     body: bytes
     last: bool
     """Whether the connection can't be used for another request."""
@@ -190,7 +176,6 @@ class _Incoming:
         self.held = b""
 
     def until(self, mark: bytes) -> bytes:
-        """Return the bytes before `mark`, and drop `mark`."""
         while (end := self.held.find(mark)) < 0:
             if len(self.held) > MAX_HEAD:
                 _broken(f"more than {MAX_HEAD} bytes of headers")
@@ -199,7 +184,6 @@ class _Incoming:
         return found
 
     def exactly(self, count: int) -> bytes:
-        """Return the next `count` bytes."""
         while len(self.held) < count:
             self._more()
         found, self.held = self.held[:count], self.held[count:]
@@ -210,10 +194,7 @@ class _Incoming:
 
 
 def read(receive: Callable[[], bytes]) -> Response:
-    """Read one response, and find out whether more has arrived. Errors of `receive` are passed on.
-
-    Args:
-        receive: returns the next bytes of a connection, or none at its end.
+    """Read one response. `receive` returns a connection's next bytes, or none at its end; its errors are passed on.
 
     Raises:
         NoResponse: the response is incomplete or not understood.
@@ -268,7 +249,6 @@ class Trust:
     """The TLS settings of all connections. They read `SSL_CERT_FILE` and `SSL_CERT_DIR`, as OpenSSL does."""
 
     def __init__(self) -> None:
-        """Load `ssl`, and Amazon's roots: all roots if this machine has none of Amazon's."""
         import ssl
 
         first = _first(ssl.get_default_verify_paths().cafile)
@@ -288,7 +268,7 @@ def trust() -> Trust:
 
 
 def _first(file: str | None) -> bytes:
-    """Return those certificates of a PEM file that are read first, as DER; nothing if the file can't be read."""
+    """Return the certificates of a PEM file that are read first, as DER; nothing if it can't be read."""
     from binascii import a2b_base64
 
     if file is None:

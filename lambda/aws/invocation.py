@@ -39,13 +39,10 @@ def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempot
         function: an ARN, in whichever region, or a name in this region.
         payload: its event.
         timeout: seconds for each attempt.
-        idempotent: whether the function may run more than once. If not, a retry is made only if it certainly
-            did not run.
+        idempotent: as of `Service.post`.
 
     Raises:
-        InvocationFailed: the function ran and failed.
-        NotAllowed: the function doesn't exist, or may not be invoked.
-        NotReached: the error is transient, or no response came in time.
+        InvocationFailed, NotAllowed, NotReached: see there.
     """
     service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:

@@ -99,14 +99,7 @@ doesn't document this; it was observed (ack-api-quirks, services/dynamodb, DDB-T
 
 
 def meaning(status: int, code: str, message: str = "", reasons: Iterable[str] = ()) -> Meaning:
-    """Return what an error response means.
-
-    Args:
-        status: its HTTP status.
-        code: its code without the namespace; empty, or the status, if it has none.
-        message: its message.
-        reasons: the reasons of a cancelled transaction.
-    """
+    """Return what an error response means. `code` has no namespace; it is empty, or the status, if there is none."""
     names = {code, *reasons}
     for known, codes in MEANINGS.items():
         if not names.isdisjoint(codes):

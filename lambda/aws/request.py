@@ -30,13 +30,12 @@ UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 class Endpoint(NamedTuple):
-    """The address of a service; `secure` means TLS."""
+    """The address of a service; `secure` means TLS. Every path begins with `path`, which has no `/` at its end."""
 
     secure: bool
     host: str
     port: int
     path: str = ""
-    """The beginning of every path, without a `/` at the end."""
 
     @property
     def authority(self) -> str:
@@ -49,8 +48,7 @@ def endpoint_of(service: str, region: str, environment: Mapping[str, str]) -> En
     """Return `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, else AWS's own endpoint in the region.
 
     Raises:
-        ValueError: one of these variables is not an http or https URL, or another variable asks for an endpoint of a
-            kind that is not supported.
+        ValueError: one of them is not an http or https URL, or one of `UNSUPPORTED` is set.
     """
     for variable in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL"):
         if url := environment.get(variable):
@@ -79,12 +77,11 @@ def _parsed(variable: str, url: str) -> Endpoint:
 
 
 class Credentials(NamedTuple):
-    """An access key."""
+    """An access key. A user's own has no session `token`."""
 
     access_key: str
     secret_key: str
     token: str = ""
-    """The session token; empty for a user's own key."""
 
 
 @lru_cache(maxsize=8)
@@ -103,15 +100,8 @@ def signed_post(
     The signature holds its time in whole seconds, so all mints of a counter in one second send the same bytes. They
     are made once and kept.
 
-    Args:
-        endpoint: the service's.
-        path: below the endpoint's own path, encoded.
-        headers: besides those of the signature. No name may repeat, or be one that an intermediary may change.
-        body: is sent as it is.
-        credentials: sign it.
-        region: the service's.
-        service: its name in signatures, for example `dynamodb`.
-        second: the time of the signature, in seconds since 1970.
+    `path` is below the endpoint's own, encoded. No name of `headers` may repeat, or be one that an intermediary may
+    change. `second` is the time of the signature since 1970.
 
     Raises:
         ValueError: a header is not one line of ASCII.

@@ -31,18 +31,14 @@ _ends = math.inf
 
 
 def set_deadline(context: Any) -> None:
-    """Set the time when the invocation ends. No call may outlast it, or the caller gets no response at all.
-
-    Args:
-        context: Lambda's context. Without a remaining time, as in a direct call, there is no deadline.
-    """
+    """Take the time when the invocation ends from Lambda's context. After it, the caller gets no response at all."""
     global _ends
     remaining: Callable[[], int] | None = getattr(context, "get_remaining_time_in_millis", None)
     _ends = math.inf if remaining is None else time.monotonic() + remaining() / 1000 - RESERVE
 
 
 def time_left() -> float:
-    """Return the seconds left until the deadline: infinite without one, negative after it."""
+    """Return the seconds left: infinite without a deadline, negative after it."""
     return _ends - time.monotonic()
 
 
@@ -109,8 +105,8 @@ class Service:
             headers: besides those of the signature.
             body: JSON.
             timeout: seconds for each attempt.
-            idempotent: whether the call may be carried out more than once. If not, a retry is made only if it
-                was certainly not carried out.
+            idempotent: whether the call may be carried out more than once. If not, it is only retried if it
+                certainly wasn't.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -170,10 +166,6 @@ class DynamoDB(Service):
         A call whose response was lost is retried although it may have been carried out. A mint then mints another
         integer, which leaves a gap but never a duplicate.
 
-        Args:
-            operation: for example `UpdateItem`.
-            request: its request in DynamoDB's own JSON, encoded or not.
-
         Raises:
             NoResponse: the last attempt got no valid response.
             ServiceError: DynamoDB refused the call or failed.
@@ -195,7 +187,6 @@ def _credentials() -> Credentials:
 
 
 def _at_most(timeout: float) -> float:
-    """Return a timeout that ends before the deadline."""
     left = time_left()
     if left <= 0:
         raise Unsent("the invocation has no time left")

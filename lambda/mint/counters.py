@@ -56,17 +56,13 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
 def list_counters(
     table: CounterTable, limit: int, after: str | None, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return one page of the counters that this region has; `next` is the next page's `after`.
+    """Return one page of up to `limit` of this region's counters; its `next` is the next page's `after`.
 
-    Args:
-        table: the region's table.
-        limit: the most counters on the page.
-        after: the `next` of the page before; None for the first page.
-        names: the counters, in order, of a caller that may use no others: a scan would also return keys of those, as
-            `next`. None for all counters, which are in no order.
+    `names` are the counters, in order, of a caller that may use no others: a scan would also return keys of those, as
+    `next`. All counters are in no order.
 
     Raises:
-        RequestError: RequestRefused, if `openCounters` is off.
+        RequestRefused: `openCounters` is off.
     """
     _coordinator()
     if names is None:

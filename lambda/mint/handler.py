@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
-    """Return the response to one request. An error response hands out no integer.
-
-    Args:
-        event: of a Function URL or an HTTP API (payload format 2.0), or of a REST API (1.0).
-        context: Lambda's, which knows the deadline.
-    """
+    """Return the response to an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0)."""
     if "httpMethod" in event:  # only payload format 1.0 has it
         return {**_answer(as_function_url(event), context), "isBase64Encoded": False}
     return _answer(event, context)
@@ -65,7 +60,6 @@ def _answer(event: Mapping[str, Any], context: Any) -> Response:
 
 
 def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
-    """Return an error as a page for a browser that reads, otherwise as a problem document."""
     region = os.environ.get("AWS_REGION", "unknown")
     if not wants_html(event):
         return problem_response(problem, region)

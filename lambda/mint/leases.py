@@ -46,24 +46,14 @@ class Leases:
     """One function's leases on a table."""
 
     def __init__(self, table: CounterTable, max_size: int, clock: Callable[[], float] = time.time) -> None:
-        """Start without a lease.
-
-        Args:
-            table: where blocks are minted.
-            max_size: the largest block, 1 to 100,000. With 1, every integer takes a write.
-            clock: returns seconds, and doesn't stop while the function is frozen.
-        """
+        """Start without a lease. `max_size` is up to 100,000. The clock also runs while the function is frozen."""
         self._table = table
         self._max_size = max_size
         self._clock = clock
         self._leases: dict[str, LeasedBlock] = {}
 
     def mint(self, counter: str) -> Block:
-        """Mint the counter's next integer, from the lease or with a write.
-
-        Raises:
-            RequestError: as `CounterTable.mint`.
-        """
+        """Mint the counter's next integer, from the lease or with a write. Errors are those of `CounterTable.mint`."""
         now, findings = self._clock(), self._table.seen.findings
         lease = self._leases.get(counter)
         if lease is not None and 0 <= now - lease.taken < LIFETIME and lease.findings == findings:

@@ -59,13 +59,8 @@ def minted(integer: int, owner: OwningRegion, item: CounterItem, layouts: Sequen
     """Return whether this region has minted an integer, or None if it can't know.
 
     It can't know if its table didn't exist in that epoch, or was lost since. Then the item wasn't given that epoch in
-    this table: it has issued less than where the epoch begins, or the same as in the epoch before.
-
-    Args:
-        integer: an integer that this region owns.
-        owner: this region, in the integer's epoch.
-        item: this region's item.
-        layouts: the counter's layouts.
+    this table: it has issued less than where the epoch begins, or the same as in the epoch before. `owner` is this
+    region, in the integer's epoch.
     """
     if owner.epoch > item.epoch:
         return False  # nothing is minted in an epoch that is about to begin here

@@ -29,11 +29,7 @@ class Allowed:
         return None if ALL in self._names else sorted(self._names)
 
     def check(self, counter: str) -> None:
-        """Check that the caller may use the counter, which needn't exist.
-
-        Raises:
-            RequestRefused: it may not.
-        """
+        """Raise RequestRefused unless the caller may use the counter, which needn't exist."""
         if ALL not in self._names and counter not in self._names:
             message = (
                 f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers"
@@ -50,11 +46,7 @@ class Callers:
         self._rules = [(_compiled(pattern), counters) for pattern, counters in rules.items()]
 
     def allowed(self, caller: str) -> Allowed:
-        """Return what the user, role or session with this ARN may use; it is "" if it isn't known who called.
-
-        Raises:
-            RequestRefused: it isn't listed, or it isn't known.
-        """
+        """Return what the user, role or session with this ARN may use. RequestRefused: it isn't listed, or is ""."""
         if not caller:
             raise RequestRefused("forbidden", "this request doesn't say who signed it, which the setting callers needs")
         forms = {caller, as_role(caller)}

@@ -60,21 +60,15 @@ class CounterTable:
         self.seen = RollbackGuard()
 
     def mint(self, counter: str) -> Block:
-        """Mint the counter's next integer with one conditional UpdateItem.
-
-        Raises:
-            RequestError: also NoItem, CeilingReached, WentBackwards.
-        """
+        """Mint one integer with one conditional UpdateItem, or raise NoItem, CeilingReached, WentBackwards."""
         item = self._update(counter, 1, _mint_request(self._name, counter))
         return Block(item.issued, item.stride, 1)
 
     def mint_block(self, counter: str, count: int) -> Block:
         """Mint `count` integers with one write, on the condition that stride and ceiling are those seen last.
 
-        If they are unknown or have changed, it tries again with the present ones, in up to `ATTEMPTS` writes.
-
-        Raises:
-            RequestError: as `mint`; CeilingReached if fewer than `count` integers are left.
+        If they are unknown or have changed, it tries again with the present ones, in up to `ATTEMPTS` writes. It
+        raises the errors of `mint`: CeilingReached if fewer than `count` integers are left.
         """
         stride, ceiling = self._places.get(counter, (0, 0))  # no stride is 0, so this write fails and shows the item
         for _ in range(ATTEMPTS):
@@ -99,11 +93,7 @@ class CounterTable:
         return None if attributes is None else _item_of(attributes)
 
     def item(self, counter: str) -> CounterItem:
-        """Return the counter's item.
-
-        Raises:
-            RequestError: also NoItem, WentBackwards.
-        """
+        """Return the counter's item, or raise NoItem or WentBackwards."""
         last = self.seen.last(counter)
         item = self.find(counter)
         if item is None:
@@ -188,13 +178,7 @@ class RollbackGuard:
         return self.last(counter).epoch <= self._void.get(counter, -1)
 
     def add(self, counter: str, last: HighestSeen, before: HighestSeen, after: HighestSeen) -> None:
-        """Remember an answer of the table.
-
-        Args:
-            counter: whose item it is.
-            last: what had been seen last when the call began.
-            before: what the item had before the call.
-            after: what it has now; the same as `before`, unless the call has minted.
+        """Remember what the item had `before` a call and has `after` it. `last` was seen last when the call began.
 
         Raises:
             WentBackwards: the item had less than what was seen, or it is still of an epoch in which it had.

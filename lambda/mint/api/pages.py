@@ -94,12 +94,7 @@ ANOTHER = """<form>
 
 
 def status_page(document: Mapping[str, Any], base: int) -> Response:
-    """Return a status document as a page.
-
-    Args:
-        document: the response to `/-/status`.
-        base: where the item's epoch begins. A position or a ceiling below it means that there is no integer yet.
-    """
+    """Return a status document as a page. A position or a ceiling below the epoch's `base` is no integer yet."""
     counter, here = escape(document["counter"]), document["region"]
     shown = {name: _shown(document[name]) for name in STATUS}
     if document["position"] is not None:
@@ -120,12 +115,7 @@ def status_page(document: Mapping[str, Any], base: int) -> Response:
 
 
 def owner_page(document: Mapping[str, Any], here: str) -> Response:
-    """Return the document about an integer's owner as a page.
-
-    Args:
-        document: the response to `/{counter}/{integer}`.
-        here: the region that answers.
-    """
+    """Return the document about an integer's owner as a page. `here` is the region that answers."""
     counter, integer, region = escape(document["counter"]), str(document["integer"]), escape(document["region"])
     asked = f"not known here; ask {escape(document['ask'])}" if "ask" in document else "not known in any region"
     shown = {name: _shown(document[name]) for name in OWNER} | {"region": _region(document["region"])}
@@ -139,13 +129,7 @@ def owner_page(document: Mapping[str, Any], here: str) -> Response:
 
 
 def problem_page(problem: Problem, here: str, root: str) -> Response:
-    """Return an error as a page, with the same status and headers.
-
-    Args:
-        problem: the error.
-        here: the region that answers.
-        root: see `root_of`.
-    """
+    """Return an error as a page, with the same status and headers. `here` is the region that answers."""
     title = f"{problem.status.value} {problem.status.phrase}"
     instead = ", ".join(_region(name) for name in problem.members.get("regions", ()))
     content = (
@@ -200,15 +184,10 @@ def _html(
     headers: Mapping[str, str] | None = None,
     **allowed: str,
 ) -> Response:
-    """Return the file `name` of this folder, after `HEAD`.
+    """Return the file `name` of this folder, after `HEAD`, with `parts` in the places of their `%NAME%`.
 
-    Args:
-        name: the file.
-        parts: the HTML that takes the place of `%NAME%` in the files, by name. No such place is inside a style or a
-            script that runs.
-        status: the response's status.
-        headers: further headers.
-        allowed: further directives of the Content-Security-Policy, with `_` for `-`.
+    No such place is inside a style or a script that runs. `allowed` is further directives of the
+    Content-Security-Policy, with `_` for `-`.
     """
     html, own = _source(name)
     policy = own | {directive.replace("_", "-"): sources for directive, sources in allowed.items()}
@@ -255,14 +234,9 @@ def page(
     *,
     open_counters: bool,
 ) -> Response:
-    """Return the page of a counter. It says if this region doesn't have the counter, or has left the layout.
+    """Return the page that mints. It says if this region doesn't have the counter, or has left the layout.
 
-    Args:
-        counter: the counter to mint from.
-        region: this region.
-        layouts: those that this region knows, the oldest first.
-        item: its item of the counter, if there is one.
-        open_counters: whether callers may create and list counters.
+    `layouts` are those that this region knows, the oldest first. With `open_counters`, callers may list counters.
     """
     can_mint = item is not None and item.issued < item.ceiling
     if item and layouts and item.epoch > layouts[-1].epoch:

@@ -201,7 +201,6 @@ def _version() -> str | None:
 
 
 def _look(table: CounterTable, counter: str) -> tuple[CounterItem | None, Problem | None]:
-    """Return the counter's item, None if there is none, and why it can't be minted, None if it can."""
     try:
         item = table.item(counter)
     except NoItem:

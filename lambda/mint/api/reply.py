@@ -21,7 +21,6 @@ RETRY_AFTER = {"Retry-After": "1"}
 RETRY_LATER = {"Retry-After": "5"}
 """The header of errors that the next run of the coordinator's schedule ends, within minutes."""
 
-
 STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 """For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
 
@@ -44,15 +43,9 @@ class Problem(Exception):
 
 
 def minted_response(request: "MintRequest", region: str, block: "Block", *, replayed: bool) -> Response:
-    """Return the minted integers, in the form that the request prefers.
+    """Return the minted integers, in the form that the request prefers: in JSON, a list unless one was requested.
 
-    As JSON, they are a list unless a single integer was requested.
-
-    Args:
-        request: the request.
-        region: the region that minted them.
-        block: the integers.
-        replayed: whether an earlier request with the same Idempotency-Key minted them.
+    They are `replayed` if an earlier request with the same Idempotency-Key minted them.
     """
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
     integers = block.integers()

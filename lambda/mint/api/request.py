@@ -94,11 +94,7 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
 
     The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`. It is taken as
     it is. An HTTP API puts its stage's name before it, unless the stage is `$default`; what is a stage and what is a
-    counter can't be told apart.
-
-    Args:
-        event: Lambda's event.
-        default: the counter at `/`.
+    counter can't be told apart. `default` is the counter at `/`.
 
     Raises:
         Problem: 400, 404, 405, 413 or 414, with what is allowed; 503, it is a prefetch that would mint.
@@ -221,7 +217,6 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
-    """Yield each name with each of its values."""
     for name, values in _mapping(lists).items():
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
             yield str(name), str(value)
@@ -233,7 +228,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _headers(event: Mapping[str, Any]) -> dict[str, str]:
-    """Return the request's headers. Their names are in lower case."""
     return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
 
 
@@ -262,12 +256,7 @@ def _accepted(headers: Mapping[str, str], *, html: bool) -> Format:
 
 
 def preferred(accept: str, *, html: bool) -> Format:
-    """Return the format that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none.
-
-    Args:
-        accept: the header's value.
-        html: whether HTML can be sent.
-    """
+    """Return the format that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none."""
     choices = TYPES if html else TYPES[:-1]
     return max(choices, key=lambda choice: _quality(accept, *choice[1:]))[0]
 
@@ -336,11 +325,7 @@ def _counter_parameter(query: Query) -> str | None:
 
 
 def after_parameter(query: Query) -> str | None:
-    """Return the key after which the list of counters continues, or None to start at its beginning.
-
-    Raises:
-        Problem: 400, it can't be the `next` of a page.
-    """
+    """Return the key after which the list of counters continues, or None. What can't be a page's `next` is refused."""
     key = _single(query, "after")
     if key is None:
         return None
@@ -359,8 +344,7 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
     A bare key may have no comma, since repeated headers arrive joined with commas (API Gateway guide,
     "Create AWS Lambda proxy integrations for HTTP APIs", payload format 2.0, which Function URLs share).
 
-    Raises:
-        Problem: 400, the key is not valid, or given more than once.
+    Another key, or a second one, is refused.
     """
     given = headers.get("idempotency-key")
     if given is None:
