@@ -18,10 +18,7 @@ class InvocationFailed(Exception):
 
 
 class NotAllowed(Exception):
-    """The function doesn't exist, or this function may not invoke it.
-
-    A retry can't help, unless it is `unaccepted`: then this function's role may be a new one.
-    """
+    """There is no such function, or it may not be invoked. A retry can only help if a new role is `unaccepted` yet."""
 
     def __init__(self, message: str, *, unaccepted: bool = False) -> None:
         super().__init__(message)
@@ -35,14 +32,8 @@ class NotReached(Exception):
 def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempotent: bool = False) -> dict[str, Any]:
     """Invoke a function and return its result. The connection is closed afterwards, since this is rare.
 
-    Args:
-        function: an ARN, in whichever region, or a name in this region.
-        payload: its event.
-        timeout: seconds for each attempt.
-        idempotent: as of `Service.post`.
-
-    Raises:
-        InvocationFailed, NotAllowed, NotReached: see there.
+    `function` is an ARN, in whichever region, or a name in this region. `timeout` is in seconds for each attempt;
+    `idempotent` as of `Service.post`. It raises InvocationFailed, NotAllowed or NotReached.
     """
     service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
     try:

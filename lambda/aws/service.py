@@ -97,16 +97,9 @@ class Service:
     ) -> tuple[Any, Mapping[str, str]]:
         """Post `body`, and return the response's JSON and headers.
 
-        There are at most three attempts, within the time that the invocation has left. Each is signed with its own
-        time. If the signer isn't accepted, one more attempt is made.
-
-        Args:
-            path: below the endpoint's own path.
-            headers: besides those of the signature.
-            body: JSON.
-            timeout: seconds for each attempt.
-            idempotent: whether the call may be carried out more than once. If not, it is only retried if it
-                certainly wasn't.
+        There are at most three attempts of `timeout` seconds, within the time that the invocation has left. Each is
+        signed with its own time. If the signer isn't accepted, one more attempt is made. A call that isn't `idempotent`
+        is only retried if it certainly wasn't carried out.
 
         Raises:
             NoResponse: the last attempt got no valid response.

@@ -31,15 +31,13 @@ MAX_COUNTERS = 1000
 
 
 class LeasedBlock(NamedTuple):
-    """The rest of a block, its stride and size."""
+    """The rest of a block, when it was taken, and how often the table had been found to have gone backwards before."""
 
     rest: Iterator[int]
     stride: int
     size: int
     taken: float
-    """When it was taken, in the clock's seconds."""
     findings: int
-    """How often the table had been found to have gone backwards before."""
 
 
 class Leases:

@@ -41,12 +41,11 @@ Query = list[tuple[str, str]]
 
 
 class MintRequest(NamedTuple):
-    """Mint a block of `count` integers, 1 to 100,000, or a single integer if `count` is None."""
+    """Mint a block of `count` integers, or a single one if it is None. `key` is the Idempotency-Key."""
 
     counter: str
     count: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     key: str | None = None
-    """The Idempotency-Key."""
     form: Format = "json"
 
 
@@ -154,7 +153,7 @@ def is_https(event: Mapping[str, Any]) -> bool:
 
 
 def wants_html(event: Mapping[str, Any]) -> bool:
-    """Return whether a response that mints nothing is to be a page: the request only reads, and prefers HTML."""
+    """Return whether a response that mints nothing is to be a page."""
     return method_of(event) in READ and _accepted(_headers(event), html=True) == "html"
 
 
@@ -185,11 +184,10 @@ def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event of a REST API (payload format 1.0) as a Function URL would have sent it (2.0).
 
     It has the members that this function reads. Repeated headers are joined with commas, also if they are spelled in
-    different cases. Repeated parameters stay repeated. The caller is the one whose signature API Gateway has checked
-    (`requestContext.identity`).
+    different cases. The caller is the one whose signature API Gateway has checked (`requestContext.identity`).
 
     API Gateway guide, "Lambda proxy integrations in API Gateway": `path` has no stage, and stays encoded as it was
-    sent. The parameters of the query are decoded. Each header and each parameter has a list of all its values.
+    sent. The parameters of the query are decoded.
     """
     context = _mapping(event.get("requestContext"))
     headers: dict[str, str] = {}
