@@ -34,14 +34,12 @@ MOST = 300
 
 @dataclass(frozen=True, slots=True)
 class MintResponse:
-    """What came back."""
+    """What came back, without a `status` if it is no HTTP response, without a `document` if it is no JSON object."""
 
     text: str
     """For people."""
     status: int = 0
-    """The HTTP status; 0 if there is no response."""
     document: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The response's JSON object; empty if it is none."""
     passing: bool = False
     """Whether it is an error that ends by itself, so that asking again may help."""
 
@@ -78,7 +76,7 @@ def _object(body: object) -> Mapping[str, Any]:
 
 
 def _event(method: str, path: str) -> dict[str, Any]:
-    """Return the event. It has no domain name. By this the function knows that no caller sent it."""
+    """Return an event without a domain name: by this the function knows that no caller sent it."""
     agent = "global-integers-check"
     return {
         "version": "2.0",
@@ -126,10 +124,7 @@ class Standing:
     item: Item | Absent | None
 
     def lacks(self) -> bool:
-        """Return whether the region may lack the counter.
-
-        Its table lacks it, or the table can't be read and the register doesn't say that it was given the counter.
-        """
+        """Return whether the region may lack the counter: its table says so, or can't be read, and no register does."""
         if not isinstance(self.item, Absent):
             return self.item is None
         given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
@@ -164,11 +159,7 @@ def check(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, str]:
-    """Check a region. Return its name as `checked`.
-
-    Raises:
-        Refused: the region doesn't work, or the home region can't be reached.
-    """
+    """Check a region, and return its name as `checked`. One that doesn't work is `Refused`."""
     attempt, began = 1, clock()
     while True:
         wrong = _ask_all(asked, carry_out, ask)

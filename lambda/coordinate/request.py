@@ -41,13 +41,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Check:
-    """A region whose minting function must work, since it was just updated."""
+    """A region whose minting function must work: mint the default counter, by the code of this version."""
 
     region: str
     counter: str
-    """The default counter, which the function's health is about."""
     version: str
-    """Of the code that must run now."""
 
 
 def request_of(event: Mapping[str, Any]) -> Deploy | Create | Watch | Check:

@@ -39,15 +39,9 @@ class RunResult:
 
 
 def run(request: Deploy | Watch | Create, token: str, result: RunResult) -> Steps[RunResult]:
-    """Carry out a deployment, or what was admitted before; or create counters.
+    """Carry out a deployment, or what was admitted before; or create counters. Return `result`, filled.
 
-    Args:
-        request: what is asked for.
-        token: a random string, which no other run has.
-        result: an empty one, which also shows how far a refused run got.
-
-    Returns:
-        `result`, filled. `skipped` says why nothing was done, `unfinished` how many counters weren't begun.
+    No other run has this random token. `result` also shows how far a refused run got.
 
     Raises:
         Refused: the deployment or a counter is refused. A deployment and a creation are also refused if time runs out;
@@ -89,8 +83,7 @@ def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
     """Scan all tables, reconcile every counter that isn't reconciled, and finish the record.
 
-    Raises:
-        Refused: a counter is refused; or something stays undone, and it is `wanted` by somebody who waits for it.
+    What stays undone is refused if it is `wanted`, by somebody who waits for it.
     """
     looked = yield from scan_tables(record)
     result.outcomes |= looked.reconciled
@@ -124,11 +117,7 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
 def _reconcile_each(
     counters: Mapping[str, Known | None], record: DeploymentRecord, token: str, result: RunResult
 ) -> Steps[Refused | None]:
-    """Reconcile counters at the same time. One that is refused does not stop the others.
-
-    Returns:
-        What was refused, if anything was.
-    """
+    """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
     steps = (_reconcile(counter, token, record, known, result) for counter, known in counters.items())
     answers = yield Each(steps)
     refused = [answer for answer in answers if isinstance(answer, Refused)]

@@ -21,15 +21,7 @@ T = TypeVar("T")
 
 
 def drive(steps: Steps[T], carry_out: CarryOut) -> T:
-    """Take all steps, and return what they return.
-
-    Args:
-        steps: a run, or a part of one.
-        carry_out: carries out one operation; called from several threads.
-
-    Raises:
-        Refused: the steps refuse, or `carry_out` does.
-    """
+    """Take all steps, and return what they return. `carry_out` is called from several threads."""
     with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
 
         def take(steps: Steps[Any]) -> Any:

@@ -76,11 +76,7 @@ def meaning_of(error: ClientError | BotoCoreError) -> Meaning:
 
 
 def held(write: Callable[[], object]) -> bool:
-    """Carry out a conditional write, and return whether its condition held. A conflict is a race that was lost.
-
-    Raises:
-        ClientError, BotoCoreError: any other error.
-    """
+    """Carry out a conditional write, and return whether its condition held. A conflict is a race that was lost."""
     try:
         write()
     except ClientError as error:
@@ -91,11 +87,7 @@ def held(write: Callable[[], object]) -> bool:
 
 
 def retried(home: str, call: Callable[[], Any]) -> Any:
-    """Return what a call to the home region returns. Transient errors are retried.
-
-    Raises:
-        Refused: the region can't be reached, or DynamoDB refused the call.
-    """
+    """Return what a call to the home region returns. Transient errors are retried, all others `Refused`."""
     patience = _Patience(RETRY_SECONDS)
     while True:
         try:
@@ -129,13 +121,7 @@ class Reachability:
     def retried(self, region: str, call: Callable[[], Any], counter: str | None) -> Any:
         """Return what a call to a region returns, or `Absent`. Transient errors are retried.
 
-        Args:
-            region: the region.
-            call: makes the call.
-            counter: the counter whose item it is about; None if it is about the table.
-
-        Raises:
-            Refused: the request is wrong.
+        `counter` is None for a call about the whole table. A wrong request is `Refused`.
         """
         later = (region, counter) in self._throttled
         if later and counter is not None:
@@ -181,7 +167,7 @@ class _Patience:
         self._longest = FIRST_PAUSE
 
     def wait(self) -> bool:
-        """Wait for a while, and return whether to try again: not if the time would be over."""
+        """Wait for a while, unless the time would be over. Return whether to try again."""
         pause = random.uniform(0, self._longest)  # noqa: S311 (not for security)
         if time.monotonic() + pause >= self._ends:
             return False

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def record_attributes(record: DeploymentRecord) -> Attributes:
-    """Return the record as it is stored in the layouts table."""
+    """Encode the record."""
     return {
         "counter": {"S": RECORD_KEY},
         "home": {"S": record.home},
@@ -33,7 +33,7 @@ def record_attributes(record: DeploymentRecord) -> Attributes:
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
-    """Return the record that `record_attributes` encoded."""
+    """Decode the record."""
     return DeploymentRecord(
         home=attributes["home"]["S"],
         number=int(attributes["number"]["N"]),
@@ -57,7 +57,7 @@ def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
 
 
 def accepted_attributes(accepted: Accepted) -> Attributes:
-    """Return what identifies the record, as it is stored beside it."""
+    """Encode what identifies the record, which is stored beside it."""
     return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": accepted.home}, "number": {"N": str(accepted.number)}}
 
 
@@ -89,18 +89,14 @@ REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit",
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
-    """Return the register that `register_attributes` encoded. Names that ten thousand registers have are kept once.
+    """Decode a register. Names that ten thousand registers have are kept once.
 
     Raises:
         ValueError: its regions repeat, or there are too many, or not one id for each; or its epoch isn't positive.
     """
     regions = regions_of(attributes["regions"])
     ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
-    if (
-        not len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS
-        or not regions
-        or int(attributes["epoch"]["N"]) < 1
-    ):
+    if not 0 < len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or int(attributes["epoch"]["N"]) < 1:
         raise ValueError(attributes)
     return Register(
         counter=intern(attributes["counter"]["S"]),
@@ -127,10 +123,7 @@ def copy_of(attributes: Mapping[str, Any]) -> Copy:
 
 
 def item_values(item: Item) -> Attributes:
-    """Return an item's attributes, without its key.
-
-    `fenced` and `opening` are stored only if they are set: conditions test whether they exist.
-    """
+    """Encode an item, without its key. Conditions test whether `fenced` and `opening` exist."""
     attributes: Attributes = {
         "issued": {"N": str(item.issued)},
         "stride": {"N": str(item.stride)},
@@ -145,10 +138,10 @@ def item_values(item: Item) -> Attributes:
 
 
 def item_of(attributes: Mapping[str, Any]) -> Item:
-    """Return the item that `item_values` encoded. What it keeps of past epochs is left out.
+    """Decode an item, without what it keeps of past epochs.
 
     Raises:
-        ValueError: it can't be one of a counter: its stride or its epoch isn't positive.
+        ValueError: its stride or its epoch isn't positive.
     """
     if int(attributes["stride"]["N"]) < 1 or int(attributes["epoch"]["N"]) < 1:
         raise ValueError(attributes)

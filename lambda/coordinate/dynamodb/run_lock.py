@@ -38,11 +38,7 @@ class RunLock:
         self._asking = threading.Lock()
 
     def take(self) -> bool:
-        """Take the lease if nobody has it, or it has expired. Return whether this run has it now.
-
-        Raises:
-            Refused: the home region can't be reached.
-        """
+        """Take the lease if nobody has it, or it has expired. Return whether this run has it now."""
         now = int(self._clock())
         values = {
             ":now": {"N": str(now)},
@@ -64,10 +60,7 @@ class RunLock:
         return self._taken
 
     def kept(self) -> bool:
-        """Return whether nobody has taken the lease over, and renew it. It asks only every `CHECK_SECONDS`.
-
-        It is always True for a run that took no lock: one that creates counters needs none.
-        """
+        """Return whether nobody has taken the lease over, and renew it. A run that took none needs none."""
         with self._asking:
             if self._taken and not self._lost and self._clock() - self._checked > CHECK_SECONDS:
                 self._lost = not self._write("holder = :holder", {":holder": {"S": self._holder}})

@@ -236,10 +236,7 @@ def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | N
 def scan(
     client: "DynamoDBClient", table: str, names: Sequence[str], decode: Callable[[Mapping[str, Any]], T]
 ) -> dict[str, T | Absent]:
-    """Return what all counters' items encode, by counter, each read consistently; `STRAY` for what encodes nothing.
-
-    Only the attributes `names` are read: what an item keeps of the past isn't transferred.
-    """
+    """Return what all counters' items encode, by counter. Only the attributes `names` are transferred."""
     found: dict[str, T | Absent] = {}
     projection = {f"#{name}": name for name in names}
     pages = client.get_paginator("scan").paginate(
@@ -301,9 +298,6 @@ def replacement(table: str, encode: Callable[[T], Mapping[str, Any]], before: T 
     """Return the put that replaces `before` by `after`, on the condition that the stored item is still `before`.
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
-
-    Raises:
-        Refused: it is larger than DynamoDB stores.
     """
     old, new = None if before is None else encode(before), encode(after)
     check_size(new)
@@ -322,11 +316,7 @@ def replacement(table: str, encode: Callable[[T], Mapping[str, Any]], before: T 
 
 
 def check_size(item: Mapping[str, Any]) -> None:
-    """Check that DynamoDB stores an item of this size (DynamoDB guide, "Constraints": 400 KB).
-
-    Raises:
-        Refused: it doesn't.
-    """
+    """Refuse an item that is larger than DynamoDB stores."""
     size = size_of(item)
     if size > MAX_ITEM:
         key = item["counter"]["S"]

@@ -1,7 +1,4 @@
-"""Admits a deployment, and keeps the record of it.
-
-Like `reconcile.py`, it decides and does no I/O.
-"""
+"""Admits a deployment, and keeps the record of it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,9 +9,6 @@ from .model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register
 from .operations import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 
-Evidence = dict[str, str]
-"""Counter → what was found of it."""
-
 LATEST = 3 * 3600
 """Seconds after which a deployment is too old to be admitted: far more than one lasts."""
 
@@ -22,13 +16,8 @@ LATEST = 3 * 3600
 def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
     """Return the record that this run carries out. A lost record is put back from the mirror first.
 
-    A deployment that asks for what the record asks for already is admitted at any age: it overrules nothing.
-
-    Args:
-        deployment: what is asked for, or None if the run is to carry out what was admitted before.
-
-    Returns:
-        The record, or None if nothing is deployed yet.
+    Without a deployment, that is what was admitted before; None if nothing is deployed yet. A deployment that asks for
+    what the record asks for already is admitted at any age: it overrules nothing.
 
     Raises:
         Refused: the deployment is outdated, or has a floor for an unknown counter; or the layouts table and its mirror
@@ -53,7 +42,7 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
                 continue
         elif accepted != record.accepted:
             new = record  # an earlier version of the program wrote nothing beside the record
-        elif deployment is None or _is_of(record, deployment):
+        elif deployment is None or record.desired.text == deployment.desired.text:
             return record
         elif record.number != deployment.follows and not _sees_more(deployment, record):
             raise superseded(record.desired.regions)
@@ -78,7 +67,10 @@ def _check(deployment: Deploy) -> Steps[None]:
 def _first(
     deployment: Deploy | None, record: DeploymentRecord | None, copy: RecordCopy | None, home: str
 ) -> Steps[DeploymentRecord | None]:
-    """Return the first record of this layouts table, if nothing stood before or a floor says what was minted."""
+    """Return the first record of this layouts table, if nothing stood before or a floor says what was minted.
+
+    It is None if nothing stood before and there is no deployment.
+    """
     if deployment is not None:
         yield from _check(deployment)
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
@@ -111,7 +103,7 @@ def _record(deployment: Deploy, home: str, number: int) -> DeploymentRecord:
 def _items(
     scans: Mapping[str, Mapping[str, Item | Absent] | Absent], registers: Mapping[str, Register | Absent]
 ) -> dict[str, str]:
-    """Return what the regions have of counters that no register knows."""
+    """Return what the regions have of counters that no register knows, by counter."""
     found: dict[str, list[str]] = {}
     for region, items in scans.items():
         if not isinstance(items, Absent):
@@ -121,8 +113,10 @@ def _items(
     return {counter: ", ".join(regions) for counter, regions in found.items()}
 
 
-def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy | Absent], home: str) -> Evidence:
-    """Return what is left of counters that another layouts table had."""
+def _evidence(
+    registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy | Absent], home: str
+) -> dict[str, str]:
+    """Return what is left of counters that another layouts table had, by counter."""
     found = {
         counter: f"a copy of its register, of epoch {copy.register.epoch}"
         for counter, copy in copies.items()
@@ -135,11 +129,6 @@ def _evidence(registers: Mapping[str, Register | Absent], copies: Mapping[str, C
     }
 
 
-def _is_of(record: DeploymentRecord, deployment: Deploy) -> bool:
-    """Return whether the record asks for the same: an earlier attempt was admitted, or there is nothing to overrule."""
-    return record.desired.text == deployment.desired.text
-
-
 def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
     """Return whether the preview saw the recreated layouts table, while the restored record still names the old one.
 
@@ -150,19 +139,10 @@ def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
 
 
 def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[DeploymentRecord]:
-    """Record that every counter is reconciled, first in the layouts table, then in the mirror.
+    """Record that every counter is reconciled, first in the layouts table, then in the mirror. Return the record.
 
-    `report` is None if some counter isn't reconciled. Then only the mirror's copy of the record is brought up to date.
-
-    The mirror's copy of the record is written last, after those of all registers, so it proves that they are whole.
-
-    Args:
-        record: what was carried out.
-        report: what stands, or None.
-        mirror: the id of the mirror in which the copies were found.
-
-    Returns:
-        The record.
+    `report` is what stands, or None if some counter isn't reconciled: then only the mirror's copy of the record is
+    brought up to date. `mirror` is the id of the mirror in which the copies of all registers were found.
 
     Raises:
         Refused: another deployment was admitted since, or the mirror was lost.

@@ -1,7 +1,4 @@
-"""Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register.
-
-The next epoch begins above all that any region may have minted.
-"""
+"""Begins and ends epochs: fences regions, replaces registers, and writes the items that follow from a register."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,17 +14,14 @@ from .refusals import lost_register, unfenced
 
 
 class Next(NamedTuple):
-    """A register that is to be written, and what is known of the counter once it is."""
+    """A register that is to be written, and what is known once it is."""
 
     register: Register
     known: Known | None
 
 
 def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Next]:
-    """Put a closed item where there is none, and return the register with the tables in which it now is.
-
-    The item can't mint before the register names its table, and it is opened.
-    """
+    """Put a closed item where there is none, and return the register with the tables in which it now is."""
     wanted = wanted_items(register)
     new = {region: closed(wanted[region], token) for region in regions}
     answers = yield [
@@ -108,12 +102,9 @@ def first_register(
 
 
 def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
-    """Check that every region of the desired state can be read.
+    """Refuse if a region of the desired state doesn't answer, or its item can't be read.
 
     Without a register, nothing bounds what a region mints that can't be fenced, so a floor isn't enough.
-
-    Raises:
-        Refused: a region of the desired state doesn't answer, or its item can't be read.
     """
     away = [name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)]
     if away:
@@ -143,8 +134,6 @@ def begin_next_epoch(
     register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
 ) -> Steps[Next]:
     """Fence every region of this epoch that answers. Return the next register.
-
-    It begins above all that any region may have minted.
 
     With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
     """
@@ -179,7 +168,7 @@ def begin_next_epoch(
 def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:
     """Fence items, and return those that are fenced.
 
-    With `later`, an item of a later epoch is fenced in that one. Otherwise it is left alone: another run was faster.
+    With `later`, an item of a later epoch is fenced, too. Otherwise it is left alone: another run was faster.
 
     An item that was never given this epoch's integers is brought to this epoch, closed. So a late run that
     still tries to give it something finds another epoch, or its token gone.
@@ -222,12 +211,9 @@ def closing(region: str, counter: str, item: Item, epoch: int) -> op.Operation:
 
 
 def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceItem:
-    """Return the fence of an item: relative to what is issued when it arrives, so it lands however fast that grows.
-
-    Near the ceiling, the ceiling stays.
-    """
+    """Return a fence relative to what is issued when it arrives, so it lands however fast that grows."""
     by = headroom * item.stride
-    if item.issued > item.ceiling - by:
+    if item.issued > item.ceiling - by:  # then the ceiling stays
         return op.FenceItem(region, counter, item.epoch, None)
     return op.FenceItem(region, counter, item.epoch, by, item.ceiling - by)
 

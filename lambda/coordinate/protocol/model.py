@@ -29,16 +29,12 @@ class DesiredState:
     """What a deployment asks for."""
 
     regions: tuple[str, ...]
-    """The layout, in order."""
     leaving: tuple[str, ...]
-    """Regions that are out of the layout, but not deleted yet."""
     counters: tuple[str, ...]
     """The counters of the settings. Others exist too, and follow."""
     floors: Mapping[str, int] = field(compare=False)
     window: int
-    """How many integers a region may mint before the limit must be raised, at least."""
     headroom: int
-    """How many integers a region may still mint between its fence and the next epoch."""
     watch_minutes: int
     """Minutes between two runs of the schedule."""
     home: str
@@ -86,7 +82,6 @@ class DeploymentRecord:
     home: str
     """The id of the layouts table in which it was written. In another table, it proves nothing."""
     number: int
-    """Deployments are numbered 1, 2, 3, …."""
     follows: int
     """The number that the deployment's preview read, 0 if there was none."""
     asked: int
@@ -111,7 +106,7 @@ class Register:
 
     counter: str
     home: str
-    """The id of the layouts table in which it was written. In another table, it proves nothing."""
+    """As in `DeploymentRecord`."""
     epoch: int
     regions: tuple[str, ...]
     ids: tuple[str | None, ...]
@@ -149,10 +144,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class RecordCopy:
-    """The record as it stands in the mirror, with the id of the mirror's table in which it was written.
-
-    It is written after the copies of all registers, so it proves that the mirror is whole.
-    """
+    """The same of the record, written after the copies of all registers: so it proves that the mirror is whole."""
 
     record: DeploymentRecord
     mirror: str
@@ -162,8 +154,7 @@ class RecordCopy:
 class Item:
     """One counter in one region's table. It alone decides what is minted there.
 
-    `opening` is the token of the run that placed the item. Such an item can't mint, because its ceiling is what
-    was issued, until it is opened by that token.
+    `opening` is the token of the run that placed the item. Until that token opens it, its ceiling is what was issued.
     """
 
     issued: int

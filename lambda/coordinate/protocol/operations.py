@@ -28,10 +28,7 @@ class Clock(Operation):
 
 @dataclass(frozen=True, slots=True)
 class TakeRunLock(Operation):
-    """Take the run lock, which keeps two runs from doing the same work. Answer: whether this run has it.
-
-    With `over`, whoever has it loses it. No integer depends on it: runs may race.
-    """
+    """Take the run lock; with `over`, whoever has it. Answer: whether this run has it. No integer depends on it."""
 
     over: bool
 
@@ -103,11 +100,7 @@ class ReadRegister(Operation):
 
 @dataclass(frozen=True, slots=True)
 class WriteRegister(Operation):
-    """Write a counter's register.
-
-    Condition: it is still `old`, and `record` is the one that was admitted last. Without the second half, a run of an
-    earlier deployment could begin a layout that nobody asks for any more.
-    """
+    """Write a counter's register. Condition: it is still `old`, and `record` is the one that was admitted last."""
 
     old: Register | None
     new: Register
@@ -139,10 +132,7 @@ class ReadItem(Operation):
 
 @dataclass(frozen=True, slots=True)
 class RecordLayouts(Operation):
-    """Record all layouts so far in a region, so that it can say which region owns an integer.
-
-    Minting never reads the record. Condition: there is none, or its last layout is of an earlier epoch.
-    """
+    """Record all layouts so far, for questions about owners. Condition: the last one there is of an earlier epoch."""
 
     region: str
     counter: str
@@ -151,10 +141,9 @@ class RecordLayouts(Operation):
 
 @dataclass(frozen=True, slots=True)
 class RenewItem(Operation):
-    """Replace the item of the epoch `over` with one of a later epoch, and keep the last integer issued in `over`.
+    """Replace the item with one of a later epoch, and keep the last integer issued in `over`.
 
-    The new item is neither fenced nor being opened. Condition: the item is of the epoch `over`, and it isn't
-    being opened.
+    Condition: the item is of the epoch `over`, and it isn't being opened.
     """
 
     region: str
@@ -165,10 +154,7 @@ class RenewItem(Operation):
 
 @dataclass(frozen=True, slots=True)
 class PlaceItem(Operation):
-    """Put a closed item, which can't mint.
-
-    Condition without `instead_of`: there is no item. With it: the item is being opened by that token.
-    """
+    """Put a closed item. Condition: there is none; or with `instead_of`, it is being opened by that token."""
 
     region: str
     counter: str
@@ -215,7 +201,7 @@ class FenceItem(Operation):
 class CloseItem(Operation):
     """Fence an item at what it has issued, bring it to `epoch`, and keep the last integer issued in `over`.
 
-    It can't be opened any more. `over` is not later than `epoch`. Condition: the item is of the epoch `over`.
+    It can't be opened any more. Condition: the item is of the epoch `over`, which isn't later than `epoch`.
     """
 
     region: str
@@ -235,10 +221,7 @@ class ScanRegisters(Operation):
 
 @dataclass(frozen=True, slots=True)
 class ScanCopies(Operation):
-    """Read the mirror's copies of all registers, without their past layouts.
-
-    Answer: the copies by counter, `STRAY` for what is none.
-    """
+    """Read the mirror's copies of them, without their past layouts. Answer: the copies by counter, `STRAY` as above."""
 
 
 @dataclass(frozen=True, slots=True)

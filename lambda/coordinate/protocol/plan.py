@@ -1,8 +1,4 @@
-"""Decides the next step for one counter, from what was read, and computes limits. It does no I/O.
-
-The same decision is made for one counter that is reconciled, and for all counters from a scan of the tables: a counter
-that the scan shows as reconciled needs no call of its own.
-"""
+"""Decides the next step for one counter, from what was read or scanned, and computes limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -94,12 +90,10 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Nothing is left to do in the regions that answer.
-
-    `pending` are the regions of the layout and the leaving ones whose item or table can't be read now.
-    """
+    """Nothing is left to do in the regions that answer."""
 
     pending: tuple[str, ...]
+    """The regions of the layout and the leaving ones whose item or table can't be read now."""
 
 
 Step = Conflict | Stay | End | PlaceItems | Change | Apply | Reconciled
@@ -108,12 +102,8 @@ Step = Conflict | Stay | End | PlaceItems | Change | Apply | Reconciled
 def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int) -> Step:
     """Return the next step.
 
-    Args:
-        register: the counter's register.
-        record: what was asked for.
-        items: what each region of the layout, of the one asked for, and each leaving one has of the counter.
-        ids: the id of each one's table, described after its item was read.
-        now: seconds since 1970.
+    `items` has each region of the layout, of the one asked for, and each leaving one, `ids` their tables, described
+    after the item was read. `now` is in seconds since 1970.
     """
     desired = record.desired
     lost = False

@@ -3,9 +3,8 @@
 `scan_tables` compares all counters with what was asked for, by one scan of each table, whatever their number. Each
 counter that isn't reconciled is then changed by rounds: `look_at`, then `step`, until nothing is left to do.
 
-All of it decides and does no I/O: it yields batches of operations and is sent their answers. Every write is
-conditional, so `reconcile` may stop anywhere and be run again, and several runs may race: the register decides, and all
-of them carry out the same change. The package's docstring says why no integer is minted twice.
+`reconcile` may stop anywhere and be run again, and several runs may race: the register decides, and all of them carry
+out the same change.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,11 +35,9 @@ class Again(NamedTuple):
     """What a round hands to the next one. Nothing else of it is remembered."""
 
     record: DeploymentRecord
-    """What the run carries out, as far as it knows."""
     known: Known | None = None
     """What needs no second look, unless the register has changed since."""
     created: bool = False
-    """Whether this run has created the counter."""
 
 
 class Looked(NamedTuple):
@@ -48,9 +45,7 @@ class Looked(NamedTuple):
 
     record: DeploymentRecord
     mirror: str
-    """The id of the mirror, which has the register's copy."""
     now: int
-    """Seconds since 1970."""
     known: Known
     created: bool
 
@@ -63,9 +58,6 @@ def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | N
         run: a random string, which no other run has.
         record: what was admitted. If something else is admitted meanwhile, that is carried out.
         known: what a scan has found of the counter.
-
-    Returns:
-        The outcome: the register, the regions that are pending, and whether this run has created the counter.
 
     Raises:
         Refused: it needs an operator to continue.
@@ -86,12 +78,6 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
     """Bring a counter's register and its copy into order, then read what the regions have of it.
 
     Each of its writes ends the round: then the next one looks again.
-
-    Returns:
-        What was found, once both are where they should be; or what the next round begins with.
-
-    Raises:
-        Refused: it needs an operator to continue.
     """
     record, known, created = state
     again = Again(record, None, created)
@@ -137,11 +123,7 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
 
 
 def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
-    """Take the next step by what was found. Return the outcome, or what the next round begins with.
-
-    Raises:
-        Refused: it needs an operator to continue.
-    """
+    """Take the next step by what was found. Return the outcome, or what the next round begins with."""
     record, mirror, now, (register, items, ids), created = looked
     counter = register.counter
     again = Again(record, None, created)
@@ -211,11 +193,7 @@ class TablesScan:
 
 
 def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
-    """Return how all counters stand, from one scan of each table.
-
-    Args:
-        record: what was asked for.
-    """
+    """Return how all counters stand, from one scan of each table."""
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     home, mirror = yield [op.DescribeLayouts(), op.DescribeMirror()]
     here = [register for register in registers.values() if isinstance(register, Register)]
