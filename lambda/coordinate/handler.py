@@ -10,12 +10,11 @@ from aws.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
-from .log import Metrics, kind_of, log_change, warn_of
+from .log import Metrics, RunStatistics, kind_of, log_change, warn_of
 from .protocol.model import Refused
 from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
 from .request import Check, Create, Deploy, Watch, request_of
 from .run import RunResult, reply, run
-from .statistics import RunStatistics
 from .threads import drive
 
 RESERVE = 60_000
@@ -44,17 +43,16 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """
     if "check" in event:
         return _check(event, context)
-    statistics = RunStatistics(os.environ["STACK"], kind_of(event))
     result = RunResult()
+    statistics = RunStatistics(os.environ["STACK"], kind_of(event), result)
     try:
         request = request_of(event)
         assert not isinstance(request, Check)  # noqa: S101 (no event with `create`, `watch` or `wish` is one)
-        _run(request, result, statistics, context)
+        _run(request, statistics, context)
         statistics.failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
-        statistics.outcomes = result.outcomes
         METRICS.write(statistics)
     warn_of(result)
     return reply(result)
@@ -84,7 +82,7 @@ def _store() -> Store:
     )
 
 
-def _run(request: Deploy | Watch | Create, result: RunResult, statistics: RunStatistics, context: Any) -> None:
+def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
     store = _store()
     lease = store.run_lock(token)
@@ -104,6 +102,6 @@ def _run(request: Deploy | Watch | Create, result: RunResult, statistics: RunSta
                 return answer
 
     try:
-        drive(run(request, token, result), carry_out)
+        drive(run(request, token, statistics.result), carry_out)
     finally:
         lease.give_back()

@@ -7,19 +7,31 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from integers.names import CHECK_COUNTER
 
-from .protocol.operations import Operation, WriteRegister
+from .protocol import operations as op
+from .protocol.model import Absent, DeploymentRecord, Item, Register
+from .protocol.plan import wanted_items
+from .protocol.reconcile import Outcome, TablesScan
 from .run import RunResult, pending_regions
-from .statistics import LEAST_SECONDS, Pace, Positions, RunStatistics, paces, phase_of, positions
 
 
-def log_change(operation: Operation, answer: Any) -> None:
+def phase_of(old: Register | None, new: Register) -> str:
+    """Return what the write of a register was: created, put back, begun, joined or granted."""
+    if old is None or old.home != new.home:
+        return "created" if new.epoch == 1 and old is None else "put back"
+    if new.epoch > old.epoch:
+        return "begun"
+    return "joined" if new.ids != old.ids else "granted"
+
+
+def log_change(operation: op.Operation, answer: Any) -> None:
     """Log an operation that has changed a register."""
-    if isinstance(operation, WriteRegister) and answer:
+    if isinstance(operation, op.WriteRegister) and answer:
         new = operation.new
         layout = {"counter": new.counter, "epoch": new.epoch, "base": new.base, "limit": new.limit}
         _write("INFO", phase=phase_of(operation.old, new), **layout, regions=new.regions)
@@ -30,9 +42,9 @@ def warn_of(result: RunResult) -> None:
 
     Unknown counters go on minting, and are created again only if a floor is set for them.
     """
-    for counter, regions in result.unknown.items():
+    for counter, regions in result.scan.unknown.items():
         warn("unknown", counter=counter, regions=list(regions))
-    for key, tables in result.stray.items():
+    for key, tables in result.scan.stray.items():
         warn("stray", counter=key, tables=list(tables))
 
 
@@ -73,6 +85,188 @@ def kind_of(event: Mapping[str, Any]) -> str:
     return "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
 
 
+class RunStatistics:
+    """What a run shows in its metrics. Its operations are carried out in several threads."""
+
+    def __init__(self, stack: str, kind: str, result: RunResult) -> None:
+        self.stack = stack
+        """`<project>-<stack>`."""
+        self.kind = kind
+        """Who asked for the run: `schedule`, `deployment` or `creation`."""
+        self.result = result
+        self.failed = True
+        """Whether it was refused or failed, as long as it hasn't ended well."""
+        self.record: DeploymentRecord | None = None
+        """As it was last read or written."""
+        self.repaired: set[str] = set()
+        """The counters that were mended after the last change was finished: nobody had asked for it."""
+        self._everyday: dict[str, str] = {}
+
+    def keep(self, operation: op.Operation, answer: Any) -> None:
+        """Keep what an operation and its answer show.
+
+        Raising a ceiling and recording layouts are everyday work; every other write repairs something.
+        """
+        if answer is False or isinstance(answer, Absent):
+            return
+        match operation:
+            case op.ReadRecord():
+                self.record = answer
+            case op.WriteRecord(_, new):
+                self.record = new
+            case op.WriteRegister(old, new):
+                self._count(new.counter, phase_of(old, new))
+            case op.WriteCopy(_, new):
+                self._count(new.register.counter, "copied")
+            case op.PlaceItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
+                self._count(operation.counter)
+            case _:
+                pass
+
+    def _count(self, counter: str, phase: str = "") -> None:
+        if self.record is None or not self.record.reconciled:
+            return  # it was asked for
+        if phase == "granted" or (phase == "created" and counter not in self.result.scan.copies):
+            self._everyday.setdefault(counter, phase)
+        known = self._everyday.get(counter)
+        if known != "created" and not (known == "granted" and phase):
+            self.repaired.add(counter)
+
+
+def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
+    """Return the tables that were found gone, recreated, restored or without a register's item, as `region table`.
+
+    A region that doesn't answer isn't among them. Nor is the layouts table while it is gone: the run fails then.
+    """
+    without = {
+        region
+        for name, register in scan.registers.items()
+        for region, known in zip(register.regions, register.ids, strict=True)
+        if known is not None and _is_lost(scan.items[region], scan.ids[region], known, name)
+    }
+    lost = [f"{region} counters" for region in scan.items if region in without]
+    put_back = {name for name, copy in scan.copies.items() if copy.mirror == scan.mirror} - scan.registers.keys()
+    if put_back or any(register.home != scan.home for register in scan.registers.values()):
+        lost.append("home layouts")
+    emptied = bool(scan.registers) and not scan.copies and record is not None and record.report != "{}"
+    if emptied or any(copy.mirror != scan.mirror for copy in scan.copies.values()):
+        lost.append("home mirror")
+    return lost
+
+
+def _is_lost(items: Mapping[str, Item | Absent] | Absent, id_: str | Absent, known: str, name: str) -> bool:
+    if items is Absent.UNREACHABLE or id_ is Absent.UNREACHABLE:
+        return False
+    return isinstance(items, Absent) or id_ != known or name not in items
+
+
+LEAST_SECONDS = 30
+"""A rate is measured over at least this time. What was minted in one second says little of the next hour."""
+
+MOST_HOURS = 10_000.0
+"""What is said of a ceiling that lasts this long, or for ever: more than a year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """What every region had issued of every counter when a run looked."""
+
+    at: float
+    """Seconds since 1970."""
+    issued: Mapping[tuple[str, str], tuple[int, int]]
+    """(Region, counter) → the epoch, and the last integer issued."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """One region, all counters together."""
+
+    per_second: float
+    """Integers per second."""
+    hours: float
+    """Until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`."""
+
+
+def positions(items: Mapping[str, Mapping[str, Item | Absent] | Absent], at: float) -> Positions:
+    """Return the positions of items that were scanned at this time (seconds since 1970)."""
+    return Positions(
+        at,
+        {
+            (region, counter): (item.epoch, item.issued)
+            for region, found in items.items()
+            if not isinstance(found, Absent)
+            for counter, item in found.items()
+            if isinstance(item, Item)
+        },
+    )
+
+
+def paces(
+    registers: Mapping[str, Register],
+    items: Mapping[str, Mapping[str, Item | Absent] | Absent],
+    outcomes: Mapping[str, Outcome],
+    before: Positions | None,
+    now: float,
+) -> dict[str, Pace]:
+    """Return the pace of each region that answered and of which a rate is known.
+
+    Args:
+        registers: as they were scanned with the items.
+        items: region → its items.
+        outcomes: how the counters stand after the run, as far as it got.
+        before: what an earlier run of the same process saw, if there was one.
+        now: when the items were scanned, in seconds since 1970.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for counter, register in registers.items():
+        first = wanted_items(register)
+        outcome = outcomes.get(counter, Outcome(register, register.regions))
+        after = first if outcome.register is register else wanted_items(outcome.register)
+        for region in register.regions:
+            there = items.get(region)
+            item = there.get(counter) if there is not None and not isinstance(there, Absent) else None
+            if not isinstance(item, Item) or item.epoch != register.epoch or item.opening is not None:
+                continue
+            rate = _rate(region, register, first[region], item, before, now)
+            if rate is None:
+                continue
+            pending = region in outcome.pending
+            left = _left(item, item if pending or region not in after else after[region])
+            found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
+    return {
+        region: Pace(sum(rate for rate, _ in counters), min(hours for _, hours in counters))
+        for region, counters in found.items()
+    }
+
+
+def _rate(
+    region: str, register: Register, first: Item, item: Item, before: Positions | None, now: float
+) -> float | None:
+    """Return a counter's integers per second in one region; None if it was seen for too short a time.
+
+    It is measured since the run that is remembered, or else since the limit was granted: then it is an average, and
+    a region that is behind the others seems slower than it is.
+    """
+    start, seconds = first.issued, now - (before.at if before is not None else now)
+    if before is not None and seconds >= LEAST_SECONDS:
+        epoch, issued = before.issued.get((region, register.counter), (0, 0))
+        start = issued if epoch == item.epoch else start
+    else:
+        seconds = now - register.granted
+        if seconds < LEAST_SECONDS:
+            return None
+        granted_at = register.limit - register.window * len(register.regions)
+        start += max(granted_at - start, 0) // item.stride * item.stride
+    return max(item.issued - start, 0) / item.stride / seconds
+
+
+def _left(item: Item, after: Item) -> float:
+    """Return how many integers the region may mint after the run, if `after` is what the register gives it."""
+    if after.epoch != item.epoch:
+        return (after.ceiling - after.issued) / after.stride
+    return (max(item.ceiling, after.ceiling) - item.issued) / item.stride
+
+
 def documents(statistics: RunStatistics, ended: float, before: Positions | None) -> list[dict[str, Any]]:
     """Return the lines of a run: that of the stack, then one for each region whose pace is known.
 
@@ -87,20 +281,20 @@ def documents(statistics: RunStatistics, ended: float, before: Positions | None)
         ended: when, in seconds since 1970.
         before: what an earlier run of the same process saw, if there was one.
     """
+    scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
     values: dict[str, float] = {"Repairs": len(statistics.repaired)}
     if statistics.kind != "creation":  # counters may be created all the time: that doesn't prove that the schedule runs
         values["Failed"] = int(statistics.failed)
     named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
-    record = statistics.record
     if record is not None:
         values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.asked, 0)
     regions: dict[str, Pace] = {}
-    if statistics.registers is not None and statistics.items:
-        pending, lost = pending_regions(statistics.outcomes.values()), statistics.lost_tables()
+    if scan.items:
+        pending, lost = pending_regions(outcomes.values()), lost_tables(scan, record)
         named |= {"pending": pending, "lost": lost}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
-        values["Counters"] = len({*statistics.registers, *statistics.outcomes} - {CHECK_COUNTER})
-        regions = paces(statistics.registers, statistics.items, statistics.outcomes, before, statistics.scanned)
+        values["Counters"] = len({*scan.registers, *outcomes} - {CHECK_COUNTER})
+        regions = paces(scan.registers, scan.items, outcomes, before, scan.at)
     if regions:
         values["IntegersPerSecond"] = sum(pace.per_second for pace in regions.values())
         values["HoursToCeiling"] = min(pace.hours for pace in regions.values())
@@ -129,9 +323,9 @@ class Metrics:
         """Write the lines of a run that has just ended to the log."""
         for document in documents(statistics, time.time(), self._before):
             sys.stderr.write(json.dumps(document) + "\n")
-        long_ago = self._before is None or statistics.scanned - self._before.at >= LEAST_SECONDS
-        if statistics.items and long_ago:
-            self._before = positions(statistics.items, statistics.scanned)
+        scan = statistics.result.scan
+        if scan.items and (self._before is None or scan.at - self._before.at >= LEAST_SECONDS):
+            self._before = positions(scan.items, scan.at)
 
 
 def _document(ended: float, dimensions: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from integers.names import CHECK_COUNTER
 from .protocol.admit import admit, finish
 from .protocol.model import DeploymentRecord, Refused, Register
 from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
-from .protocol.reconcile import Outcome, reconcile, scan_tables
+from .protocol.reconcile import Outcome, TablesScan, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
 from .request import Create, Deploy, Watch
 
@@ -30,8 +30,8 @@ class RunResult:
     """The counters that have what was asked for, as far as their regions answer."""
     asked: tuple[str, ...] = ()
     """The counters that the reply is about."""
-    unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    stray: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    scan: TablesScan = field(default_factory=TablesScan)
+    """What it has found in all tables; empty if it hasn't looked."""
     unfinished: int = 0
     """How many counters weren't begun, since time ran out or another run has taken over."""
     skipped: str | None = None
@@ -85,9 +85,8 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
 
     What stays undone is refused if it is `wanted`, by somebody who waits for it.
     """
-    looked = yield from scan_tables(record)
+    looked = result.scan = yield from scan_tables(record)
     result.outcomes |= looked.reconciled
-    result.unknown, result.stray = looked.unknown, looked.stray
     refused = yield from _reconcile_each(looked.unreconciled, record, token, result)
     if refused or result.unfinished:
         undone = [looked.unreconciled[name] for name in looked.unreconciled if name not in result.outcomes]
@@ -154,8 +153,8 @@ def reply(result: RunResult) -> dict[str, Any]:
     reported = {counter: result.outcomes[counter] for counter in result.asked if counter != CHECK_COUNTER}
     found = {
         "unfinished": result.unfinished,
-        "unknown": {counter: list(regions) for counter, regions in result.unknown.items()},
-        "stray": {key: list(tables) for key, tables in result.stray.items()},
+        "unknown": {counter: list(regions) for counter, regions in result.scan.unknown.items()},
+        "stray": {key: list(tables) for key, tables in result.scan.stray.items()},
     }
     return {
         "counters": {counter: _layout(outcome) for counter, outcome in reported.items()},

@@ -48,9 +48,7 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
 @pytest.mark.parametrize("phase", ["created", "begun", "joined", "granted", "put back", "unknown", "away", "throttled"])
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE
-    logging = [
-        (ROOT / "lambda" / "coordinate" / file).read_text() for file in ("log.py", "statistics.py", "dynamodb/calls.py")
-    ]
+    logging = [(ROOT / "lambda" / "coordinate" / file).read_text() for file in ("log.py", "dynamodb/calls.py")]
     assert any(f'"{phase}"' in text for text in logging)
 
 

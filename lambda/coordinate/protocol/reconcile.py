@@ -7,7 +7,7 @@ counter that isn't reconciled is then changed by rounds: `look_at`, then `step`,
 out the same change.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -174,30 +174,39 @@ def _write(
     return bool(written)
 
 
-@dataclass(frozen=True, slots=True)
-class TablesScan:
-    """What one look at all tables has shown."""
+class TablesScan(NamedTuple):
+    """What one look at all tables has shown, before anything was done."""
 
-    reconciled: Mapping[str, Outcome]
+    registers: Mapping[str, Register] = {}
+    copies: Mapping[str, Copy] = {}
+    items: Mapping[str, Mapping[str, Item | Absent] | Absent] = {}
+    """Region → its items."""
+    ids: Mapping[str, str | Absent] = {}
+    home: str = ""
+    """The id of the layouts table."""
+    mirror: str = ""
+    """The id of the mirror in which the copies were found."""
+    at: int = 0
+    """When, in seconds since 1970."""
+    reconciled: Mapping[str, Outcome] = {}
     """The counters for which nothing is left to do."""
-    unreconciled: Mapping[str, Known | None]
+    unreconciled: Mapping[str, Known | None] = {}
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
     come those that some region can't mint now, then those whose limit was set longest ago."""
-    unknown: Mapping[str, tuple[str, ...]]
+    unknown: Mapping[str, tuple[str, ...]] = {}
     """Counters without a register, and the regions that have an item of them. Such a counter is created again only if a
     floor is set for it."""
-    stray: Mapping[str, tuple[str, ...]]
+    stray: Mapping[str, tuple[str, ...]] = {}
     """Keys of what can't be read, and the tables that have it: regions, `layouts`, `mirror`. They stop nobody else."""
-    mirror: str
-    """The id of the mirror in which the copies were found."""
 
 
 def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     """Return how all counters stand, from one scan of each table."""
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
     home, mirror = yield [op.DescribeLayouts(), op.DescribeMirror()]
-    here = [register for register in registers.values() if isinstance(register, Register)]
-    regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *_regions(here)]))
+    here = {name: register for name, register in registers.items() if isinstance(register, Register)}
+    of_registers = (region for register in here.values() for region in register.regions)
+    regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *of_registers]))
     scans = dict(zip(regions, (yield [op.ScanItems(region) for region in regions]), strict=True))
     ids = dict(zip(regions, (yield [op.DescribeTable(region) for region in regions]), strict=True))
     now = yield from one(op.Clock())
@@ -212,8 +221,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         if all(what is None or isinstance(what, Absent) for what in found):
             names.pop(name, None)
     for name in names:
-        register = registers.get(name)
-        if not isinstance(register, Register) or register.home != home or copies.get(name) != Copy(register, mirror):
+        register = here.get(name)
+        if register is None or register.home != home or copies.get(name) != Copy(register, mirror):
             urgent[name] = None
             continue
         wanted = dict.fromkeys([*register.regions, *record.desired.regions, *record.desired.leaving])
@@ -225,15 +234,13 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
         else:
             mints = all(_mints(items[region], register) for region in register.regions)
             (rest if mints else urgent)[name] = known
-    rest = dict(sorted(rest.items(), key=lambda entry: registers[entry[0]].granted))
+    rest = dict(sorted(rest.items(), key=lambda entry: here[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
     again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
-    return TablesScan(reconciled, {**urgent, **rest, **again}, unknown, stray, mirror)
-
-
-def _regions(registers: Iterable[Register]) -> list[str]:
-    return list(dict.fromkeys(region for register in registers for region in register.regions))
+    copied = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
+    todo = {**urgent, **rest, **again}
+    return TablesScan(here, copied, scans, ids, home, mirror, now, reconciled, todo, unknown, stray)
 
 
 def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:

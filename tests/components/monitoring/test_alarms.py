@@ -6,10 +6,10 @@ from typing import Any
 
 import pulumi
 import pytest
-from coordinate.log import documents
+from coordinate.log import RunStatistics, documents
 from coordinate.protocol.model import Item
-from coordinate.protocol.reconcile import Outcome
-from coordinate.statistics import RunStatistics
+from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.run import RunResult
 
 from components.monitoring import Observability
 from components.settings.rules import EVERY_REGION, THRESHOLDS
@@ -76,7 +76,9 @@ def runs(*ended: tuple[float, RunStatistics], kind: str = "schedule", failed: bo
 
 
 def schedule(*minutes: float, failed: bool = False, kind: str = "schedule") -> Series:
-    return runs(*((minute, RunStatistics(PREFIX, "schedule")) for minute in minutes), kind=kind, failed=failed)
+    return runs(
+        *((minute, RunStatistics(PREFIX, "schedule", RunResult())) for minute in minutes), kind=kind, failed=failed
+    )
 
 
 def both(*series: Series) -> Series:
@@ -89,7 +91,7 @@ def both(*series: Series) -> Series:
 
 def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[float, RunStatistics]:
     """Return a run at a minute, in which a change is unfinished that was asked for at another."""
-    statistics = RunStatistics(PREFIX, "schedule")
+    statistics = RunStatistics(PREFIX, "schedule", RunResult())
     statistics.record = replace(record("a"), asked=int(asked * MINUTE), reconciled=reconciled)
     return minute, statistics
 
@@ -101,12 +103,10 @@ def looking(
     seconds = 1000
     found = register("a", base=1, limit=window, window=window, granted=int(minute * MINUTE - seconds))
     item = items_of(found)["a"]
-    statistics = RunStatistics(PREFIX, "schedule")
-    statistics.registers, statistics.outcomes = {"c": found}, {"c": Outcome(found, ())}
-    statistics.items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
-    statistics.ids["a"], statistics.home = "another" if lost else "a 1", "layouts 1"
-    statistics.scanned = minute * MINUTE
-    return minute, statistics
+    items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
+    ids = {"a": "another" if lost else "a 1"}
+    scan = TablesScan({"c": found}, {}, items, ids, home="layouts 1", at=int(minute * MINUTE))
+    return minute, RunStatistics(PREFIX, "schedule", RunResult(outcomes={"c": Outcome(found, ())}, scan=scan))
 
 
 BURST = {3: 1000.0}

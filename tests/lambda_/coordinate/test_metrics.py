@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.log import NAMESPACE, OF_A_REGION, UNITS, Metrics
+from coordinate.log import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics
 from coordinate.protocol.model import Item
-from coordinate.statistics import RunStatistics
 
 from tests.lambda_.coordinate.stopped import recorded
 from tests.lambda_.fixtures import Ask, Stack

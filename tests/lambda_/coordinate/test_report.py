@@ -2,7 +2,7 @@
 
 import json
 
-from coordinate.protocol.reconcile import Outcome
+from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.run import RunResult, note, nowhere, pending_regions, reply
 
 from tests.lambda_.coordinate.made_up import record, register
@@ -56,7 +56,7 @@ def test_a_counter_is_nowhere_if_its_whole_layout_is_pending() -> None:
 
 
 def test_a_reply_says_what_is_odd() -> None:
-    odd = RunResult(unfinished=3, unknown={"ghost": ("a",)}, stray={"ordrs": ("b", "mirror")})
+    odd = RunResult(unfinished=3, scan=TablesScan(unknown={"ghost": ("a",)}, stray={"ordrs": ("b", "mirror")}))
 
     assert reply(odd) == {
         "counters": {},

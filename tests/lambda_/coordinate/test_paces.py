@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from coordinate.log import MOST_HOURS, Pace, Positions, paces, positions
 from coordinate.protocol.model import Absent, Item
 from coordinate.protocol.reconcile import Outcome
-from coordinate.statistics import MOST_HOURS, Pace, Positions, paces, positions
 
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, items_of, register
 
