@@ -1,7 +1,4 @@
-"""A world that notices what must never happen, and checks of what must be true in the end.
-
-Tables can be lost in it. Regions are asked who owns an integer, by the minting function's own code.
-"""
+"""A world that notices what must never happen, and checks of what must be true in the end."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -63,7 +60,6 @@ class CheckedWorld(World):
     epochs: int = 0
     """The highest epoch of any register so far."""
     clock: int = 0
-    """Steps so far."""
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
 
@@ -73,11 +69,7 @@ class CheckedWorld(World):
         self.now += 1
 
     def mint(self, region: str, counter: str = "c") -> int | None:
-        """Mint one integer.
-
-        Raises:
-            MintedTwice: it was minted before.
-        """
+        """Mint one integer, or raise `MintedTwice`."""
         self._back_up(region)
         integer = super().mint(region, counter)
         if integer is not None:
@@ -85,11 +77,7 @@ class CheckedWorld(World):
         return integer
 
     def mint_block(self, region: str, count: int, counter: str = "c") -> list[int]:
-        """Mint a block.
-
-        Raises:
-            MintedTwice: one of its integers was minted before.
-        """
+        """Mint a block, or raise `MintedTwice`."""
         self._back_up(region)
         integers = super().mint_block(region, count, counter)
         for integer in integers:
@@ -108,11 +96,7 @@ class CheckedWorld(World):
         self.minted[key] = region
 
     def carry_out(self, operation: Operation) -> Any:
-        """Carry out one operation.
-
-        Raises:
-            Unasked: it began a layout that nobody asks for.
-        """
+        """Carry out one operation, or raise `Unasked`."""
         if not reads(operation):
             self._back_up(_written(operation))
         held = super().carry_out(operation)
@@ -148,13 +132,7 @@ class CheckedWorld(World):
         self.restored.pop(region, None)
 
     def lose(self, name: str, how: str, random: Random) -> None:
-        """Lose a table: a region's, `layouts`, or `mirror`.
-
-        Args:
-            name: which one.
-            how: `gone`, `recreated` (empty) or `restored` (to any earlier moment).
-            random: chooses the moment.
-        """
+        """Lose a table, a region's, `layouts` or `mirror`: `gone`, `recreated` empty, or `restored` to any moment."""
         self._back_up(name)
         content = random.choice(self.backups[name])
         nothing: tuple[Any, dict[str, Any]] = (None, {})
@@ -183,12 +161,7 @@ class Stuck(AssertionError):
 
 
 def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
-    """Check that every counter has the layout that was asked for, in every region that answers.
-
-    Raises:
-        Stuck: it has not.
-        MintedTwice: what it mints then was minted before.
-    """
+    """Raise `Stuck` unless every counter has the layout that was asked for, in every region that answers, and mints."""
     record = world.layouts.record
     if record is None or record.home != world.layouts.id or not record.reconciled:
         raise Stuck(f"the record isn't settled: {record}")
@@ -228,13 +201,10 @@ class FalseOwner(AssertionError):
 
 
 def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[str, Any] | None:
-    """Ask a region about an integer. Return what it says, or None if it doesn't know.
+    """Ask a region about an integer, by the minting function's own code. Return its answer; None if it doesn't know.
 
     What a restored table says is excepted, like what it mints. It doesn't know what was minted after the backup, so
     later too it may say of such an integer that it wasn't minted.
-
-    Raises:
-        FalseOwner: it names another region than the one that minted the integer, or is wrong about its own.
     """
     table = cast("CounterTable", _Table(world, region))
     try:

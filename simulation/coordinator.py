@@ -13,8 +13,6 @@ COUNTERS = 2
 
 
 class _Steps:
-    """Steps that are being taken, and those that they wait for."""
-
     def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, place: int = 0) -> None:
         self.steps = steps
         self.parent = parent
@@ -30,12 +28,6 @@ class SimulatedCoordinator:
     """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
 
     def __init__(self, steps: Steps[Any], name: str = "") -> None:
-        """Begin.
-
-        Args:
-            steps: what it does: a whole `run`, or a part of one.
-            name: what a reader calls it.
-        """
         self.name = name
         self.todo: list[tuple[_Steps, int, Operation]] = []
         """The operations that may be carried out next, in any order: whose they are, their place in the batch."""
@@ -45,14 +37,9 @@ class SimulatedCoordinator:
         self._go_on(_Steps(steps), None)
 
     def step(self, carry_out: CarryOut, choose: Callable[[int], int] = lambda _: 0) -> None:
-        """Carry out one operation; after the last one of a batch, begin the next batch.
+        """Carry out one operation, chosen among so many; after the last one of a batch, begin the next batch.
 
-        Args:
-            carry_out: carries out an operation and returns its answer.
-            choose: chooses among so many operations, which may be carried out in any order.
-
-        Raises:
-            Refused: the run or `carry_out` refuses. The coordinator has ended then.
+        If the run or `carry_out` refuses, the coordinator has ended, and `Refused` is raised.
         """
         owner, place, operation = self.todo.pop(choose(len(self.todo)))
         try:
@@ -85,7 +72,6 @@ class SimulatedCoordinator:
             self._go_on(owner, [owner.answers[place] for place in range(owner.expected)])
 
     def _go_on(self, owner: _Steps, answers: list[Any] | None) -> None:
-        """Begin the next batch, unless the steps end."""
         try:
             batch = next(owner.steps) if answers is None else owner.steps.send(answers)
             while not isinstance(batch, Each) and not batch:
@@ -113,11 +99,7 @@ class SimulatedCoordinator:
             return
 
     def _end(self, owner: _Steps, result: Any) -> None:
-        """Hand the result of steps to those that wait for it. A refusal of the whole run is raised.
-
-        Raises:
-            Refused: the run is refused.
-        """
+        """Hand the result of steps to those that wait for it. A refusal of the whole run is raised."""
         self.todo = [entry for entry in self.todo if entry[0] is not owner]
         owner.steps.close()
         if owner.parent is not None:

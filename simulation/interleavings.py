@@ -36,10 +36,7 @@ class Case:
     """The condition or rule that is taken out, if one is."""
 
     def at_once(self, operation: op.Operation) -> bool:
-        """Return whether it makes no difference when an operation is carried out.
-
-        Then it is carried out together with the one before.
-        """
+        """Return whether it makes no difference when an operation is carried out: then, with the one before."""
         match operation:
             case op.ReadRecord() | op.ReadAccepted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
@@ -50,7 +47,7 @@ class Case:
 
 
 class Kept(NamedTuple):
-    """A region's table: its id, its item, and the layouts that are recorded beside it."""
+    """A region's table."""
 
     region: str
     id: str
@@ -70,9 +67,8 @@ class Run(NamedTuple):
     number: int
     """Of its round."""
     state: "Hashed | Outcome"
-    """What this part of the round began with; the outcome if the coordinator has ended."""
+    """The outcome if it has ended."""
     answers: tuple[Any, ...] = ()
-    """What this part has been answered so far."""
 
 
 class Hashed:
@@ -114,7 +110,6 @@ def after(run: Run, answer: Any) -> Run:
 
 
 def _replayed(run: Run) -> tuple[op.Operation | None, Again | Looked | Outcome | None]:
-    """Return the next operation of a part of a round, or what the part returns."""
     assert isinstance(run.state, Hashed)
     state, answers = run.state.state, run.answers
     steps: Any = look_at("c", state) if isinstance(state, Again) else step(state, f"{run.name}/{run.number}")
@@ -169,15 +164,8 @@ def joining(without: str | None = None) -> CheckedWorld:
 def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int, int]:
     """Visit every state that any interleaving of the coordinators, and of what else may happen, reaches.
 
-    Args:
-        case: what may happen.
-        check_end: called with the tables of every state in which all coordinators have ended.
-
-    Returns:
-        How many states there are, and how many of them are ends.
-
-    Raises:
-        AssertionError: what `check_end` raises, or `MintedTwice` if some interleaving mints an integer twice.
+    `check_end` is called with the tables of every state in which all coordinators have ended. Return how many states
+    there are, and how many of them are ends.
     """
     world = joining(case.without)
     record = world.layouts.record

@@ -14,17 +14,13 @@ LATENESS = 60
 
 
 class Network:
-    """Carries operations to a world."""
+    """Carries operations to a world.
+
+    `rates` has `lost`, the share of writes whose answer is lost, or that are late; `throttled`, of calls to a region;
+    `home fails`, of calls at home; and `out of time`, of counters that may not be begun any more.
+    """
 
     def __init__(self, world: CheckedWorld, random: Random, rates: dict[str, float]) -> None:
-        """Begin.
-
-        Args:
-            world: the tables.
-            random: chooses what happens.
-            rates: `lost`, the share of writes whose answer is lost, or that are late; `throttled`, of calls to a
-                region; `home fails`, of calls at home; `out of time`, of counters that may not be begun any more.
-        """
         self._world = world
         self._random = random
         self._rates = rates
@@ -35,13 +31,7 @@ class Network:
         """The region and the counter of an item that is throttled whenever it is asked for."""
 
     def carry_out(self, operation: op.Operation, run: object = None) -> Any:
-        """Carry out an operation of a run, and return its answer.
-
-        The answer may be lost: the run can't tell what has happened.
-
-        Raises:
-            Refused: the home region fails.
-        """
+        """Carry out an operation of a run. Its answer may be lost: then the run can't tell what has happened."""
         random, rates = self._random, self._rates
         match operation:
             case op.Clock() | op.TakeRunLock():
@@ -75,11 +65,7 @@ class Network:
         return throttled
 
     def _answer(self, operation: op.Operation) -> Any:
-        """Return the world's answer; where a rule of `ALIVE` is taken out, what the program got before it had the rule.
-
-        Raises:
-            Refused: without one of the rules.
-        """
+        """Return the world's answer; where a rule of `ALIVE` is taken out, what the program got before it had it."""
         world, without = self._world, self._world.without
         answer = None if without not in ALIVE else self._former_answer(operation, without)
         return world.carry_out(operation) if answer is None else answer
@@ -107,7 +93,7 @@ class Network:
         return None
 
     def deliver(self) -> None:
-        """Let some late write arrive, if it isn't too late."""
+        """Let some late write arrive, unless it is too late."""
         if self._late:
             sent, operation = self._late.pop(self._random.randrange(len(self._late)))
             if self._world.clock - sent <= LATENESS:

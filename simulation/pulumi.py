@@ -53,7 +53,7 @@ def decoded(asked: Mapping[str, Any]) -> DesiredState:
 
 @dataclass(frozen=True)
 class SimulatedSettings:
-    """What a stack's settings have."""
+    """A stack's settings."""
 
     regions: tuple[str, ...]
     leaving: tuple[str, ...] = ()
@@ -90,10 +90,7 @@ class Pulumi:
     def up(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool) -> str | None:
         """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
 
-        Args:
-            settings: the stack's.
-            read: the record that the preview has read.
-            refresh: whether tables that are missing or others are noticed.
+        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed.
         """
         world = self._world
         self.settings = settings

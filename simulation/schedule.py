@@ -48,17 +48,13 @@ COORDINATORS = 4
 
 
 class RandomSchedule:
-    """A schedule that its seed decides."""
+    """A schedule that its seed decides. `without` is the condition or rule that is taken out (see `world.py`).
+
+    `losses` is how many tables may be lost before the first one is mended. With 1, all must reconcile without an
+    operator. With 2, a floor may be needed in the end.
+    """
 
     def __init__(self, seed: int, without: str | None = None, *, losses: int = 1) -> None:
-        """Begin.
-
-        Args:
-            seed: decides everything.
-            without: the condition or rule that is taken out (`world.CONDITIONS`, `RULES` or `ALIVE`).
-            losses: how many tables may be lost before the first one is mended. With 1, all must reconcile without an
-                operator. With 2, a floor may be needed in the end.
-        """
         random = self.random = Dice(seed)
         self.world = CheckedWorld(without)
         self.losses = losses
@@ -101,9 +97,7 @@ class RandomSchedule:
     def run(self) -> CheckedWorld:
         """Run the schedule, then leave the system alone until it has reconciled, and repeat the last `up`.
 
-        Raises:
-            AssertionError: an integer was minted twice, a layout was begun that nobody asked for, what is left
-                alone doesn't reconcile, or an `up` with the settings in force is refused or never comes to rest.
+        Whatever is wrong is raised as an AssertionError.
         """
         self._deploy()
         for _ in range(self.random.choice((150, 400, 800))):
@@ -354,9 +348,7 @@ class RandomSchedule:
     def _change_calmly(self) -> None:
         """Change the layout while all regions mint as fast as they can, and one item is throttled.
 
-        Raises:
-            Stuck: the next base of a counter lies more than headroom above what was minted, although all its items
-                answered.
+        The next base of a counter whose items all answer lies no more than headroom above what was minted.
         """
         world, random = self.world, self.random
         regions = tuple(region for region in REGIONS if region in world.tables and region not in world.away)
@@ -385,8 +377,7 @@ class RandomSchedule:
     def _begin_again(self) -> bool:
         """Deploy as the runbook says: without the region that never comes back, with a floor above all it may mint.
 
-        Returns:
-            Whether a region is left to mint.
+        Return whether a region is left to mint.
         """
         world = self.world
         tops = [integer for _, integer in {*world.minted, *world.excepted}]

@@ -62,11 +62,7 @@ WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by"}
 def shown_steps(name: str, steps: Sequence[tuple[Operation, Any]]) -> list[str]:
     """Return what a coordinator did, one line for each write, and one for consecutive reads.
 
-    The ids that tables are described with afterwards are in parentheses.
-
-    Args:
-        name: the coordinator's.
-        steps: the operations and their answers.
+    The ids that tables are described with afterwards are in parentheses. `steps` are operations and their answers.
     """
     lines: list[str] = []
     read: list[str] = []
@@ -216,11 +212,7 @@ LINE = "----"
 
 
 def play(text: str) -> str:
-    """Return the transcript with what its commands print now.
-
-    Raises:
-        ValueError: a line is no command.
-    """
+    """Return the transcript with what its commands print now. A line that is no command is a ValueError."""
     stage = Player()
     played: list[str] = []
     for block in text.strip().split("\n\n"):

@@ -54,8 +54,8 @@ RULES = (
     "identity: of the mirror",
     "mirror: written before anything is done",
 )
-"""What the protocol relies on besides conditions. If one is taken out, the world breaks it: it gives ceilings
-without a limit, reports every table's id as that of the first one, or doesn't write the mirror."""
+"""What the protocol relies on besides conditions. If one is taken out, the world breaks it: it gives ceilings without a
+limit, reports every table's id as that of the first one, or doesn't write the mirror."""
 
 
 ALIVE = (

@@ -38,10 +38,7 @@ def log_change(operation: op.Operation, answer: Any) -> None:
 
 
 def warn_of(result: RunResult) -> None:
-    """Log the counters that regions have and that have no register, and what can't be read.
-
-    Unknown counters go on minting, and are created again only if a floor is set for them.
-    """
+    """Log the counters that regions have and that have no register, and what can't be read."""
     for counter, regions in result.scan.unknown.items():
         warn("unknown", counter=counter, regions=list(regions))
     for key, tables in result.scan.stray.items():
@@ -210,12 +207,8 @@ def paces(
 ) -> dict[str, Pace]:
     """Return the pace of each region that answered and of which a rate is known.
 
-    Args:
-        registers: as they were scanned with the items.
-        items: region → its items.
-        outcomes: how the counters stand after the run, as far as it got.
-        before: what an earlier run of the same process saw, if there was one.
-        now: when the items were scanned, in seconds since 1970.
+    `registers` and `items` (by region) were scanned `now`, in seconds since 1970; `outcomes` are those of the run, as
+    far as it got. `before` is what an earlier run of the same process saw.
     """
     found: dict[str, list[tuple[float, float]]] = {}
     for counter, register in registers.items():
@@ -275,11 +268,7 @@ def documents(statistics: RunStatistics, ended: float, before: Positions | None)
 
     What the run didn't look at is left out, and costs no call: a creation of counters and a run that gave way to
     another one scan no table. A change that replaced an unfinished one counts from when it was asked for itself.
-
-    Args:
-        statistics: what the run has read and written.
-        ended: when, in seconds since 1970.
-        before: what an earlier run of the same process saw, if there was one.
+    `ended` is in seconds since 1970, `before` what an earlier run of the same process saw.
     """
     scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
     values: dict[str, float] = {"Repairs": len(statistics.repaired)}
