@@ -58,9 +58,8 @@ class Kept(NamedTuple):
 class Run(NamedTuple):
     """A coordinator between two operations.
 
-    It is a suspended generator, which Python can neither copy nor compare. But `reconcile` looks and takes a step in
-    turn, and either remembers nothing but what the other hands to it. So a coordinator is what its look or its step
-    began with, and what it has been answered since then.
+    Python can neither copy nor compare a suspended generator. But `reconcile` looks and takes a step in turn. So a
+    coordinator is what its look or its step began with, and what it has been answered since then.
     """
 
     name: str

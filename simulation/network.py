@@ -100,10 +100,7 @@ class Network:
                 self._world.carry_out(operation)
 
     def forget(self, region: str | None = None) -> None:
-        """Drop what is under way to a region's table, which is being deleted; or everything, since hours have passed.
-
-        Deleting a table and making another one takes longer than a write is under way.
-        """
+        """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
         kept = [(sent, late) for sent, late in self._late if getattr(late, "region", None) != region]
         self._late = kept if region is not None else []
 

@@ -1,10 +1,8 @@
 """One random schedule: what operators, tools and disasters do to the system while it mints.
 
-Deployments come as `pulumi up` makes them (pulumi.py). One may be killed at any step, reverted or repeated. The
-schedule's runs come in between. Runs race, are late, and crash. Regions are unreachable for a while or for ever.
-Calls are throttled, and the home region fails. Writes are carried out although their answer is lost, or late, or
-twice. Tables are deleted, recreated and restored, in the regions and at home. Operators write what isn't an item.
-Hours pass.
+Deployments are killed, reverted and repeated at any step, with runs of the schedule in between. Runs race, are late and
+crash. Regions are unreachable, calls are throttled, writes are carried out late, twice, or without an answer. Tables
+are lost, in the regions and at home. Operators write what isn't an item. Hours pass.
 
 In the end, the system is left alone until all is reconciled. Then `up` with the settings in force must succeed,
 however much time has passed, and the next one must have nothing to do.
@@ -95,10 +93,7 @@ class RandomSchedule:
         """About the largest integer minted so far."""
 
     def run(self) -> CheckedWorld:
-        """Run the schedule, then leave the system alone until it has reconciled, and repeat the last `up`.
-
-        Whatever is wrong is raised as an AssertionError.
-        """
+        """Run the schedule, leave the system alone until it has reconciled, and repeat the last `up`; or raise."""
         self._deploy()
         for _ in range(self.random.choice((150, 400, 800))):
             self._one_step()

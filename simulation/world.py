@@ -1,7 +1,6 @@
-"""The tables in memory: the same operations, conditions and answers as on DynamoDB.
+"""The tables in memory, with the operations, conditions and answers that they have on DynamoDB.
 
-`coordinate/dynamodb/store.py` and `mint/table.py` make the same writes on DynamoDB. tests/simulation/test_world.py
-runs random operations on both and compares every answer and every record.
+`coordinate/dynamodb/store.py` and `mint/table.py` make the same writes there; tests/simulation/test_world.py compares.
 """
 
 from dataclasses import dataclass, field, replace

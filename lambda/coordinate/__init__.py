@@ -1,4 +1,1 @@
-"""The coordinator, the only writer of layouts.
-
-It runs at deployments, by a schedule, and to create a counter. Minting never calls it.
-"""
+"""The coordinator, the only writer of layouts: for deployments, the schedule, and operators who create counters."""

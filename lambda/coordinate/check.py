@@ -1,11 +1,8 @@
 """Checks that a region's minting function works, right after it was updated.
 
-The coordinator sends it events as its Function URL would. It is asked for its health, for one integer of
-`CHECK_COUNTER` and for the version of its code. The right answers follow from the region's table. A region without
-any layout only has to answer that it has no such counter: it gets its layouts later, when all functions exist.
-
-Lambda uses a function's new code once its update is complete (Lambda guide, "Lambda function states"), and the
-provider waits for that. Still, a region that answers wrongly is asked again: the layout may just have changed.
+It is asked for its health, for one integer of `CHECK_COUNTER` and for the version of its code. The right answers follow
+from the region's table. A region without any layout only has to answer that it has no such counter: it gets its layouts
+later, when all functions exist. A region that answers wrongly is asked again: the layout may just have changed.
 """
 
 import json

@@ -100,10 +100,7 @@ class RunStatistics:
         self._everyday: dict[str, str] = {}
 
     def keep(self, operation: op.Operation, answer: Any) -> None:
-        """Keep what an operation and its answer show.
-
-        Raising a ceiling and recording layouts are everyday work; every other write repairs something.
-        """
+        """Keep what an operation and its answer show. Raising a ceiling and recording layouts repair nothing."""
         if answer is False or isinstance(answer, Absent):
             return
         match operation:
@@ -266,9 +263,8 @@ def documents(statistics: RunStatistics, ended: float, before: Positions | None)
     CloudWatch user guide, "Specification: Embedded metric format": CloudWatch makes metrics of them. Such a line has
     one value for each dimension, so each region has a line of its own.
 
-    What the run didn't look at is left out, and costs no call: a creation of counters and a run that gave way to
-    another one scan no table. A change that replaced an unfinished one counts from when it was asked for itself.
-    `ended` is in seconds since 1970, `before` what an earlier run of the same process saw.
+    What the run didn't look at is left out, and costs no call. `ended` is in seconds since 1970, `before` is what an
+    earlier run of the same process saw.
     """
     scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
     values: dict[str, float] = {"Repairs": len(statistics.repaired)}

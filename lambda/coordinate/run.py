@@ -81,10 +81,7 @@ def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
 
 
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
-    """Scan all tables, reconcile every counter that isn't reconciled, and finish the record.
-
-    What stays undone is refused if it is `wanted`, by somebody who waits for it.
-    """
+    """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
     looked = result.scan = yield from scan_tables(record)
     result.outcomes |= looked.reconciled
     refused = yield from _reconcile_each(looked.unreconciled, record, token, result)

@@ -8,10 +8,7 @@ from .protocol.model import Refused
 from .protocol.operations import Each, Operation, Steps
 
 CALLS = 256
-"""How many DynamoDB calls of batches run at the same time. A batch of one runs in its counter's thread.
-
-At 150 ms a call, fewer wouldn't fill one processor.
-"""
+"""How many DynamoDB calls of batches run at the same time. At 150 ms a call, fewer wouldn't fill one processor."""
 
 COUNTERS = 48
 """How many counters are in progress at the same time."""

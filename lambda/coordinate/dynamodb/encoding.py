@@ -89,11 +89,7 @@ REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit",
 
 
 def register_of(attributes: Mapping[str, Any]) -> Register:
-    """Decode a register. Names that ten thousand registers have are kept once.
-
-    Raises:
-        ValueError: its regions repeat, or there are too many, or not one id for each; or its epoch isn't positive.
-    """
+    """Decode a register, or raise ValueError. Names that ten thousand registers have are kept once."""
     regions = regions_of(attributes["regions"])
     ids = tuple(None if "NULL" in id_ else intern(id_["S"]) for id_ in attributes["ids"]["L"])
     if not 0 < len({*regions}) == len(regions) == len(ids) <= MAX_REGIONS or int(attributes["epoch"]["N"]) < 1:
@@ -138,11 +134,7 @@ def item_values(item: Item) -> Attributes:
 
 
 def item_of(attributes: Mapping[str, Any]) -> Item:
-    """Decode an item, without what it keeps of past epochs.
-
-    Raises:
-        ValueError: its stride or its epoch isn't positive.
-    """
+    """Decode an item, without what it keeps of past epochs, or raise ValueError."""
     if int(attributes["stride"]["N"]) < 1 or int(attributes["epoch"]["N"]) < 1:
         raise ValueError(attributes)
     return Item(

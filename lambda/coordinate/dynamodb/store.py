@@ -58,11 +58,7 @@ class Store:
         self._described: dict[tuple[str, str], Shared] = {}
 
     def carry_out(self, operation: op.Operation) -> Any:
-        """Carry out one operation and answer as `protocol/operations.py` says.
-
-        Raises:
-            Refused: the home region can't be reached, or DynamoDB refused a call for another reason.
-        """
+        """Carry out one operation and answer as `protocol/operations.py` says, or raise `Refused`."""
         region: str | None = getattr(operation, "region", None)
         if region is None:
             client = self._clients.of(self.home)

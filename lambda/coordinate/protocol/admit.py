@@ -67,10 +67,7 @@ def _check(deployment: Deploy) -> Steps[None]:
 def _first(
     deployment: Deploy | None, record: DeploymentRecord | None, copy: RecordCopy | None, home: str
 ) -> Steps[DeploymentRecord | None]:
-    """Return the first record of this layouts table, if nothing stood before or a floor says what was minted.
-
-    It is None if nothing stood before and there is no deployment.
-    """
+    """Return this layouts table's first record; None without a deployment. What stood before needs a floor."""
     if deployment is not None:
         yield from _check(deployment)
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
@@ -132,8 +129,7 @@ def _evidence(
 def _sees_more(deployment: Deploy, record: DeploymentRecord) -> bool:
     """Return whether the preview saw the recreated layouts table, while the restored record still names the old one.
 
-    Its preview read that table when there was no record in it yet, or one from a backup. An outdated deployment names
-    the table before, as the record does.
+    An outdated deployment names the table before, as the record does.
     """
     return record.restored and deployment.desired.home != record.desired.home
 

@@ -198,7 +198,7 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
 
 
 def closing(region: str, counter: str, item: Item, epoch: int) -> op.Operation:
-    """Return the write that closes an item at an epoch, for good. No late write can open it any more.
+    """Return the write that closes an item at an epoch, so that no late write can open it any more.
 
     An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
     """

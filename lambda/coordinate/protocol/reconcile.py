@@ -53,14 +53,8 @@ class Looked(NamedTuple):
 def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | None = None) -> Steps[Outcome]:
     """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
 
-    Args:
-        counter: its name.
-        run: a random string, which no other run has.
-        record: what was admitted. If something else is admitted meanwhile, that is carried out.
-        known: what a scan has found of the counter.
-
-    Raises:
-        Refused: it needs an operator to continue.
+    If something else than the record is admitted meanwhile, that is carried out. No other run has the random string
+    `run`. `known` is what a scan has found. What needs an operator is `Refused`.
     """
     state = Again(record, known)
     for number in range(ROUNDS):
