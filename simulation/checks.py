@@ -20,7 +20,6 @@ WRITTEN: dict[type, str] = {
     WriteCopy: "mirror",
     WriteRecordCopy: "mirror",
 }
-"""The table at home that an operation writes."""
 
 
 def reads(operation: Operation) -> bool:
@@ -223,8 +222,6 @@ def ask(world: CheckedWorld, region: str, counter: str, integer: int) -> dict[st
 
 
 class _Table:
-    """A region's table as the minting function reads it."""
-
     def __init__(self, world: CheckedWorld, region: str) -> None:
         table = world.tables.get(region)
         self._counters = table.counters if table else {}

@@ -33,7 +33,6 @@ class SimulatedCoordinator:
         """The operations that may be carried out next, in any order: whose they are, their place in the batch."""
         self.ended = False
         self.result: Any = None
-        """What the run returned, once it has."""
         self._go_on(_Steps(steps), None)
 
     def step(self, carry_out: CarryOut, choose: Callable[[int], int] = lambda _: 0) -> None:

@@ -27,13 +27,11 @@ class Case:
     mints: int
     """How many integers are minted, in any regions and at any time."""
     coordinators: tuple[str, ...] = ("one", "two")
-    """The runs that carry out the change."""
     loses: str | None = None
     """The region whose table is recreated empty at any time, once. None: none is."""
     away: str | None = None
     """The region that stops answering at any time, and answers again at any time later. None: none does."""
     without: str | None = None
-    """The condition or rule that is taken out, if one is."""
 
     def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
@@ -223,7 +221,6 @@ def _at_once(turn: Run, world: CheckedWorld, case: Case) -> Run:
 
 
 def _answered(turn: Run, world: CheckedWorld) -> Run:
-    """Carry out the coordinator's next operation."""
     operation = following(turn)
     assert operation is not None
     return after(turn, world.carry_out(operation))

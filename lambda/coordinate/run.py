@@ -35,7 +35,6 @@ class RunResult:
     unfinished: int = 0
     """How many counters weren't begun, since time ran out or another run has taken over."""
     skipped: str | None = None
-    """Why nothing was done."""
 
 
 def run(request: Deploy | Watch | Create, token: str, result: RunResult) -> Steps[RunResult]:

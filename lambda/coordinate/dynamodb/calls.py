@@ -160,8 +160,6 @@ class Reachability:
 
 
 class _Patience:
-    """How long one call is tried again."""
-
     def __init__(self, seconds: float) -> None:
         self._ends = time.monotonic() + seconds
         self._longest = FIRST_PAUSE

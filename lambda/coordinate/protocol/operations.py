@@ -211,7 +211,6 @@ class CloseItem(Operation):
 
 
 ItemUpdate = RenewItem | OpenItem | RaiseItem | FenceItem | CloseItem
-"""What changes an item that is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class Apply:
     raise_: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
-    """The regions that stay pending after this step, as in `Reconciled`."""
+    """As in `Reconciled`, after this step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,6 @@ class TablesScan(NamedTuple):
     at: int = 0
     """When, in seconds since 1970."""
     reconciled: Mapping[str, Outcome] = {}
-    """The counters for which nothing is left to do."""
     unreconciled: Mapping[str, Known | None] = {}
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
     come those that some region can't mint now, then those whose limit was set longest ago."""
