@@ -4,7 +4,6 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version as installed_version
@@ -27,38 +26,14 @@ Python's runtime interface client wrote the level of uncaught errors and failed 
 (aws-lambda-python-runtime-interface-client, issues 202 and 220)."""
 
 
-@dataclass
-class PythonFunctionArgs:
-    """One function."""
-
-    settings: Settings
-    """They have the rules of roles, and the key that encrypts its logs."""
-    region: str
-    name: str
-    role_name: str
-    handler: str
-    code: pulumi.AssetArchive
-    environment: Mapping[str, pulumi.Input[str]]
-    statements: pulumi.Input[Sequence[Mapping[str, Any]]]
-    """IAM statements of the role, besides the right to write the function's own logs."""
-    memory_size: int
-    timeout: int
-    """Seconds."""
-    log_retention_days: int
-    reserved_concurrency: int = -1
-    """Limit on concurrent executions. -1 is no limit; 0 lets nothing run."""
-    role_description: pulumi.Input[str] | None = None
-    """The role's description at its creation. It never changes, because a role is never replaced (`role`):
-    Pulumi doesn't apply `ignore_changes` to the inputs of a replacement."""
-    after: Sequence[pulumi.Resource] = ()
-    """What must be there before the function and its policy change."""
-
-
 class PythonFunction(pulumi.ComponentResource):
     """A function that can be called once it exists, since its role's policy then exists too.
 
-    Outputs: `name` and `arn` of the function; `version` of its code; `digest`, which changes with its
-    code, its settings and its policy.
+    Its role gets the right to write the function's own logs, and what `statements` allow. The function and its policy
+    change after `after`. `timeout` is in seconds; a `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
+
+    Outputs: `name` and `arn` of the function; `version` of its code; `digest`, which changes with its code, its
+    settings and its policy.
     """
 
     name: pulumi.Output[str]
@@ -69,45 +44,59 @@ class PythonFunction(pulumi.ComponentResource):
     role: aws.iam.Role
     policy: aws.iam.RolePolicy
 
-    def __init__(self, name: str, args: PythonFunctionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        region: str,
+        *,
+        function_name: str,
+        role_name: str,
+        handler: str,
+        code: pulumi.AssetArchive,
+        environment: Mapping[str, pulumi.Input[str]],
+        statements: pulumi.Input[Sequence[Mapping[str, Any]]],
+        memory_size: int,
+        timeout: int,
+        log_retention_days: int,
+        reserved_concurrency: int = -1,
+        role_description: pulumi.Input[str] | None = None,
+        after: Sequence[pulumi.Resource] = (),
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
         logs = aws.cloudwatch.LogGroup(
             f"{name}-logs",
-            name=f"/aws/lambda/{args.name}",
-            region=args.region,
-            retention_in_days=args.log_retention_days,
-            kms_key_id=args.settings.kms_key(args.region) or None,
+            name=f"/aws/lambda/{function_name}",
+            region=region,
+            retention_in_days=log_retention_days,
+            kms_key_id=settings.kms_key(region) or None,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=STAYS),
         )
         self.role = role(
-            f"{name}-role",
-            args.role_name,
-            "lambda.amazonaws.com",
-            args.settings,
-            self,
-            description=args.role_description,
+            f"{name}-role", role_name, "lambda.amazonaws.com", settings, self, description=role_description
         )
-        document = pulumi.Output.all(logs.arn, args.statements).apply(_policy_with_logs)
+        document = pulumi.Output.all(logs.arn, statements).apply(_policy_with_logs)
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,
             name="own",
             policy=document,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=args.after),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after),
         )
         self.function = aws.lambda_.Function(
             f"{name}-function",
-            name=args.name,
-            region=args.region,
+            name=function_name,
+            region=region,
             role=self.role.arn,
             runtime=RUNTIME,
             architectures=["arm64"],
-            handler=args.handler,
-            code=args.code,
-            memory_size=args.memory_size,
-            timeout=args.timeout,
-            reserved_concurrent_executions=args.reserved_concurrency,
-            environment=aws.lambda_.FunctionEnvironmentArgs(variables=args.environment),
+            handler=handler,
+            code=code,
+            memory_size=memory_size,
+            timeout=timeout,
+            reserved_concurrent_executions=reserved_concurrency,
+            environment=aws.lambda_.FunctionEnvironmentArgs(variables=environment),
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
                 log_format="JSON",
@@ -115,17 +104,17 @@ class PythonFunction(pulumi.ComponentResource):
                 application_log_level=LOG_LEVEL,
                 system_log_level="WARN",
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *args.after], ignore_changes=STAYS),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *after], ignore_changes=STAYS),
         )
         self.name = self.function.name
         self.arn = self.function.arn
-        self.version = version_in(args.code)
-        settings = [
-            *(RUNTIME, args.handler, self.version),
-            *(args.memory_size, args.timeout, LOG_LEVEL, args.reserved_concurrency),
+        self.version = version_in(code)
+        asked = [
+            *(RUNTIME, handler, self.version),
+            *(memory_size, timeout, LOG_LEVEL, reserved_concurrency),
         ]
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
-        self.digest = pulumi.Output.all(settings, args.environment, document).apply(_digest)
+        self.digest = pulumi.Output.all(asked, environment, document).apply(_digest)
         self.register_outputs({"name": self.name, "arn": self.arn})
 
 
@@ -250,7 +239,8 @@ def role(
         service: who assumes it, like `lambda.amazonaws.com`.
         settings: they have the path and the permissions boundary of every role.
         parent: the component.
-        description: its description at its creation, which never changes either.
+        description: its description at its creation, which never changes either: Pulumi doesn't apply
+            `ignore_changes` to the inputs of a replacement, but a role is never replaced.
     """
     kept = ["path", "name", *(["description"] if description is not None else [])]
     return aws.iam.Role(

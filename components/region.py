@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from .function import PythonFunction, PythonFunctionArgs, allow
+from .function import PythonFunction, allow
 from .settings.args import Settings
 from .settings.names import ResourceNames
 from .table import table, use_keys
@@ -80,33 +80,31 @@ class RegionalCounter(pulumi.ComponentResource):
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
         self.mint = PythonFunction(
             f"{name}-mint",
-            PythonFunctionArgs(
-                settings=settings,
-                region=region,
-                name=names.mint_function,
-                role_name=names.mint_role(region),
-                handler="mint.handler.handler",
-                code=code,
-                environment={
-                    "COUNTERS_TABLE": self.table.name,
-                    "RECEIPTS_TABLE": receipts.name,
-                    "DEFAULT_COUNTER": settings.counters[0],
-                    "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
-                    "LEASE": str(settings.lease),
-                    **({"COORDINATOR": coordinator} if settings.open_counters else {}),
-                    **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
-                    **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
-                },
-                statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
-                    lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
-                ),
-                memory_size=settings.memory_size,
-                timeout=30 if settings.open_counters else 10,
-                log_retention_days=settings.log_retention_days,
-                # 0 pauses the region: Lambda answers 429.
-                reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
-                after=after,
+            settings,
+            region,
+            function_name=names.mint_function,
+            role_name=names.mint_role(region),
+            handler="mint.handler.handler",
+            code=code,
+            environment={
+                "COUNTERS_TABLE": self.table.name,
+                "RECEIPTS_TABLE": receipts.name,
+                "DEFAULT_COUNTER": settings.counters[0],
+                "IDEMPOTENCY_HOURS": str(settings.idempotency_hours),
+                "LEASE": str(settings.lease),
+                **({"COORDINATOR": coordinator} if settings.open_counters else {}),
+                **({"LEAVING": ",".join(settings.regions)} if leaving else {}),
+                **({"CALLERS": json.dumps(settings.callers)} if settings.callers else {}),
+            },
+            statements=pulumi.Output.all(self.table.arn, receipts.arn, coordinator).apply(
+                lambda arns: [*_statements(*arns, open_counters=settings.open_counters), *use_keys([kms_key])]
             ),
+            memory_size=settings.memory_size,
+            timeout=30 if settings.open_counters else 10,
+            log_retention_days=settings.log_retention_days,
+            # 0 pauses the region: Lambda answers 429.
+            reserved_concurrency=0 if region in settings.paused else settings.reserved_concurrency,
+            after=after,
             opts=child,
         )
         self.url, self.statements = None, []

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..function import PythonFunction, PythonFunctionArgs, allow, archive
+from ..function import PythonFunction, allow, archive
 from ..settings import desired_state_of
 from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
@@ -105,28 +105,26 @@ class Coordinator(pulumi.ComponentResource):
         self._home = layouts.stream_label.apply(lambda label: f"{home} {label}")
         function = PythonFunction(
             f"{name}-coordinate",
-            PythonFunctionArgs(
-                settings=settings,
-                region=home,
-                name=names.coordinate_function,
-                role_name=names.coordinate_function,
-                role_description=self._home,
-                handler="coordinate.handler.handler",
-                code=archive("coordinate", "aws"),
-                environment={
-                    "LAYOUTS_TABLE": kept,
-                    "MIRROR_TABLE": mirror.name,
-                    "COUNTERS_TABLE": names.counters_table,
-                    "MINT_FUNCTION": names.mint_function,
-                    "STACK": names.prefix,
-                },
-                statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
-                    lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
-                ),
-                memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
-                timeout=900,
-                log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
+            settings,
+            home,
+            function_name=names.coordinate_function,
+            role_name=names.coordinate_function,
+            role_description=self._home,
+            handler="coordinate.handler.handler",
+            code=archive("coordinate", "aws"),
+            environment={
+                "LAYOUTS_TABLE": kept,
+                "MIRROR_TABLE": mirror.name,
+                "COUNTERS_TABLE": names.counters_table,
+                "MINT_FUNCTION": names.mint_function,
+                "STACK": names.prefix,
+            },
+            statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+                lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
             ),
+            memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
+            timeout=900,
+            log_retention_days=max(settings.log_retention_days, JOURNAL_DAYS),
             opts=pulumi.ResourceOptions(parent=self),
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
