@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import DeferredRefreshableCredentials, ReadOnlyCredentials, create_assume_role_refresher
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.httpsession import URLLib3Session
 
 from ..resources.kind import ANYWHERE, Aws
@@ -65,6 +65,8 @@ class GatewayServer:
             return call
         try:
             return response_of(call, *self._make(call))
+        except ClientError:  # the role can't be assumed
+            return gateway_response(api, "API_CONFIGURATION_ERROR")
         except BotoCoreError:
             return gateway_response(api, "INTEGRATION_FAILURE")
 

@@ -1,6 +1,7 @@
 """What a REST API does with a request, by the document that the program deploys."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from components.gateway.openapi import document
 from components.settings import settings_of
 from local.apigateway.rest_api import Call, GatewayRequest, GatewayResponse, call_of, response_of
+from local.apigateway.server import GatewayServer
+from local.resources import Aws
 
 REGION = "eu-west-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/counters"
@@ -89,3 +92,13 @@ def test_the_services_response_becomes_the_callers() -> None:
     assert (unknown.status, json.loads(unknown.body)["status"]) == (404, 404)
     assert (unavailable.status, unavailable.headers["Retry-After"]) == (503, "1")
     assert unavailable.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_role_that_does_not_exist_is_a_configuration_error(aws: Aws, tmp_path: Path) -> None:
+    (tmp_path / "api.json").write_text(json.dumps(api()))
+    gateway = GatewayServer(tmp_path, aws.endpoint)
+
+    response = gateway.respond("POST", "/api/stage/orders", {}, "")
+
+    assert (response.status, json.loads(response.body)["status"]) == (503, 503)
+    assert response.headers["Retry-After"]
