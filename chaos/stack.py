@@ -27,7 +27,6 @@ from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
 from local.paths import ROOT, state_folder
 from local.server import server
-from local.server.process import has_socket
 
 from .deployment import StackAws
 from .proxy import Faults, Proxy
@@ -175,7 +174,14 @@ class Stack:
         """
         mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
         found = psutil.process_iter(["cmdline"])
-        return [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and has_socket(one.pid)]
+        return [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and _has_socket(one)]
+
+
+def _has_socket(process: psutil.Process) -> bool:
+    try:
+        return bool(process.net_connections())
+    except psutil.Error:  # it has ended
+        return False
 
 
 @contextmanager

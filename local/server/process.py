@@ -61,14 +61,6 @@ def listener(port: int) -> int | None:
     return None
 
 
-def has_socket(pid: int) -> bool:
-    """Return whether a process has a socket open."""
-    try:
-        return bool(psutil.Process(pid).net_connections())
-    except psutil.Error:  # it has ended
-        return False
-
-
 def command_line(pid: int) -> str:
     """Return a process's command line, empty if there is no such process."""
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from local.server.process import command_line, has_socket, is_free, listener, reserved, working_folder
+from local.server.process import command_line, is_free, listener, reserved, working_folder
 from tests.local.machine import HANGING
 
 
@@ -58,13 +58,6 @@ def test_a_connection_to_the_port_is_not_its_listener(taken: int) -> None:
         client.communicate("\n", timeout=HANGING)
 
     assert found == os.getpid()
-
-
-def test_a_process_has_a_socket_or_none(taken: int) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, text=True) as other:
-        assert (has_socket(os.getpid()), has_socket(other.pid)) == (True, False)
-        other.communicate("\n", timeout=HANGING)
-    assert not has_socket(other.pid)
 
 
 def test_a_listener_on_ipv6_is_found() -> None:
