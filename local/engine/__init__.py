@@ -40,12 +40,12 @@ class Engine:
     Args:
         aws: The server's clients. None: there is no server yet, so there is nothing, whatever the state says.
         state: What was made.
-        report: Called for every resource, from several threads.
+        report: It is called from several threads.
         preview: Whether resources are only compared with what exists. Then the state must be frozen.
     """
 
     def __init__(self, aws: Aws | None, state: State, report: Report, *, preview: bool = False) -> None:
-        self._aws = aws or Aws("http://127.0.0.1:9")
+        self._aws = aws or Aws("http://127.0.0.1:9")  # is never called
         self._exists = aws is not None
         self.state = state
         self._report = report
@@ -78,9 +78,6 @@ class Engine:
         and the old one is deleted at the end. The same holds if its kind says that it can't be changed.
 
         In a preview, return the outputs that are known: those of a resource that stays, though it may be changed.
-
-        Raises:
-            LocalError: its type is not known here, another resource has its identity, or the server refuses it.
         """
         if not resource.custom:
             return "", resource.inputs
@@ -176,8 +173,7 @@ class Engine:
     def deletable(self) -> list[Made]:
         """Return what earlier runs made and this one did not register, and what it replaced, the newest first.
 
-        Raises:
-            LocalError: one of them is of an unknown type, so this version can't delete it, or it is protected.
+        Refuse what is of an unknown type, so that this version can't delete it, and what is protected.
         """
         unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
         if unknown := [made for made in unseen if made.type not in KINDS]:
@@ -213,7 +209,6 @@ class Engine:
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
-    """Return what tells a resource from all others of the server."""
     key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
     if resource.type != INVOCATION:
         return key
@@ -261,11 +256,7 @@ def deploy(
     report: Report,
     program: Callable[[], None] = main,
 ) -> dict[str, Any]:
-    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports.
-
-    Raises:
-        LocalError: the program's settings are wrong, or a resource could not be made.
-    """
+    """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports."""
     engine = Engine(aws, State(stack), report)
     outcome = run_program(engine, project=project, stack=stack, config=config, program=program)
     if outcome.error is not None:
@@ -283,11 +274,7 @@ def preview(
     report: Report,
     program: Callable[[], None] = main,
 ) -> list[str]:
-    """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes.
-
-    Raises:
-        LocalError: the program's settings are wrong, or something can't be deleted.
-    """
+    """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes."""
     engine = Engine(aws, State(stack, frozen=True), report, preview=True)
     outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
     if outcome.error is not None:

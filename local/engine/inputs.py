@@ -14,11 +14,7 @@ from ..paths import LocalError
 
 
 def as_json(value: Any) -> Any:
-    """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs.
-
-    Raises:
-        LocalError: an archive holds something else than files and texts.
-    """
+    """Return inputs as JSON. An archive becomes its bytes, zipped with fixed times: equal files are equal inputs."""
     match value:
         case pulumi.AssetArchive():
             return base64.b64encode(_zipped(value.assets)).decode()
@@ -55,11 +51,7 @@ def _content(name: str, asset: object) -> bytes:
 
 
 def with_kept(inputs: Mapping[str, Any], before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return inputs with the values of `before` under these names. What `before` doesn't have, they don't have either.
-
-    Raises:
-        LocalError: a name is a path, which leads into an input.
-    """
+    """Return inputs with what `before` has under these names. What `before` doesn't have, they don't have either."""
     if path := next((name for name in names if not name.isidentifier()), None):
         raise LocalError(f"ignore_changes: {path}: only whole inputs can be kept here (local/engine)")
     return {name: value for name, value in inputs.items() if name not in names} | {

@@ -63,11 +63,7 @@ class Provider(Protocol):
     """Stands for the engine and the AWS provider. Both methods are called from several threads."""
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
-        """Return the resource's id and all its outputs; in a preview the ones that are known.
-
-        Raises:
-            Skipped: it can't be created, and the engine goes on.
-        """
+        """Return the resource's id and all its outputs, in a preview the ones that are known; or raise `Skipped`."""
         ...
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

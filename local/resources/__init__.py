@@ -19,21 +19,10 @@ __all__ = ["FUNCTIONS", "KINDS", "Aws", "Kind", "Result"]
 CERTIFICATE = Call("describe_certificate", CertificateArn=ID)
 
 
-class _CertificateValidation(Kind):
-    """The wait for a certificate. Here it is issued, or waiting wouldn't change that."""
-
-    identity = ("region", "certificateArn")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        arn = inputs["certificateArn"]
-        status = CERTIFICATE.make(aws.client("acm", inputs["region"]), {ID: arn})["Certificate"]["Status"]
-        if status != "ISSUED":
-            raise LocalError(f"the certificate {arn} is {status}, not ISSUED")
-        return Result(arn, {})
-
-    def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        CERTIFICATE.make(aws.client("acm", made.inputs["region"]), {ID: made.id})
-        return made.outputs
+def _issued(inputs: Inputs, found: Any) -> dict[str, Any]:
+    if (status := found["Certificate"]["Status"]) != "ISSUED":  # waiting wouldn't change that here
+        raise LocalError(f"the certificate {inputs[ID]} is {status}, not ISSUED")
+    return {}
 
 
 def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -54,8 +43,6 @@ def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
 
 
 class _Role(Described):
-    """A role. It is deleted with all its policies."""
-
     def delete(self, aws: Aws, made: Made) -> None:
         client = aws.client("iam", ANYWHERE)
         for policy in client.list_role_policies(RoleName=made.id)["PolicyNames"]:  # of a run that was killed
@@ -64,7 +51,6 @@ class _Role(Described):
 
 
 def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
-    """Bring a role's description and permissions boundary to `inputs`."""
     name = inputs["name"]
     if before is not None:
         client.update_role(RoleName=name, Description=inputs.get("description", ""))
@@ -100,8 +86,6 @@ def _notifications(inputs: Inputs) -> list[dict[str, Any]]:
     ]
 
 
-BUDGET = Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name")
-
 KINDS: dict[str, Kind] = {
     **apigateway.KINDS,
     **cloudwatch.KINDS,
@@ -110,18 +94,23 @@ KINDS: dict[str, Kind] = {
     "aws:acm/certificate:Certificate": Described(  # the server issues it at once and looks for no record in DNS
         "acm",
         ("region", "domainName"),
-        "{CertificateArn}",
-        create=Call("request_certificate", "DomainName", "SubjectAlternativeNames", "ValidationMethod"),
+        id="{CertificateArn}",
+        create=Call("request_certificate", "DomainName SubjectAlternativeNames ValidationMethod"),
         replaced_if=lambda _before, _inputs: True,
         read_by=CERTIFICATE,
         now=_certificate,
-        delete_by=Call("delete_certificate", CertificateArn=ID),
+        delete_by="delete_certificate",
     ),
-    "aws:acm/certificateValidation:CertificateValidation": _CertificateValidation(),
+    "aws:acm/certificateValidation:CertificateValidation": Described(
+        "acm",
+        ("region", "certificateArn"),
+        create=Call("describe_certificate", "CertificateArn"),
+        read_by=CERTIFICATE,
+        now=_issued,
+    ),
     "aws:budgets/budget:Budget": Described(  # nothing costs anything here, so none ever sends an e-mail
         "budgets",
         ("name",),
-        "{name}",
         create=Call(
             "create_budget",
             AccountId=lambda _inputs: ACCOUNT,
@@ -129,52 +118,49 @@ KINDS: dict[str, Kind] = {
             NotificationsWithSubscribers=_notifications,
         ),
         recreated=True,
-        read_by=BUDGET,
-        delete_by=BUDGET.also("delete_budget"),
+        read_by=Call("describe_budget", AccountId=lambda _inputs: ACCOUNT, BudgetName="name"),
+        delete_by="delete_budget",
     ),
     "aws:dynamodb/table:Table": Table(),
     "aws:iam/role:Role": _Role(
         "iam",
         ("name",),
-        "{name}",
         create=Call(
             "create_role",
+            "Description Path",
             RoleName="name",
             AssumeRolePolicyDocument="assumeRolePolicy",
-            Description=lambda inputs: inputs.get("description", ""),
-            Path=lambda inputs: inputs.get("path", "/"),
         ),
         update=Call("update_assume_role_policy", RoleName="name", PolicyDocument="assumeRolePolicy"),
         then=_changed_role,
         read_by=Call("get_role", RoleName=ID),
         now=lambda _inputs, found: {"arn": found["Role"]["Arn"]},
-        delete_by=Call("delete_role", RoleName=ID),
+        delete_by="delete_role",
     ),
     "aws:iam/rolePolicy:RolePolicy": Described(
         "iam",
         ("role", "name"),
-        "{role}:{name}",
+        id="{role}:{name}",
         create=POLICY.also("put_role_policy", PolicyDocument="policy"),
         read_by=POLICY,
-        delete_by=POLICY.also("delete_role_policy"),
+        delete_by="delete_role_policy",
     ),
     "aws:sns/topic:Topic": Described(
         "sns",
-        ("region", "name"),
-        "{TopicArn}",
+        id="{TopicArn}",
         create=Call("create_topic", "Name"),
         read_by=Call("get_topic_attributes", TopicArn=ID),
         now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by=Call("delete_topic", TopicArn=ID),
+        delete_by="delete_topic",
     ),
     "aws:sns/topicSubscription:TopicSubscription": Described(
         "sns",
         ("region", "topic", "protocol", "endpoint"),
-        "{SubscriptionArn}",
-        create=Call("subscribe", "Protocol", "Endpoint", TopicArn="topic", ReturnSubscriptionArn=lambda _inputs: True),
+        id="{SubscriptionArn}",
+        create=Call("subscribe", "Protocol Endpoint", TopicArn="topic", ReturnSubscriptionArn=lambda _inputs: True),
         read_by=Call("get_subscription_attributes", SubscriptionArn=ID),
         now=lambda inputs, _: {"arn": inputs[ID]},
-        delete_by=Call("unsubscribe", SubscriptionArn=ID),
+        delete_by="unsubscribe",
     ),
 }
 

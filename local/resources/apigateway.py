@@ -1,9 +1,8 @@
 """REST APIs and HTTP APIs, and their names.
 
-`local/apigateway/` serves REST APIs in a process of its own. Those that hand every request
-to a function are served by the local AWS server itself, which checks signatures: Signature Version 4, not 4A. From an
-OpenAPI document, it wouldn't make the methods that stand for all methods. So the resources of the document are made one
-by one. HTTP APIs are served by that server too.
+`local/apigateway/` serves REST APIs in a process of its own. The local AWS server itself serves HTTP APIs, and those
+REST APIs that hand every request to a function: it checks signatures (Signature Version 4, not 4A). From an OpenAPI
+document, it wouldn't make the methods that stand for all methods. So they are made one by one.
 """
 
 import json
@@ -12,14 +11,13 @@ from typing import Any
 
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
 from ..stack import Made
-from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+from .kind import ACCOUNT, ID, Aws, Call, Described, Inputs, Kind, Result
 
 ANY = "x-amazon-apigateway-any-method"
 INTEGRATION = "x-amazon-apigateway-integration"
 
 
 def _hands_over(body: str) -> bool:
-    """Return whether the API of this document hands its requests to a function."""
     operations = (operation for path in json.loads(body)["paths"].values() for operation in path.values())
     return all(operation[INTEGRATION]["type"] == "aws_proxy" for operation in operations)
 
@@ -37,12 +35,9 @@ def _apply_methods(aws: Aws, inputs: Inputs, before: Made | None) -> Result:
             name = "ANY" if method == ANY else method.upper()
             place = {"restApiId": id_, "resourceId": found[path], "httpMethod": name}
             client.put_method(**place, authorizationType="AWS_IAM" if "security" in operation else "NONE")
-            integration = operation[INTEGRATION]
+            to = operation[INTEGRATION]
             client.put_integration(
-                **place,
-                type=integration["type"].upper(),
-                integrationHttpMethod=integration["httpMethod"],
-                uri=integration["uri"],
+                **place, type=to["type"].upper(), integrationHttpMethod=to["httpMethod"], uri=to["uri"]
             )
     return Result(id_, {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{id_}"})
 
@@ -75,8 +70,7 @@ class _RestApi(Kind):
         if on_server(made.id):
             aws.client("apigateway", made.inputs["region"]).get_rest_api(restApiId=made.id)
             return made.outputs
-        served = GATEWAY.runs() and (documents() / f"{made.id}.json").exists()
-        return made.outputs if served else None
+        return made.outputs if GATEWAY.runs() and (documents() / f"{made.id}.json").exists() else None
 
     def delete(self, aws: Aws, made: Made) -> None:
         if on_server(made.id):
@@ -141,13 +135,13 @@ class _ApiMapping(Kind):
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Add the mapping. It can't be changed: what is there is removed first, also if a killed run made it."""
-        client = aws.client("apigatewayv2", inputs["region"])
-        for found in client.get_api_mappings(DomainName=inputs["domainName"])["Items"]:
-            client.delete_api_mapping(DomainName=inputs["domainName"], ApiMappingId=found["ApiMappingId"])
-        if not on_server(inputs["apiId"]):
-            return Result(f"{inputs['domainName']}/{inputs['apiId']}", {})
-        wanted = {"DomainName": inputs["domainName"], "ApiId": inputs["apiId"], "Stage": inputs["stage"]}
-        return Result(client.create_api_mapping(**wanted)["ApiMappingId"], {})
+        client, name, api = aws.client("apigatewayv2", inputs["region"]), inputs["domainName"], inputs["apiId"]
+        for found in client.get_api_mappings(DomainName=name)["Items"]:
+            client.delete_api_mapping(DomainName=name, ApiMappingId=found["ApiMappingId"])
+        if not on_server(api):
+            return Result(f"{name}/{api}", {})
+        made = client.create_api_mapping(DomainName=name, ApiId=api, Stage=inputs["stage"])
+        return Result(made["ApiMappingId"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         client, name = aws.client("apigatewayv2", made.inputs["region"]), made.inputs["domainName"]
@@ -163,12 +157,7 @@ class _ApiMapping(Kind):
             client.delete_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
 
 
-UPDATE_API = Call(
-    "update_api",
-    "DisableExecuteApiEndpoint",
-    ApiId=ID,
-    CorsConfiguration=lambda inputs: capital(inputs.get("corsConfiguration", {})) or None,
-)
+UPDATE_API = Call("update_api", "DisableExecuteApiEndpoint CorsConfiguration", ApiId=ID)
 
 
 def _changed_http_api(client: Any, inputs: Inputs, before: Made | None) -> None:
@@ -176,15 +165,11 @@ def _changed_http_api(client: Any, inputs: Inputs, before: Made | None) -> None:
         client.delete_cors_configuration(ApiId=before.id)
 
 
-INTEGRATION_OF_API = Call("create_integration", "ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion")
+INTEGRATION_OF_API = Call("create_integration", "ApiId IntegrationType IntegrationUri PayloadFormatVersion")
 
-ROUTE = Call("create_route", "ApiId", "RouteKey", "Target")
+ROUTE = Call("create_route", "ApiId RouteKey Target")
 
-DOMAIN_NAME = Call(
-    "create_domain_name",
-    "DomainName",
-    DomainNameConfigurations=lambda inputs: [capital(inputs["domainNameConfiguration"])],
-)
+DOMAIN_NAME = Call("create_domain_name", "DomainName", DomainNameConfigurations=["domainNameConfiguration"])
 
 
 def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
@@ -202,56 +187,47 @@ KINDS: dict[str, Kind] = {
     # have the same name, it answers from any of them. It doesn't switch off an API's own endpoint.
     "aws:apigatewayv2/api:Api": Described(
         "apigatewayv2",
-        ("region", "name"),
-        "{ApiId}",
+        id="{ApiId}",
         create=UPDATE_API.also("create_api", Name="name", ProtocolType="protocolType"),
         update=UPDATE_API,
         then=_changed_http_api,
         read_by=Call("get_api", ApiId=ID),
         now=lambda inputs, _: {"executionArn": f"arn:aws:execute-api:{inputs['region']}:{ACCOUNT}:{inputs[ID]}"},
-        delete_by=Call("delete_api", ApiId=ID),
+        delete_by="delete_api",
     ),
     "aws:apigatewayv2/apiMapping:ApiMapping": _ApiMapping(),
     "aws:apigatewayv2/domainName:DomainName": Described(
         "apigatewayv2",
         ("region", "domainName"),
-        "{domainName}",
         create=DOMAIN_NAME,
         update=DOMAIN_NAME.also("update_domain_name"),
         read_by=Call("get_domain_name", DomainName=ID),
         now=_domain_name,
-        delete_by=Call("delete_domain_name", DomainName=ID),  # with its mappings
+        delete_by="delete_domain_name",  # with its mappings
     ),
     "aws:apigatewayv2/integration:Integration": Described(
         "apigatewayv2",
         ("region", "apiId"),
-        "{IntegrationId}",
+        id="{IntegrationId}",
         create=INTEGRATION_OF_API,
         update=INTEGRATION_OF_API.also("update_integration", IntegrationId=ID),
         read_by=Call("get_integration", "ApiId", IntegrationId=ID),
-        delete_by=Call("delete_integration", "ApiId", IntegrationId=ID),
+        delete_by="delete_integration",
     ),
     "aws:apigatewayv2/route:Route": Described(
         "apigatewayv2",
         ("region", "apiId", "routeKey"),
-        "{RouteId}",
+        id="{RouteId}",
         create=ROUTE,
         update=ROUTE.also("update_route", RouteId=ID),
         read_by=Call("get_route", "ApiId", RouteId=ID),
-        delete_by=Call("delete_route", "ApiId", RouteId=ID),
+        delete_by="delete_route",
     ),
     "aws:apigatewayv2/stage:Stage": Described(  # it serves every change of its API at once; the server limits no rate
         "apigatewayv2",
         ("region", "apiId", "name"),
-        "{name}",
-        create=Call(
-            "create_stage",
-            "ApiId",
-            "AutoDeploy",
-            StageName="name",
-            DefaultRouteSettings=lambda inputs: capital(inputs["defaultRouteSettings"]),
-        ),
+        create=Call("create_stage", "ApiId AutoDeploy DefaultRouteSettings", StageName="name"),
         read_by=Call("get_stage", "ApiId", StageName=ID),
-        delete_by=Call("delete_stage", "ApiId", StageName=ID),
+        delete_by="delete_stage",
     ),
 }

@@ -29,7 +29,6 @@ NOT_DESCRIBED = frozenset({"statistic", "evaluateLowSampleCountPercentiles"})
 
 
 def _query(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of an expression as PutMetricAlarm takes it."""
     asked: dict[str, Any] = {"Id": query["id"], "ReturnData": query.get("returnData", False)}
     if "expression" in query:
         return {**asked, "Expression": query["expression"], "Label": query["label"]}
@@ -52,8 +51,8 @@ def _queries(inputs: Inputs) -> list[dict[str, Any]] | None:
 
 METRIC_ALARM = Call(
     "put_metric_alarm",
-    *("AlarmDescription", "Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Period", "EvaluationPeriods"),
-    *("DatapointsToAlarm", "ComparisonOperator", "Threshold", "TreatMissingData", "AlarmActions"),
+    "AlarmDescription Namespace MetricName Statistic ExtendedStatistic Period EvaluationPeriods "
+    "DatapointsToAlarm ComparisonOperator Threshold TreatMissingData AlarmActions",
     AlarmName="name",
     EvaluateLowSampleCountPercentile="evaluateLowSampleCountPercentiles",
     OKActions="okActions",
@@ -97,7 +96,6 @@ def _target_id(inputs: Inputs) -> str:
 
 
 def _target(inputs: Inputs) -> list[dict[str, Any]]:
-    """Return what a rule calls, as PutTargets takes it."""
     target: dict[str, Any] = {"Id": _target_id(inputs), "Arn": inputs["arn"]}
     if "input" in inputs:
         target["Input"] = inputs["input"]
@@ -106,14 +104,10 @@ def _target(inputs: Inputs) -> list[dict[str, Any]]:
     return [target]
 
 
-DELETE_ALARM = Call("delete_alarms", AlarmNames=lambda inputs: [inputs[ID]])
-
 KINDS: dict[str, Kind] = {
     # The server takes a key only where it creates a group. On AWS, a later one is for what is logged from then on.
     "aws:cloudwatch/logGroup:LogGroup": Described(
         "logs",
-        ("region", "name"),
-        "{name}",
         create=Call("create_log_group", "kmsKeyId", logGroupName="name"),
         update=RETENTION,
         then=_retained,
@@ -123,62 +117,48 @@ KINDS: dict[str, Kind] = {
     ),
     "aws:cloudwatch/metricAlarm:MetricAlarm": Described(
         "cloudwatch",
-        ("region", "name"),
-        "{name}",
         create=METRIC_ALARM,
-        read_by=Call("describe_alarms", AlarmNames=lambda inputs: [inputs[ID]]),
+        read_by=Call("describe_alarms", AlarmNames=[ID]),
         now=_metric_alarm,
-        delete_by=DELETE_ALARM,  # which AWS refuses as long as a composite alarm joins it
+        delete_by="delete_alarms",  # which AWS refuses as long as a composite alarm joins it
     ),
     "aws:cloudwatch/compositeAlarm:CompositeAlarm": Described(  # the alarms that it joins must exist
         "cloudwatch",
         ("region", "alarmName"),
-        "{alarmName}",
-        create=Call(
-            "put_composite_alarm",
-            "AlarmName",
-            "AlarmRule",
-            AlarmDescription=lambda inputs: inputs.get("alarmDescription", ""),
-        ),
-        read_by=Call(
-            "describe_alarms", AlarmNames=lambda inputs: [inputs[ID]], AlarmTypes=lambda _inputs: ["CompositeAlarm"]
-        ),
+        create=Call("put_composite_alarm", "AlarmName AlarmRule AlarmDescription"),
+        read_by=Call("describe_alarms", AlarmNames=[ID], AlarmTypes=lambda _inputs: ["CompositeAlarm"]),
         now=_composite_alarm,
-        delete_by=DELETE_ALARM,
+        delete_by=Call("delete_alarms", AlarmNames=[ID]),
     ),
     "aws:cloudwatch/dashboard:Dashboard": Described(
         "cloudwatch",
         ("region", "dashboardName"),
-        "{dashboardName}",
-        create=Call("put_dashboard", "DashboardName", "DashboardBody"),
+        create=Call("put_dashboard", "DashboardName DashboardBody"),
         read_by=Call("get_dashboard", DashboardName=ID),
         now=_dashboard,
-        delete_by=Call("delete_dashboards", DashboardNames=lambda inputs: [inputs[ID]]),
+        delete_by=Call("delete_dashboards", DashboardNames=[ID]),
     ),
     "aws:cloudwatch/eventRule:EventRule": Described(  # the server runs the schedule itself
         "events",
-        ("region", "name"),
-        "{name}",
         create=Call(
             "put_rule",
-            "Name",
-            "ScheduleExpression",
+            "Name ScheduleExpression",
             Description=lambda inputs: inputs.get("description", ""),
             State=lambda inputs: inputs.get("state", "ENABLED"),
         ),
         read_by=Call("describe_rule", Name=ID),
         now=_rule,
-        delete_by=Call("delete_rule", Name=ID),
+        delete_by="delete_rule",
     ),
     "aws:cloudwatch/eventTarget:EventTarget": Described(  # AWS deletes no rule that has one
         "events",
         ("region", "rule", "targetId"),
-        _target_id,
+        id=_target_id,
         create=Call("put_targets", "Rule", Targets=_target),
         read_by=Call("list_targets_by_rule", "Rule"),
         now=lambda inputs, found: (
             {"targetId": inputs[ID]} if any(one["Id"] == inputs[ID] for one in found["Targets"]) else None
         ),
-        delete_by=Call("remove_targets", "Rule", Ids=lambda inputs: [inputs[ID]]),
+        delete_by=Call("remove_targets", "Rule", Ids=[ID]),
     ),
 }

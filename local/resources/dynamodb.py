@@ -26,18 +26,15 @@ class Table(Kind):
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create the table, or bring it to `inputs`."""
-        client = aws.client("dynamodb", inputs["region"])
-        name = inputs["name"]
+        client, name = aws.client("dynamodb", inputs["region"]), inputs["name"]
         stream = _stream(inputs)
         if before is None:
+            attributes = inputs["attributes"]
             client.create_table(
                 TableName=name,
                 BillingMode=inputs["billingMode"],
                 KeySchema=[{"AttributeName": inputs["hashKey"], "KeyType": "HASH"}],
-                AttributeDefinitions=[
-                    {"AttributeName": attribute["name"], "AttributeType": attribute["type"]}
-                    for attribute in inputs["attributes"]
-                ],
+                AttributeDefinitions=[{"AttributeName": of["name"], "AttributeType": of["type"]} for of in attributes],
                 StreamSpecification=stream,
                 SSESpecification=_encryption(inputs),
             )
@@ -59,22 +56,21 @@ class Table(Kind):
         return Result(name, _outputs(client.describe_table(TableName=name)["Table"]))
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        """Return its outputs, or raise the service's error if it no longer exists."""
+        """Return its outputs and those inputs that somebody else may have changed."""
         client = aws.client("dynamodb", made.inputs["region"])
         table = client.describe_table(TableName=made.id)["Table"]
         backups = client.describe_continuous_backups(TableName=made.id)["ContinuousBackupsDescription"]
         recovery = backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
-        ttl = {"ttl": {**made.inputs["ttl"], "enabled": _expires(client, made.id)}} if "ttl" in made.inputs else {}
         return {
             **_outputs(table),
             "streamEnabled": _has_stream(table),
             "deletionProtectionEnabled": table.get("DeletionProtectionEnabled", False),
-            "pointInTimeRecovery": {**made.inputs["pointInTimeRecovery"], "enabled": recovery == "ENABLED"},
-            **ttl,
+            "pointInTimeRecovery": {"enabled": recovery == "ENABLED"},
+            **({"ttl": {**made.inputs["ttl"], "enabled": _expires(client, made.id)}} if "ttl" in made.inputs else {}),
         }
 
     def delete(self, aws: Aws, made: Made) -> None:
-        """Delete the table with all that is in it."""
+        """Delete the table and wait for it."""
         client = aws.client("dynamodb", made.inputs["region"])
         client.delete_table(TableName=made.id)
         client.get_waiter("table_not_exists").wait(TableName=made.id, WaiterConfig=SOON)
@@ -83,8 +79,7 @@ class Table(Kind):
 def table_item(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an item as `aws.dynamodb.get_table_item` does: its attributes with their types, as JSON.
 
-    Raises:
-        LocalError: there is no such item, or (with "operation error" in the text, as from AWS's SDK) the call failed.
+    If the call fails, the error has "operation error" in its text, as from AWS's SDK.
     """
     table = arguments["tableName"]
     try:
@@ -105,10 +100,9 @@ def _stream(inputs: Mapping[str, Any]) -> "StreamSpecificationTypeDef":
 
 
 def _encryption(inputs: Mapping[str, Any]) -> "SSESpecificationTypeDef":
-    """Return a key of one's own, or AWS's key, which is how tables are encrypted otherwise."""
     wanted: Mapping[str, Any] | None = inputs.get("serverSideEncryption")
     if not wanted:
-        return {"Enabled": False}
+        return {"Enabled": False}  # by AWS's own key
     return {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": wanted["kmsKeyArn"]}
 
 
@@ -117,7 +111,6 @@ def _has_stream(table: Mapping[str, Any]) -> bool:
 
 
 def _expires(client: "DynamoDBClient", table: str) -> bool:
-    """Return whether the table deletes what is old."""
     found = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     return found.get("TimeToLiveStatus") in ("ENABLING", "ENABLED")
 

@@ -1,7 +1,7 @@
 """What every kind of resource can do, and the AWS clients that it does it with."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
@@ -21,10 +21,6 @@ ACCOUNT = "000000000000"
 ANYWHERE = "us-east-1"
 """Where a global service is called: the region doesn't matter."""
 
-Typed = Literal["dynamodb", "iam", "lambda", "logs"]
-Untyped = Literal["acm", "apigateway", "apigatewayv2", "budgets", "cloudwatch", "events", "route53", "sns", "sts"]
-"""The services whose clients have no stubs here."""
-
 
 class Aws:
     """Clients of the server at this URL, one per service and region, with none of the user's settings.
@@ -39,7 +35,7 @@ class Aws:
         self._lock = Lock()
 
     def as_server(self) -> "Aws":
-        """Return clients with the server's own keys, which may do everything."""
+        """Return clients with the server's own keys."""
         return Aws(self.endpoint)
 
     @overload
@@ -51,19 +47,17 @@ class Aws:
     @overload
     def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
-    def client(self, service: Untyped, region: str) -> Any: ...
-    def client(self, service: Untyped | Typed, region: str) -> Any:
+    def client(self, service: str, region: str) -> Any: ...
+    def client(self, service: str, region: str) -> Any:
         """Return the client of a service in a region."""
         with self._lock:
             if (service, region) not in self._clients:
                 # 900 s: the coordinator may take as long as a function may run, and is asked once. Other calls are
                 # repeated: the server answers 500 now and then where several threads ask at once.
-                attempts = 1 if service == "lambda" else 4
-                retries: Any = {"mode": "standard", "total_max_attempts": attempts}
+                retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
                 config = Config(read_timeout=900, retries=retries, proxies={})
-                self._clients[service, region] = self._session.client(
-                    service, region_name=region, endpoint_url=self.endpoint, config=config
-                )
+                client: Any = cast("Any", self._session).client
+                self._clients[service, region] = client(service, region, endpoint_url=self.endpoint, config=config)
             return self._clients[service, region]
 
 
@@ -103,6 +97,12 @@ Inputs = Mapping[str, Any]
 ID = "id"
 """The resource's id among its inputs. No input of the provider is called so."""
 
+SERVER = "server"
+"""The URL of the local AWS server among the inputs."""
+
+Source = str | list[str] | Callable[[Inputs], Any]
+"""Where a parameter comes from: an input; a list of one; or a function of all inputs."""
+
 
 def capital(values: Inputs) -> dict[str, Any]:
     """Return arguments as boto3 calls them: `allowOrigins` is `AllowOrigins`."""
@@ -110,21 +110,18 @@ def capital(values: Inputs) -> dict[str, Any]:
 
 
 class Call:
-    """A call of a service.
+    """A call of a service: the operation as boto3 calls it, and its parameters.
 
-    Args:
-        operation: as boto3 calls it.
-        alike: parameters that are inputs of the same name: `RouteKey` is the input `routeKey`.
-        others: parameters, each with the input that it comes from, or a function of the inputs that returns it.
+    Those in `alike` (`"ApiId RouteKey"`) are inputs of the same name (`apiId`, `routeKey`).
     """
 
-    def __init__(self, operation: str, *alike: str, **others: str | Callable[[Inputs], Any]) -> None:
+    def __init__(self, operation: str, alike: str = "", **others: Source) -> None:
         self._operation = operation
-        self.sources = {**{name: name[0].lower() + name[1:] for name in alike}, **others}
+        self.sources: dict[str, Source] = {**{name: name[0].lower() + name[1:] for name in alike.split()}, **others}
 
-    def also(self, operation: str, **others: str | Callable[[Inputs], Any]) -> "Call":
+    def also(self, operation: str, **others: Source) -> "Call":
         """Return a call of another operation with the same parameters, and others."""
-        return Call(operation, **self.sources, **others)
+        return Call(operation, "", **self.sources, **others)
 
     def make(self, client: Any, inputs: Inputs) -> Any:
         """Make the call, and return the response."""
@@ -132,8 +129,17 @@ class Call:
 
     def parameters(self, inputs: Inputs) -> dict[str, Any]:
         """Return the parameters, without those that there are no inputs for."""
-        values = {name: of(inputs) if callable(of) else inputs.get(of) for name, of in self.sources.items()}
+        values = {name: _value(source, inputs) for name, source in self.sources.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(source: Source, inputs: Inputs) -> Any:
+    if callable(source):
+        return source(inputs)
+    if isinstance(source, list):
+        return [_value(one, inputs) for one in source]
+    value = inputs.get(source)
+    return capital(cast("Inputs", value)) if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True)
@@ -142,55 +148,57 @@ class Described(Kind):
 
     service: str
     """As boto3 calls it."""
-    identity: tuple[str, ...]
-    id: str | Callable[[Inputs], str]
-    """A pattern of inputs and of entries of the response to `create`, whose names begin with a capital."""
+    identity: tuple[str, ...] = ("region", "name")
+    _: KW_ONLY
+    id: str | Callable[[Inputs], str] = ""
+    """A pattern of inputs and of entries of the response to `create`; by default, the last of `identity`."""
     create: Call
-    read_by: Call
-    """It fails if there is no such resource, or `now` tells."""
-    delete_by: Call
     update: Call | None = None
     """By default, `create` writes over the earlier one."""
     recreated: bool = False
     """Whether the earlier one is deleted before `create`, since it can't be changed."""
-    replaced_if: Callable[[Inputs, Inputs], bool] | None = None
+    replaced_if: Callable[[Inputs, Inputs], bool] = lambda _before, _inputs: False
     """Whether a change from inputs to others takes a new one, which replaces the earlier one."""
-    then: Callable[[Any, Inputs, Made | None], None] | None = None
+    then: Callable[[Any, Inputs, Made | None], None] = lambda _client, _inputs, _before: None
     """Makes further calls, with the client, after `create` and `update`."""
+    read_by: Call
+    """It fails if there is no such resource, or `now` tells."""
     now: Callable[[Inputs, Any], Mapping[str, Any] | None] | None = None
     """Returns its outputs (and inputs as they are now) from the response to `read_by`; None if it is gone."""
+    delete_by: str | Call = ""
+    """An operation with the parameters of `read_by`, or another call. Empty: there is nothing to delete."""
 
     def client(self, aws: Aws, inputs: Inputs) -> Any:
         """Return the client in the resource's region."""
-        return cast("Any", aws).client(self.service, inputs.get("region", ANYWHERE))
+        return aws.client(self.service, inputs.get("region", ANYWHERE))
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Create it, or change it in the way that is described."""
         client = self.client(aws, inputs)
-        replaces = before is not None and self.replaced_if is not None and self.replaced_if(before.inputs, inputs)
+        replaces = before is not None and self.replaced_if(before.inputs, inputs)
         if before is not None and self.recreated:
             self.delete(aws, before)
         if before is None or replaces or self.update is None:
             response = self.create.make(client, inputs)
-            id_ = self.id(inputs) if callable(self.id) else self.id.format_map({**inputs, **response})
+            pattern = self.id or f"{{{self.identity[-1]}}}"
+            id_ = pattern(inputs) if callable(pattern) else pattern.format_map({**inputs, **response})
         else:
             id_ = before.id
             self.update.make(client, {**inputs, ID: id_})
-        if self.then:
-            self.then(client, inputs, before)
-        made = {**inputs, ID: id_}
+        self.then(client, inputs, before)
+        made = {**inputs, ID: id_, SERVER: aws.endpoint}
         outputs = self.now(made, self.read_by.make(client, made)) if self.now else None
         return Result(id_, outputs or {}, replaces)
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs as they are now."""
-        inputs = {**made.inputs, ID: made.id}
+        inputs = {**made.inputs, ID: made.id, SERVER: aws.endpoint}
         found = self.read_by.make(self.client(aws, inputs), inputs)
-        if self.now is None:
-            return made.outputs
-        outputs = self.now(inputs, found)
+        outputs = self.now(inputs, found) if self.now else made.outputs
         return None if outputs is None else {**made.outputs, **outputs}
 
     def delete(self, aws: Aws, made: Made) -> None:
         """Delete it."""
-        self.delete_by.make(self.client(aws, made.inputs), {**made.inputs, ID: made.id})
+        call = self.read_by.also(self.delete_by) if isinstance(self.delete_by, str) else self.delete_by
+        if self.delete_by:
+            call.make(self.client(aws, made.inputs), {**made.inputs, ID: made.id})

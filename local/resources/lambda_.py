@@ -4,7 +4,6 @@ import base64
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Event, Thread
 from typing import Any
 
@@ -13,7 +12,7 @@ from integers.names import CHECK_COUNTER
 from ..paths import LocalError
 from ..stack import Made
 from ..terminal import say
-from .kind import ID, Aws, Call, Described, Inputs, Kind, Result, capital
+from .kind import ID, SERVER, Aws, Call, Described, Inputs, Kind, Result, capital
 
 FUNCTION = "aws:lambda/function:Function"
 
@@ -28,25 +27,20 @@ def _processors(inputs: Inputs) -> list[str]:
 
 
 def _archive(inputs: Inputs) -> bytes:
-    """Return a function's archive. It is an input as base64 text (`engine/inputs.py` makes it so)."""
-    return base64.b64decode(inputs["code"])
+    return base64.b64decode(inputs["code"])  # as engine/inputs.py has it
 
 
 SETTINGS = Call(
     "update_function_configuration",
-    "Role",
-    "Runtime",
-    "Handler",
+    "Role Runtime Handler LoggingConfig",
     FunctionName="name",
     MemorySize=lambda inputs: inputs.get("memorySize", 128),
     Timeout=lambda inputs: inputs.get("timeout", 3),
     Environment=lambda inputs: {"Variables": inputs.get("environment", {}).get("variables", {})},
-    LoggingConfig=lambda inputs: capital(inputs.get("loggingConfig", {})) or None,
 )
 
 
 def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
-    """Bring a function's code and concurrency to `inputs`; then wait until it can be called."""
     name = inputs["name"]
     if before is not None:
         client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=_processors(inputs))
@@ -57,13 +51,10 @@ def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
     client.get_waiter("function_active_v2").wait(FunctionName=name, WaiterConfig=SOON)
 
 
-class _FunctionUrl(Described):
-    """A function's URL. It has the path form of this server, which needs no host name to resolve."""
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        result = super().apply(aws, inputs, before)
-        url = f"{aws.endpoint}/_aws/lambda-url/{result.outputs['urlId']}/"
-        return replace(result, outputs={"functionUrl": url, **result.outputs})
+def _function_url(inputs: Inputs, found: Any) -> dict[str, Any]:
+    """Return a function's URL in the path form of this server, which needs no host name to resolve."""
+    id_ = found["FunctionUrl"].split("://")[1].split(".")[0]
+    return {"urlId": id_, "functionUrl": f"{inputs[SERVER]}/_aws/lambda-url/{id_}/"}
 
 
 URL = Call(
@@ -128,8 +119,6 @@ def _invoke(aws: Aws, inputs: Mapping[str, Any], event: Mapping[str, Any]) -> st
 KINDS: dict[str, Kind] = {
     FUNCTION: Described(
         "lambda",
-        ("region", "name"),
-        "{name}",
         create=SETTINGS.also(
             "create_function", Architectures=_processors, Code=lambda inputs: {"ZipFile": _archive(inputs)}
         ),
@@ -137,40 +126,30 @@ KINDS: dict[str, Kind] = {
         then=_changed_function,
         read_by=Call("get_function", FunctionName=ID),
         now=lambda _inputs, found: {"arn": found["Configuration"]["FunctionArn"]},
-        delete_by=Call("delete_function", FunctionName=ID),
+        delete_by="delete_function",
     ),
     "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": Described(
         "lambda",
         ("region", "functionName"),
-        "{functionName}",
-        create=Call(
-            "put_function_event_invoke_config", "FunctionName", "MaximumEventAgeInSeconds", "MaximumRetryAttempts"
-        ),
+        create=Call("put_function_event_invoke_config", "FunctionName MaximumEventAgeInSeconds MaximumRetryAttempts"),
         read_by=Call("get_function_event_invoke_config", FunctionName=ID),
-        delete_by=Call("delete_function_event_invoke_config", FunctionName=ID),
+        delete_by="delete_function_event_invoke_config",
     ),
-    "aws:lambda/functionUrl:FunctionUrl": _FunctionUrl(
+    "aws:lambda/functionUrl:FunctionUrl": Described(
         "lambda",
         ("region", "functionName"),
-        "{functionName}",
         create=URL,
         update=URL.also("update_function_url_config"),
         read_by=Call("get_function_url_config", FunctionName=ID),
-        now=lambda _inputs, found: {"urlId": found["FunctionUrl"].split("://")[1].split(".")[0]},
-        delete_by=Call("delete_function_url_config", FunctionName=ID),
+        now=_function_url,
+        delete_by="delete_function_url_config",
     ),
     "aws:lambda/permission:Permission": Described(
         "lambda",
         ("region", "function", "statementId"),
-        "{statementId}",
         create=Call(
             "add_permission",
-            "StatementId",
-            "Action",
-            "Principal",
-            "FunctionUrlAuthType",
-            "InvokedViaFunctionUrl",
-            "SourceArn",
+            "StatementId Action Principal FunctionUrlAuthType InvokedViaFunctionUrl SourceArn",
             FunctionName="function",
         ),
         recreated=True,
@@ -186,7 +165,7 @@ PERIOD = 0.05
 """Seconds between two reads. A shorter phase may not be seen."""
 
 MAX_LINES = 30
-"""Of thousands of counters, the first lines are enough to see that it goes on."""
+"""Of phases that are shown."""
 
 
 @contextmanager
@@ -208,9 +187,8 @@ def reported(aws: Aws, region: str, function: str) -> Generator[None]:
 
 
 def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
-    """Print what changes. `seen` is the phase of every counter before."""
-    lines = 0
-    while True:
+    lines, last = 0, False
+    while not last:
         last = ended.wait(PERIOD)
         for counter, now in _phases(aws, region, table).items():
             if seen.get(counter) != now:
@@ -218,22 +196,18 @@ def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event
                 lines += 1
                 if lines <= MAX_LINES:
                     say(f"  layout    {counter}: {now}")
-        if last:
-            break
     if lines > MAX_LINES:
         say(f"  layout    … and {lines - MAX_LINES} more")
 
 
 def _phases(aws: Aws, region: str, table: str) -> dict[str, str]:
-    """Return every counter's phase."""
     return {counter: phase(register) for counter, register in registers(aws, region, table).items()}
 
 
 def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
     """Return every counter's register."""
-    found: list[dict[str, Any]] = []
-    for page in aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table):
-        found += page["Items"]
+    pages = aws.client("dynamodb", region).get_paginator("scan").paginate(TableName=table)
+    found: list[dict[str, Any]] = [item for page in pages for item in page["Items"]]
     counters = {register["counter"]["S"]: register for register in found if "epoch" in register}
     return {counter: register for counter, register in counters.items() if counter != CHECK_COUNTER}
 

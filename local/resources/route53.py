@@ -12,7 +12,6 @@ from .kind import ANYWHERE, ID, Aws, Call, Described, Inputs, Kind
 
 
 def _record_set(inputs: Inputs) -> dict[str, Any]:
-    """Return a record as boto3 has it."""
     found: dict[str, Any] = {"Name": f"{inputs['name']}.", "Type": inputs["type"]}
     if "records" in inputs:
         found |= {"TTL": inputs["ttl"], "ResourceRecords": [{"Value": value} for value in inputs["records"]]}
@@ -30,11 +29,7 @@ def _record_set(inputs: Inputs) -> dict[str, Any]:
 
 
 def zone(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the public zone of an id or a name, as the provider's function does.
-
-    Raises:
-        LocalError: there is none.
-    """
+    """Return the public zone of an id or a name, as the provider's function does."""
     wanted_id, wanted_name = arguments.get("zoneId"), arguments.get("name")
     pages = aws.client("route53", ANYWHERE).get_paginator("list_hosted_zones").paginate()
     for found in (found for page in pages for found in page["HostedZones"]):
@@ -65,8 +60,6 @@ def _record(inputs: Inputs, found: Any) -> dict[str, Any] | None:
 
 
 def _change(action: str) -> Call:
-    """Return a change of a record. To be deleted, it must be as it was written."""
-
     def changes(inputs: Inputs) -> Any:
         return {"Changes": [{"Action": action, "ResourceRecordSet": _record_set(inputs)}]}
 
@@ -75,9 +68,7 @@ def _change(action: str) -> Call:
 
 CHANGED = Call(
     "update_health_check",
-    "Port",
-    "ResourcePath",
-    "FailureThreshold",
+    "Port ResourcePath FailureThreshold",
     FullyQualifiedDomainName="fqdn",
     EnableSNI="enableSni",
     HealthCheckId=ID,
@@ -93,26 +84,26 @@ KINDS: dict[str, Kind] = {
     "aws:route53/healthCheck:HealthCheck": Described(  # it has no name of its own: what it asks tells it from others
         "route53",
         ("fqdn", "resourcePath"),
-        "{HealthCheck[Id]}",
+        id="{HealthCheck[Id]}",
         create=Call(
             "create_health_check", CallerReference=lambda _inputs: str(uuid4()), HealthCheckConfig=_health_check
         ),
         update=CHANGED,
         replaced_if=lambda before, inputs: before["requestInterval"] != inputs["requestInterval"],
         read_by=Call("get_health_check", HealthCheckId=ID),
-        delete_by=Call("delete_health_check", HealthCheckId=ID),
+        delete_by="delete_health_check",
     ),
     "aws:route53/record:Record": Described(  # of a shared name, each region has one
         "route53",
         ("zoneId", "name", "type", "setIdentifier"),
-        _record_id,
+        id=_record_id,
         create=_change("UPSERT"),
         read_by=Call(
             "list_resource_record_sets",
             HostedZoneId="zoneId",
             StartRecordName=lambda inputs: f"{inputs['name']}.",
             StartRecordType="type",
-            StartRecordIdentifier=lambda inputs: _record_set(inputs).get("SetIdentifier"),
+            StartRecordIdentifier="setIdentifier",
             MaxItems=lambda _inputs: "1",
         ),
         now=_record,
