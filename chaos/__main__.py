@@ -11,9 +11,8 @@ from threading import Event, Thread
 from .clients import CLIENTS, ChaosClient, Failed, minting
 from .events import LARGEST_BLOCK, Events
 from .history import Duplicate, History
-from .operator import COORDINATORS, COUNTERS, NotHealed, Operator, kill_functions
 from .proxy import Faults
-from .stack import REGIONS, running_stack, wait_until
+from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
 
 INTEGERS = 100_000
 SINGLE = 5
@@ -60,17 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{time.monotonic() - began:5.0f} s  {history.integers:>9,} integers  {text}", flush=True)
 
     problems: list[str] = []
-    with running_stack(faults) as stack:
-        operator = Operator(stack, history, say)
-        events = Events(stack, operator, history, random, say)
-        operator.deploy(regions=list(REGIONS[:3]), lease=1)
-        say(f"deployed: {', '.join(operator.desired['regions'])}")
+    with running_stack(faults, history, say) as stack:
+        events = Events(stack, random)
+        stack.deploy(regions=list(REGIONS[:3]), lease=1)
+        say(f"deployed: {', '.join(stack.desired['regions'])}")
         clients = [
             ChaosClient(history, COUNTERS, lambda: stack.entries, Random(seed + 2 + n), stop, pace=options.pace)
             for n in range(CLIENTS)
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
-        killer = Thread(target=kill_functions, args=(stack, Random(seed), stop, share), daemon=True)
+        killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
         with minting(clients, stop):
             if "kills" in options.faults:
                 killer.start()
@@ -80,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 problems.append(f"not healed: {failure}")
         faults.off()
         if not problems:
-            problems += _reconciled(operator)
+            problems += _reconciled(stack)
         problems += events.problems
     lines, duplicates = _report(events, time.monotonic() - began)
     if history.integers < options.integers:
@@ -96,7 +94,7 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
     random = events.random
 
     def enough() -> bool:
-        return events.history.integers >= integers and events.history.single >= integers // SINGLE
+        return events.stack.history.integers >= integers and events.stack.history.single >= integers // SINGLE
 
     while True:
         for name in random.sample(names, len(names)):
@@ -108,11 +106,11 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
             return
 
 
-def _reconciled(operator: Operator) -> list[str]:
+def _reconciled(stack: Stack) -> list[str]:
     """Return which doors don't mint, now that nothing fails any more."""
     try:
-        operator.deploy()
-        operator.watch()
+        stack.deploy()
+        stack.watch()
     except NotHealed as failure:
         return [f"not healed: {failure}"]
     client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
@@ -125,7 +123,7 @@ def _reconciled(operator: Operator) -> list[str]:
 
     return [
         f"not healed: {region} doesn't mint {counter} by {kind}"
-        for region, kind, url in operator.stack.entries
+        for region, kind, url in stack.entries
         for counter in COUNTERS
         if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
     ]
@@ -133,13 +131,14 @@ def _reconciled(operator: Operator) -> list[str]:
 
 def _report(events: Events, seconds: float) -> tuple[list[str], int]:
     """Return the lines of the report but the last one, and how many integers were handed out twice."""
-    history, proxy, operator = events.history, events.stack.proxy, events.operator
+    stack = events.stack
+    history, proxy = stack.history, stack.proxy
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
     gaps = history.gaps()
     lines = [
-        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {operator.done:,}; "
-        f"failed: {_counts(operator.failed)}",
+        f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
+        f"failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
         f"faults: {_counts(proxy.injected)}",
         f"requests: {history.requests:,}, "

@@ -54,8 +54,6 @@ class ChaosClient:
     """Where to mint now."""
     random: Random
     stop: Event
-    only: str = ""
-    """A region; empty for all of them."""
     pace: float = 0.0
     """Seconds between two requests."""
     block: int = 0
@@ -68,7 +66,7 @@ class ChaosClient:
         """Mint until `stop`."""
         seen: dict[Entry, None] = {}
         while not self.stop.is_set():
-            entries = [entry for entry in self.entries() if self.only in ("", entry[0])]
+            entries = self.entries()
             if not entries:
                 time.sleep(PAUSE)
                 continue

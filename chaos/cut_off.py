@@ -8,6 +8,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from random import Random
 from threading import Event
@@ -15,9 +16,8 @@ from threading import Event
 from .clients import ChaosClient, minting
 from .events import Events
 from .history import History
-from .operator import COUNTERS, NotHealed, Operator
 from .proxy import Faults
-from .stack import HOME, running_stack
+from .stack import COUNTERS, HOME, NotHealed, running_stack
 
 BEFORE = [HOME, "eu-west-1", "ap-southeast-2", "us-west-2"]
 AFTER = ["us-west-2", HOME, "ap-southeast-2", "eu-west-1", "sa-east-1"]
@@ -38,17 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {text}", flush=True)
 
-    with running_stack(Faults(Random(0), cuts=0, throttles=0, delays=0)) as stack:
-        operator = Operator(stack, whole, say)
-        events = Events(stack, operator, whole, Random(0), say)
-        operator.deploy(regions=BEFORE)
+    with running_stack(Faults(Random(0), cuts=0, throttles=0, delays=0), whole, say) as stack:
+        events = Events(stack, Random(0))
+        stack.deploy(regions=BEFORE)
         say(f"deployed: {', '.join(BEFORE)}")
-        clients = [
-            ChaosClient(History(), COUNTERS, lambda kind=kind: stack.doors(kind), Random(n), stop, region, options.pace)
+        clients = {
+            (region, kind): ChaosClient(
+                History(), COUNTERS, partial(stack.doors, region, kind), Random(n), stop, options.pace
+            )
             for n, region in enumerate(BEFORE)
             for kind in ("function", "gateway")
-        ]
-        with minting(clients, stop):
+        }
+        with minting([*clients.values()], stop):
             try:
                 time.sleep(options.quiet)
                 events.lost_table(LOSES)
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 time.sleep(options.quiet)
             except NotHealed as failure:
                 problems.append(f"not healed: {failure}")
-    for client in clients:
+    for client in clients.values():
         whole.mints += client.history.mints
     print("| region | requests | failures | longest pause |", "|---|---|---|---|", sep="\n")
     for region in BEFORE:
-        own = [client.history for client in clients if client.only == region]
+        own = [client.history for (place, _), client in clients.items() if place == region]
         failures = sum(history.failures.total() for history in own)
         note = {LOSES: " (lost its table)", CUT_OFF: " (cut off)"}.get(region, "")
         pause = max(_longest_pause(history) for history in own)

@@ -12,9 +12,23 @@ from threading import Event, Thread
 from typing import Any
 
 from .clients import ChaosClient, minting
-from .history import History, Restoration, beyond
-from .operator import BULK, COUNTERS, HEADROOM, WINDOW, Operator
-from .stack import HOME, NAMES, REGIONS, Backup, RunFailed, Stack, back_up, lose, restore, wait_until
+from .history import Restoration, beyond
+from .stack import (
+    BULK,
+    COUNTERS,
+    HEADROOM,
+    HOME,
+    NAMES,
+    REGIONS,
+    WINDOW,
+    Backup,
+    RunFailed,
+    Stack,
+    back_up,
+    lose,
+    restore,
+    wait_until,
+)
 
 FEWEST = 3
 """The least number of regions in a layout."""
@@ -44,10 +58,7 @@ class Events:
     """The events, on one stack."""
 
     stack: Stack
-    operator: Operator
-    history: History
     random: Random
-    say: Callable[[str], None]
     backups: dict[str, Backup] = field(default_factory=dict[str, Backup])
     """The last backup of a region's counters table, by region."""
     happened: Counter[str] = field(default_factory=Counter[str])
@@ -64,42 +75,42 @@ class Events:
     def regions(self) -> None:
         """Regions come and go, and the lease changes."""
         lease = {"lease": self.random.choice(LEASES)} if self.random.random() < 0.3 else {}
-        self.operator.deploy(regions=self._other_regions(), **lease)
-        self.say(f"regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.deploy(regions=self._other_regions(), **lease)
+        self.stack.say(f"regions: {', '.join(self.stack.desired['regions'])}")
 
     def leaving(self) -> None:
         """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
         region = self._one_region()
         others = [other for other in REGIONS if other != region]
-        before = self.operator.desired["regions"]
-        self.operator.deploy(regions=others[:FEWEST], leaving=[region])
+        before = self.stack.desired["regions"]
+        self.stack.deploy(regions=others[:FEWEST], leaving=[region])
         self._traffic(0.5, 1.5)
         back = self.random.random() < 0.5
-        self.operator.deploy(regions=before if back else others[:FEWEST], leaving=[])
-        self.say(f"{region} was leaving and {'came back' if back else 'was deleted'}")
+        self.stack.deploy(regions=before if back else others[:FEWEST], leaving=[])
+        self.stack.say(f"{region} was leaving and {'came back' if back else 'was deleted'}")
 
     def killed_deployment(self) -> None:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
-        before = self.operator.desired["regions"]
+        before = self.stack.desired["regions"]
         after = self.random.uniform(1.0, 5.0)
-        desired = {**self.operator.desired, "regions": self._other_regions()}
+        desired = {**self.stack.desired, "regions": self._other_regions()}
         try:
-            self.stack.deploy(desired, kill_after=after)
+            self.stack.deploy_once(desired, kill_after=after)
             said = f"a deployment was done before {after:.1f} s"
         except RunFailed:
             said = f"a deployment was killed after {after:.1f} s or failed"
         self._traffic(0, 1)
-        self.operator.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
-        self.say(f"{said}; then regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
+        self.stack.say(f"{said}; then regions: {', '.join(self.stack.desired['regions'])}")
 
     def lost_table(self, region: str = "") -> None:
         """A region's counters table is deleted; the next deployment recreates it, empty."""
         region = region or self._one_region()
         lose(self._client(region), NAMES.counters_table)
         self._traffic(0.5, 1.5)
-        self.operator.deploy()
-        self.operator.watch()
-        self.say(f"counters table deleted and recreated: {region}")
+        self.stack.deploy()
+        self.stack.watch()
+        self.stack.say(f"counters table deleted and recreated: {region}")
 
     def restored_table(self) -> None:
         """A region's counters table is restored to an earlier moment, which nobody is told."""
@@ -110,31 +121,31 @@ class Events:
         self._traffic_in([region], 1, 2)
         self.backups[region] = back_up(client, NAMES.counters_table)
         lose(client, NAMES.counters_table)
-        self.history.restorations.append(Restoration(region, time.monotonic()))
+        self.stack.history.restorations.append(Restoration(region, time.monotonic()))
         restore(client, backup)
         self._traffic_in([region], 0.3, 1)
-        self.operator.watch()
-        self.say(f"counters table restored: {region}")
+        self.stack.watch()
+        self.stack.say(f"counters table restored: {region}")
 
     def lost_layouts(self) -> None:
         """The layouts table is deleted; the next deployment recreates it, empty."""
         lose(self._client(HOME), NAMES.layouts_table)
         self._traffic(0.2, 1)
-        self.operator.deploy()
-        self.operator.watch()
-        self.say("layouts table deleted and recreated")
+        self.stack.deploy()
+        self.stack.watch()
+        self.stack.say("layouts table deleted and recreated")
 
     def restored_layouts(self) -> None:
         """The layouts table is restored to what it was before the last change of regions."""
         client = self._client(HOME)
         backup = back_up(client, NAMES.layouts_table)
-        self.operator.deploy(regions=self._other_regions())
+        self.stack.deploy(regions=self._other_regions())
         self._traffic(0.2, 1)
         lose(client, NAMES.layouts_table)
         restore(client, backup)
-        self.operator.watch()
-        self.operator.deploy()
-        self.say("layouts table restored to an earlier epoch")
+        self.stack.watch()
+        self.stack.deploy()
+        self.stack.say("layouts table restored to an earlier epoch")
 
     def cut_off(self, region: str = "", after: Sequence[str] = ()) -> None:
         """A region is cut off while regions change, to those of `after` if they are given, and comes back."""
@@ -145,12 +156,12 @@ class Events:
         try:
             self._traffic(0, 1)
             keep = [region] if self.random.random() < 0.5 else []
-            self.operator.deploy(regions=list(after) or self._other_regions(keep))
+            self.stack.deploy(regions=list(after) or self._other_regions(keep))
             self._traffic(0, 1)
         finally:
             faults.unreachable.discard(region)
-        self.operator.watch()
-        self.say(f"{region} was cut off; regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.watch()
+        self.stack.say(f"{region} was cut off; regions: {', '.join(self.stack.desired['regions'])}")
 
     def unreachable(self) -> None:
         """A region is unreachable for a while, and nothing else happens."""
@@ -160,23 +171,23 @@ class Events:
         faults.unreachable.add(region)
         self._traffic(0.5, 2)
         faults.unreachable.discard(region)
-        self.say(f"{region} was away")
+        self.stack.say(f"{region} was away")
 
     def error_pages(self) -> None:
         """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
         faults = self.stack.proxy.faults
         region = self._one_region(but=HOME)
-        self.operator.watch()
+        self.stack.watch()
         faults.out.add(region)
         try:
             self._others_mint(region)
-            self.operator.deploy(regions=self._other_regions(keep=[region] if self.random.random() < 0.5 else []))
-            self.operator.watch()
+            self.stack.deploy(regions=self._other_regions(keep=[region] if self.random.random() < 0.5 else []))
+            self.stack.watch()
             self._others_mint(region)
         finally:
             faults.out.discard(region)
-        self.operator.watch()
-        self.say(f"{region} answered with error pages; regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.watch()
+        self.stack.say(f"{region} answered with error pages; regions: {', '.join(self.stack.desired['regions'])}")
 
     def hot_item(self) -> None:
         """The coordinator is throttled at one item while regions change. The other counters skip little."""
@@ -186,42 +197,42 @@ class Events:
             faults.hot.add((region, counter))
             faults.slow[region] = BUSY
             try:
-                self.operator.deploy(regions=self._other_regions())
+                self.stack.deploy(regions=self._other_regions())
             finally:
                 faults.hot.clear()
                 faults.slow.clear()
-        self.operator.watch()
-        self.say(f"{counter} was hot in {region}; regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.watch()
+        self.stack.say(f"{counter} was hot in {region}; regions: {', '.join(self.stack.desired['regions'])}")
 
     def large_blocks(self) -> None:
         """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
         faults, stop = self.stack.proxy.faults, Event()
         region = self._one_region()
-        self.operator.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
-        random, doors = Random(self.random.random()), partial(self.stack.doors, "function")
-        caller = ChaosClient(self.history, [BULK], doors, random, stop, region, block=LARGEST_BLOCK)
+        self.stack.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
+        random, doors = Random(self.random.random()), partial(self.stack.doors, region, "function")
+        caller = ChaosClient(self.stack.history, [BULK], doors, random, stop, block=LARGEST_BLOCK)
         with self._skipping_little(), minting([caller], stop):
             self._blocks_in(region)
             faults.slow[region] = ROUND_TRIP
             try:
-                self.operator.deploy(regions=self._other_regions(keep=[region]), window=WINDOW)
+                self.stack.deploy(regions=self._other_regions(keep=[region]), window=WINDOW)
             finally:
                 faults.slow.clear()
-        self.operator.watch()
-        self.say(f"{region} minted large blocks; regions: {', '.join(self.operator.desired['regions'])}")
+        self.stack.watch()
+        self.stack.say(f"{region} minted large blocks; regions: {', '.join(self.stack.desired['regions'])}")
 
     def schedule(self) -> None:
         """The coordinator runs as by its schedule, twice at the same time."""
-        other = Thread(target=self._quietly, args=(self.stack.watch,))
+        other = Thread(target=self._quietly, args=(self.stack.watch_once,))
         other.start()
-        self.operator.watch()
+        self.stack.watch()
         other.join()
 
     def _quietly(self, run: Callable[[], object]) -> None:
         try:
             run()
         except RunFailed:
-            self.operator.failed["run of the coordinator"] += 1
+            self.stack.failed["run of the coordinator"] += 1
 
     @contextmanager
     def _skipping_little(self, but: str = "") -> Generator[None]:
@@ -232,13 +243,13 @@ class Events:
         proxy = self.stack.proxy
         proxy.faults.calm = True
         try:
-            self.operator.watch()
+            self.stack.watch()
             before, given_up = self.stack.layouts(), proxy.given_up
             yield
         finally:
             proxy.faults.calm = False
         if proxy.given_up > given_up:
-            self.say("a region answered too late, so what counters skipped says nothing")
+            self.stack.say("a region answered too late, so what counters skipped says nothing")
             return
         after = self.stack.layouts()
         for counter in sorted(before.keys() - {but}):
@@ -249,25 +260,25 @@ class Events:
                 self._wrong(f"{counter}: each region skipped {skipped:,} integers, though all answered")
 
     def _others_mint(self, region: str) -> None:
-        others = [other for other in self.operator.desired["regions"] if other != region]
+        others = [other for other in self.stack.desired["regions"] if other != region]
         if not self._traffic_in(others, 0, 0):
             self._wrong(f"not all of {', '.join(others)} minted while {region} answered with error pages")
 
     def _blocks_in(self, region: str) -> None:
-        before = len(self.history.largest)
-        if not wait_until(lambda: len(self.history.largest) > before, PATIENCE):
+        before = len(self.stack.history.largest)
+        if not wait_until(lambda: len(self.stack.history.largest) > before, PATIENCE):
             self._wrong(f"{region} minted no large block")
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)
-        self.say(problem)
+        self.stack.say(problem)
 
     def _other_regions(self, keep: Sequence[str] = ()) -> list[str]:
         """Return other regions than now, or the same ones in another order. `keep` stay."""
         while True:
             chosen = self.random.sample(REGIONS, self.random.randint(FEWEST, len(REGIONS)))
             chosen += [region for region in keep if region not in chosen]
-            if chosen != self.operator.desired["regions"]:
+            if chosen != self.stack.desired["regions"]:
                 return chosen
 
     def _traffic(self, shortest: float, longest: float) -> None:
@@ -276,10 +287,10 @@ class Events:
     def _traffic_in(self, regions: Sequence[str], shortest: float, longest: float) -> bool:
         """Let clients mint, until each counter was minted in these regions, if that can be. Return whether it was."""
         began = time.monotonic()
-        before = len(self.history.mints)
+        before = len(self.stack.history.mints)
 
         def all_minted() -> bool:
-            recent = {(mint.region, mint.counter) for mint in self.history.mints[before:] if mint.began >= began}
+            recent = {(mint.region, mint.counter) for mint in self.stack.history.mints[before:] if mint.began >= began}
             return recent >= {*product(regions, COUNTERS)}
 
         self._traffic(shortest, longest)
@@ -289,4 +300,4 @@ class Events:
         return self.stack.aws.client("dynamodb", region)
 
     def _one_region(self, but: str = "") -> str:
-        return self.random.choice([region for region in self.operator.desired["regions"] if region != but])
+        return self.random.choice([region for region in self.stack.desired["regions"] if region != but])

@@ -1,4 +1,6 @@
-"""A stack on a local AWS server of its own: its deployments, the coordinator's runs, its tables, lost and restored.
+"""A stack on a local AWS server of its own: deployments and runs of the coordinator, repeated until they succeed.
+
+Its tables are lost and restored here, and its functions' processes killed.
 
 `python -m chaos.stack` ends the server when its parent ends, even if the parent is killed.
 """
@@ -11,10 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
+from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
@@ -29,6 +34,7 @@ from local.paths import ROOT, state_folder
 from local.server import server
 
 from .deployment import StackAws
+from .history import History
 from .proxy import Faults, Proxy
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
@@ -42,6 +48,36 @@ REGIONS = (HOME, "eu-west-1", "ap-southeast-2", "us-west-2", "sa-east-1")
 NAMES = ResourceNames(f"global-integers-{STACK}")
 DEPLOYMENT_TIMEOUT = 600
 """Seconds after which a deployment is killed."""
+
+COUNTERS = ("integers", "orders")
+BULK = "bulk"
+"""The counter of which only the largest blocks are minted."""
+
+WINDOW, HEADROOM = 20_000, 500
+SETTINGS = {
+    "counters": [*COUNTERS, BULK],
+    "apiGateway": True,
+    "window": WINDOW,
+    "headroom": HEADROOM,
+    "watchMinutes": 60,
+}
+"""The settings of every deployment, unless an event has others.
+
+The window and the headroom are small, so that limits are raised often and gaps stay small. The stack's own schedule
+is slow, so that the runs that are made here are the only ones.
+"""
+
+ATTEMPTS = 8
+"""How many deployments or runs of the coordinator are made until something must have healed."""
+
+PATIENCE = 150.0
+"""Seconds for which a run that was killed may hold up the next one."""
+
+KILLS_EVERY = 1.0
+"""Seconds between two kills, on average."""
+
+COORDINATORS = 0.05
+"""The share of kills that hit the coordinator."""
 
 WAIT: Any = {"Delay": 1, "MaxAttempts": 30}
 
@@ -96,6 +132,10 @@ class RunFailed(Exception):
     """A deployment or a run of the coordinator failed. The message is what its user sees."""
 
 
+class NotHealed(Exception):
+    """Something was not repaired. The message says what, and what the coordinator said."""
+
+
 @dataclass
 class Stack:
     """The deployed stack. It has a state folder and a port of its own."""
@@ -105,15 +145,36 @@ class Stack:
     proxy: Proxy
     aws: StackAws
     """Clients without faults."""
+    history: History
+    say: Callable[[str], None]
+    desired: dict[str, Any] = field(default_factory=SETTINGS.copy)
+    """The settings of the last deployment that was to succeed."""
+    failed: Counter[str] = field(default_factory=Counter[str])
+    """Deployments and runs that failed, by kind."""
+    done: int = 0
+    """Deployments and runs that succeeded."""
     entries: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
 
-    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
-        """Deploy the program in a process of its own, as `pulumi up` would.
+    def deploy(self, **settings: Any) -> None:
+        """Deploy until it succeeds. Settings that aren't given stay.
 
-        Args:
-            settings: setting → value.
-            kill_after: seconds after which the process is killed.
+        Raises:
+            NotHealed: it failed too often.
+        """
+        self.desired |= settings
+        self._until("deployment", lambda: self.deploy_once(self.desired))
+
+    def watch(self) -> None:
+        """Run the coordinator until every region that can be reached has followed.
+
+        Raises:
+            NotHealed: it failed too often, or a region doesn't follow.
+        """
+        self._until("run of the coordinator", self._watch)
+
+    def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
+        """Deploy the program in a process of its own, as `pulumi up` would. Kill it after so many seconds.
 
         Raises:
             RunFailed: the deployment failed or was killed.
@@ -134,14 +195,10 @@ class Stack:
         if done.returncode:
             raise RunFailed(done.stderr.strip() or f"the deployment ended with status {done.returncode}")
         outputs = json.loads(done.stdout.splitlines()[-1])
-        self.entries = [(region, "function", url) for region, url in outputs["urls"].items()]
-        self.entries += [(region, "gateway", url) for region, url in outputs["gatewayUrls"].items()]
+        kinds = {"function": outputs["urls"], "gateway": outputs["gatewayUrls"]}
+        self.entries = [(region, kind, url) for kind, urls in kinds.items() for region, url in urls.items()]
 
-    def doors(self, kind: str) -> list[tuple[str, str, str]]:
-        """Return the entries of a kind."""
-        return [entry for entry in self.entries if entry[1] == kind]
-
-    def watch(self) -> dict[str, Any]:
+    def watch_once(self) -> dict[str, Any]:
         """Run the coordinator as the schedule does, and return its reply.
 
         Raises:
@@ -157,6 +214,47 @@ class Stack:
             raise RunFailed(str(reply.get("errorMessage", reply)))
         return reply
 
+    def _watch(self) -> str:
+        """Make one run, and return what is left to do. It ends the excepted time of the restored tables it handled."""
+        patience = time.monotonic() + PATIENCE
+        while True:
+            began = time.monotonic()
+            reply = self.watch_once()
+            if "skipped" not in reply:
+                break
+            self.failed["run skipped"] += 1
+            if time.monotonic() > patience:
+                raise RunFailed(str(reply))
+            time.sleep(1)
+        pending, unfinished = {*reply.get("pending", ())}, bool(reply.get("unfinished"))
+        for restoration in self.history.restorations:
+            seen_to = restoration.region not in pending and not unfinished
+            if restoration.open and restoration.began <= began and seen_to:
+                restoration.ended = time.monotonic()
+        away = self.proxy.faults.unreachable | self.proxy.faults.out
+        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
+
+    def _until(self, what: str, run: Callable[[], str | None]) -> None:
+        said: str | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                said = run()
+            except RunFailed as failure:
+                said = str(failure)
+                self.failed[what] += 1
+                lines = said.splitlines()  # the message's first line, or the last one of a traceback
+                self.say(f"{what} failed: {lines[-1 if 'Traceback' in said else 0][:200]}")
+            else:
+                self.done += 1
+                if not said:
+                    return
+            time.sleep(0.2)
+        raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
+
+    def doors(self, region: str, kind: str) -> list[tuple[str, str, str]]:
+        """Return the entries of a region and kind."""
+        return [entry for entry in self.entries if entry[:2] == (region, kind)]
+
     def layouts(self) -> dict[str, Layout]:
         """Return every counter's present layout, as its register in the home region has it."""
         registers = back_up(self.aws.client("dynamodb", HOME), NAMES.layouts_table).items
@@ -166,15 +264,20 @@ class Stack:
             if counter_of(item["counter"]["S"])
         }
 
-    def functions(self, name: str) -> list[psutil.Process]:
-        """Return the processes in which a function has started, in all regions.
+    def kill_functions(self, random: Random, stop: Event, share: float = COORDINATORS) -> None:
+        """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
 
-        They have called DynamoDB, and keep that connection. If one ends while it starts, ministack ends all processes
-        of that function, also those that are starting, and so on.
+        Only processes that have called DynamoDB, and keep that connection, are killed. If one ends while it starts,
+        ministack ends all processes of that function, also those that are starting, and so on.
         """
-        mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
-        found = psutil.process_iter(["cmdline"])
-        return [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and _has_socket(one)]
+        while not stop.wait(random.expovariate(1 / KILLS_EVERY)):
+            name = NAMES.coordinate_function if random.random() < share else NAMES.mint_function
+            mark = f"{self.folder}/tmp/ministack-lambda-{name}-"
+            found = psutil.process_iter(["cmdline"])
+            if started := [one for one in found if mark in " ".join(one.info["cmdline"] or ()) and _has_socket(one)]:
+                with suppress(psutil.NoSuchProcess):
+                    random.choice(started).kill()
+                self.proxy.injected["functions killed"] += 1
 
 
 def _has_socket(process: psutil.Process) -> bool:
@@ -185,13 +288,10 @@ def _has_socket(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def running_stack(faults: Faults) -> Generator[Stack]:
+def running_stack(faults: Faults, history: History, say: Callable[[str], None]) -> Generator[Stack]:
     """Start a server and a gateway that reach DynamoDB through a proxy; end them with the block, whatever happens.
 
     `CHAOS_DYNAMODB` is the endpoint of another DynamoDB than the server's own.
-
-    Args:
-        faults: those that the proxy injects.
     """
     dynamodb = os.environ.get("CHAOS_DYNAMODB") or None
     proxy = Proxy(faults, dynamodb)
@@ -204,7 +304,7 @@ def running_stack(faults: Faults) -> Generator[Stack]:
             started = server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
             proxy.server = started.endpoint
             running_gateway(proxy.endpoint)
-            stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb))
+            stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb), history, say)
             with _tables_of_its_own(stack) if dynamodb else nullcontext():
                 yield stack
         finally:

@@ -10,9 +10,8 @@ import pytest
 
 from chaos.events import Events
 from chaos.history import History
-from chaos.operator import BULK, COUNTERS, HEADROOM, SETTINGS, Operator
 from chaos.proxy import Faults, Proxy, Write
-from chaos.stack import REGIONS, Stack
+from chaos.stack import BULK, COUNTERS, HEADROOM, REGIONS, SETTINGS, Stack
 from integers.lattice import Layout
 
 LAST = 1600
@@ -29,13 +28,13 @@ class Registers(Stack):
     """Hot items, slow regions and whether it was calm, at each deployment."""
     epoch: int = 1
 
-    def deploy(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
+    def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
         faults = self.proxy.faults
         self.met.append((set(faults.hot), dict(faults.slow), faults.calm))
         self.epoch += 1
         self.proxy.given_up += not self.answers
 
-    def watch(self) -> dict[str, Any]:
+    def watch_once(self) -> dict[str, Any]:
         return {}
 
     def layouts(self) -> dict[str, Layout]:
@@ -46,9 +45,10 @@ class Registers(Stack):
 def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
     proxy = Proxy(Faults(Random(0)))
     proxy.writes = [Write(REGIONS[0], counter, LAST, 3, 1, 0, 1) for counter in skipping]
-    stack = Registers(Path(), cast("Any", None), proxy, cast("Any", None), skipping=skipping, answers=answers)
-    operator = Operator(stack, History(), print, {**SETTINGS, "regions": list(REGIONS[:3])})
-    return Events(stack, operator, operator.history, Random(1), print)
+    desired = {**SETTINGS, "regions": list(REGIONS[:3])}
+    nothing: Any = None
+    stack = Registers(Path(), nothing, proxy, nothing, History(), print, desired, skipping=skipping, answers=answers)
+    return Events(stack, Random(1))
 
 
 def test_a_hot_item_may_cost_its_own_counter_only() -> None:
