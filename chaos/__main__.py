@@ -3,12 +3,14 @@
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from random import Random
 from threading import Event, Thread
 
-from .clients import CLIENTS, ChaosClient, Failed, minting
+from .clients import CLIENTS, ChaosClient, Entry, Failed, minting
 from .events import LARGEST_BLOCK, Events
 from .history import Duplicate, History
 from .proxy import Faults
@@ -60,12 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     problems: list[str] = []
     with running_stack(faults, history, say) as stack:
-        events = Events(stack, random)
-        stack.deploy(regions=list(REGIONS[:3]), lease=1)
-        say(f"deployed: {', '.join(stack.desired['regions'])}")
+        regions = list(REGIONS[: 4 if options.strict else 3])
+        stack.deploy(regions=regions, lease=1)
+        say(f"deployed: {', '.join(regions)}")
+        events = Events(stack, random, stay=regions if options.strict else ())
+        doors: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS
+        if options.strict:
+            doors = [partial(stack.doors, *door) for door in product(regions, ("function", "gateway"))]
         clients = [
-            ChaosClient(history, COUNTERS, lambda: stack.entries, Random(seed + 2 + n), stop, pace=options.pace)
-            for n in range(CLIENTS)
+            ChaosClient(history, COUNTERS, entries, Random(seed + 2 + n), stop, pace=options.pace)
+            for n, entries in enumerate(doors)
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
         killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
@@ -79,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults.off()
         if not problems:
             problems += _reconciled(stack)
-        problems += events.problems
     lines, duplicates = _report(events, time.monotonic() - began)
+    problems += events.problems
     if history.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
     if history.single < options.integers // SINGLE:
@@ -133,6 +139,9 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
     """Return the lines of the report but the last one, and how many integers were handed out twice."""
     stack = events.stack
     history, proxy = stack.history, stack.proxy
+    kinds = Counter[str]()
+    for (_, kind), count in history.failures.items():
+        kinds[kind] += count
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
     gaps = history.gaps()
@@ -143,7 +152,7 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
         f"faults: {_counts(proxy.injected)}",
         f"requests: {history.requests:,}, "
         f"of them {history.replays:,} that repeated an Idempotency-Key and got the same",
-        f"failures: {history.failures.total():,}: {_counts(history.failures)}",
+        f"failures: {history.failures.total():,}: {_counts(kinds)}",
         f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
         f"skipped at most {max(events.skipped, default=0):,} integers",
         f"gaps: the largest {gaps.largest:,}, skipped in total {gaps.skipped:,}",
@@ -152,10 +161,28 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
         f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
         f"integers: {history.integers:,}: {history.single:,} one by one, {history.in_blocks:,} in blocks; "
         f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
+        *_by_region(events),
         *history.contradictions,
         *_shown(duplicates),
     ]
     return lines, len(duplicates)
+
+
+def _by_region(events: Events) -> Iterator[str]:
+    """Yield a table of the regions that stay. A failure in one that nothing has struck is a problem."""
+    if events.stay:
+        yield "| region | requests | failures | longest pause |"
+        yield "|---|---|---|---|"
+    for region in events.stay:
+        history = events.stack.history
+        kinds = {kind: count for (place, kind), count in history.failures.items() if place == region}
+        minted, pause = history.pauses(region)
+        struck = ", ".join(events.struck.get(region, ()))
+        failures = sum(kinds.values())
+        note = f" ({struck})" if struck else ""
+        yield f"| {region}{note} | {minted + failures:,} | {failures:,} | {pause:.1f} s |"
+        if failures and not struck:
+            events.problems.append(f"{region}: nothing struck it, but clients saw failures: {_counts(kinds)}")
 
 
 def _shown(duplicates: Sequence[Duplicate]) -> list[str]:
@@ -176,6 +203,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="seed of all random choices (default: another one each time)")
     parser.add_argument("--integers", type=int, default=INTEGERS, help="mint at least this many (default: %(default)s)")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds between a client's requests (default: 0)")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="four regions that stay, a client for each URL, and no failure where no event strikes "
+        "(not for `leaving`, nor for faults that take longer than a client waits)",
+    )
     for option, names in (("--events", EVENTS), ("--faults", FAULTS)):
         text = f"only these, separated by commas (default: {','.join(names)})"
         parser.add_argument(option, type=partial(_chosen, names), default=names, metavar="NAMES", help=text)

@@ -102,7 +102,7 @@ class ChaosClient:
         try:
             integers = self.mint(entry[2], counter, count, headers)
         except Failed as failed:
-            self.history.failed(str(failed))
+            self.history.failed(entry[0], str(failed))
             self._failed[entry] = time.monotonic()
             time.sleep(PAUSE)
             return None
@@ -123,7 +123,7 @@ class ChaosClient:
                 try:
                     self.history.replayed(key, first, self.mint(entry[2], counter, count, headers))
                 except Failed as failed:
-                    self.history.failed(str(failed))
+                    self.history.failed(entry[0], str(failed))
             return
 
     def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int]:

@@ -61,6 +61,10 @@ class Events:
     random: Random
     backups: dict[str, Backup] = field(default_factory=dict[str, Backup])
     """The last backup of a region's counters table, by region."""
+    stay: Sequence[str] = ()
+    """Regions that no event but `leaving` removes."""
+    struck: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Region → the events that it was chosen for."""
     happened: Counter[str] = field(default_factory=Counter[str])
     skipped: list[int] = field(default_factory=list[int])
     """How many integers each region skipped of a counter, at each change during which every region answered."""
@@ -69,6 +73,7 @@ class Events:
 
     def happen(self, name: str) -> None:
         """Let the event of this name happen."""
+        self._happening = name
         getattr(self, name)()
         self.happened[name] += 1
 
@@ -103,9 +108,9 @@ class Events:
         self.stack.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
         self.stack.say(f"{said}; then regions: {', '.join(self.stack.desired['regions'])}")
 
-    def lost_table(self, region: str = "") -> None:
+    def lost_table(self) -> None:
         """A region's counters table is deleted; the next deployment recreates it, empty."""
-        region = region or self._one_region()
+        region = self._one_region()
         lose(self._client(region), NAMES.counters_table)
         self._traffic(0.5, 1.5)
         self.stack.deploy()
@@ -147,16 +152,16 @@ class Events:
         self.stack.deploy()
         self.stack.say("layouts table restored to an earlier epoch")
 
-    def cut_off(self, region: str = "", after: Sequence[str] = ()) -> None:
-        """A region is cut off while regions change, to those of `after` if they are given, and comes back."""
+    def cut_off(self) -> None:
+        """A region is cut off while regions change, and comes back."""
         faults = self.stack.proxy.faults
-        region = region or self._one_region(but=HOME)
+        region = self._one_region(but=HOME)
         faults.silent = self.random.random() < 0.5
         faults.unreachable.add(region)
         try:
             self._traffic(0, 1)
             keep = [region] if self.random.random() < 0.5 else []
-            self.stack.deploy(regions=list(after) or self._other_regions(keep))
+            self.stack.deploy(regions=self._other_regions(keep))
             self._traffic(0, 1)
         finally:
             faults.unreachable.discard(region)
@@ -274,10 +279,10 @@ class Events:
         self.stack.say(problem)
 
     def _other_regions(self, keep: Sequence[str] = ()) -> list[str]:
-        """Return other regions than now, or the same ones in another order. `keep` stay."""
+        """Return other regions than now, or the same ones in another order. `keep` and `self.stay` are among them."""
         while True:
             chosen = self.random.sample(REGIONS, self.random.randint(FEWEST, len(REGIONS)))
-            chosen += [region for region in keep if region not in chosen]
+            chosen += [region for region in REGIONS if region in {*keep, *self.stay} - {*chosen}]
             if chosen != self.stack.desired["regions"]:
                 return chosen
 
@@ -300,4 +305,6 @@ class Events:
         return self.stack.aws.client("dynamodb", region)
 
     def _one_region(self, but: str = "") -> str:
-        return self.random.choice([region for region in self.stack.desired["regions"] if region != but])
+        region = self.random.choice([region for region in self.stack.desired["regions"] if region != but])
+        self.struck.setdefault(region, []).append(self._happening)
+        return region

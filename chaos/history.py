@@ -64,8 +64,8 @@ class History:
     """What all clients got. Their threads write into it."""
 
     mints: list[RecordedMint] = field(default_factory=list[RecordedMint])
-    failures: Counter[str] = field(default_factory=Counter[str])
-    requests: int = 0
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    """Requests without integers, by region and kind of failure."""
     replays: int = 0
     """Repeated requests that got the integers of the first one."""
     contradictions: list[str] = field(default_factory=list[str])
@@ -78,6 +78,11 @@ class History:
     _lock: Lock = field(default_factory=Lock)
 
     @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return len(self.mints) + len(self.largest) + self.replays + self.failures.total()
+
+    @property
     def integers(self) -> int:
         """How many integers were handed out."""
         return self.single + self.in_blocks
@@ -85,7 +90,6 @@ class History:
     def got(self, mint: RecordedMint) -> None:
         """Record a request that got new integers."""
         with self._lock:
-            self.requests += 1
             if isinstance(mint.integers, range):
                 self.largest.append(mint)
                 return
@@ -98,16 +102,14 @@ class History:
     def replayed(self, key: str, first: Sequence[int], again: Sequence[int]) -> None:
         """Record a request that repeated a key, and what both got."""
         with self._lock:
-            self.requests += 1
             self.replays += 1
             if tuple(first) != tuple(again):
                 self.contradictions.append(f"Idempotency-Key {key}: {list(first)}, then {list(again)}")
 
-    def failed(self, kind: str) -> None:
+    def failed(self, region: str, kind: str) -> None:
         """Record a request without integers."""
         with self._lock:
-            self.requests += 1
-            self.failures[kind] += 1
+            self.failures[region, kind] += 1
 
     def excepted(self, writes: Iterable[Write]) -> Counter[tuple[str, int]]:
         """Return how often each integer was minted in a restored table that no run had dealt with yet."""
@@ -134,6 +136,18 @@ class History:
     def duplicates(self, excepted: Counter[tuple[str, int]]) -> list[Duplicate]:
         """Return every integer that more requests got than writes to restored tables explain."""
         return [found for found in self.repeated() if len(found.mints) > 1 + excepted[found.counter, found.integer]]
+
+    def pauses(self, region: str) -> tuple[int, float]:
+        """Return how many requests got integers in a region, and the longest time between two at one door, in seconds.
+
+        It is a client's time if each door has one client.
+        """
+        ended: dict[str, list[float]] = defaultdict(list)
+        for mint in self.mints:
+            if mint.region == region:
+                ended[mint.entry].append(mint.ended)
+        pauses = [following - moment for moments in ended.values() for moment, following in pairwise(moments)]
+        return sum(map(len, ended.values())), max(pauses, default=0.0)
 
     def gaps(self) -> Gaps:
         """Return the gaps of all counters."""

@@ -90,6 +90,20 @@ def test_failures_stay_in_their_region_and_counter(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_clients_of_the_other_regions_see_no_failure(tmp_path: Path) -> None:
+    """docs/layouts.md has the figures of this run."""
+    events = "lost_table,lost_layouts,cut_off"
+
+    status, out, err = run(tmp_path, "--strict", "--seed", "12", "--integers", "0", "--events", events, "--faults", "")
+
+    assert status == 0, out + err
+    rows = re.findall(r"^\| (\S+)( \(.*?\))? \| ([0-9,]+) \| ([0-9,]+) \| [0-9.]+ s \|$", out, re.MULTILINE)
+    assert len(rows) == 4
+    assert all((failures == "0") == (struck == "") for _, struck, _, failures in rows)
+    assert nothing_left(tmp_path)
+
+
+@pytest.mark.long
 def test_a_table_restored_behind_its_back_is_found(tmp_path: Path) -> None:
     """The same run, but nothing is excepted: what a restored table repeats counts."""
     blind = "import chaos.history; chaos.history.Restoration.has = lambda *_: False"

@@ -89,6 +89,16 @@ def test_a_repeated_key_must_get_the_same() -> None:
     assert (history.requests, history.replays, history.integers) == (3, 2, 1)
 
 
+def test_a_pause_is_between_two_requests_at_one_door() -> None:
+    history = book_of(*(mint(n)._replace(ended=ended) for n, ended in ((1, 10), (4, 12.5))))
+    history.got(mint(7)._replace(entry="gateway", ended=20))
+    history.failed("eu-west-1", "no connection")
+
+    assert history.pauses("eu-west-1") == (3, 2.5)
+    assert history.pauses("us-east-1") == (0, 0)
+    assert history.requests == 4
+
+
 def test_gaps_are_counted_from_1_and_per_counter() -> None:
     history = book_of(mint(2), mint(3), mint(10), mint(1, counter="invoices"))
 
