@@ -11,7 +11,7 @@ from random import Random
 from threading import Event, Thread
 
 from .clients import CLIENTS, ChaosClient, Entry, Failed, minting
-from .events import LARGEST_BLOCK, Events
+from .events import EVENTS, LARGEST_BLOCK, Events
 from .history import Duplicate, History
 from .proxy import Faults
 from .stack import COORDINATORS, COUNTERS, REGIONS, NotHealed, Stack, running_stack, wait_until
@@ -26,21 +26,6 @@ LONGEST = 3600
 SHOWN = 10
 """Duplicates that are shown one by one."""
 
-EVENTS = (
-    "regions",
-    "lost_table",
-    "restored_table",
-    "cut_off",
-    "leaving",
-    "killed_deployment",
-    "lost_layouts",
-    "unreachable",
-    "restored_layouts",
-    "error_pages",
-    "hot_item",
-    "large_blocks",
-    "schedule",
-)
 FAULTS = ("cuts", "throttles", "delays", "kills", "coordinator")
 """`kills` ends functions' processes; `coordinator` includes the coordinator's, and then healing takes longer."""
 

@@ -1,34 +1,21 @@
-"""What happens to the stack while clients mint: each event is one kind of change, loss or failure."""
+"""What happens to the stack while clients mint: each event is one kind of change, loss or failure.
+
+A failure that the stack doesn't survive ends the run, so an event ends its faults only where it succeeds.
+"""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from random import Random
 from threading import Event, Thread
-from typing import Any
 
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
-from .stack import (
-    BULK,
-    COUNTERS,
-    HEADROOM,
-    HOME,
-    NAMES,
-    REGIONS,
-    WINDOW,
-    Backup,
-    RunFailed,
-    Stack,
-    back_up,
-    lose,
-    restore,
-    wait_until,
-)
+from .stack import BULK, COUNTERS, HEADROOM, HOME, NAMES, REGIONS, WINDOW, Backup, RunFailed, Stack, lose, wait_until
 
 FEWEST = 3
 """The least number of regions in a layout."""
@@ -72,29 +59,64 @@ class Events:
     """What a failure elsewhere did to regions and counters that should not have noticed."""
 
     def happen(self, name: str) -> None:
-        """Let the event of this name happen."""
+        """Let the event of this name happen, and say what was done."""
         self._happening = name
-        getattr(self, name)()
+        if said := getattr(self, name)():
+            self.stack.say(said)
         self.happened[name] += 1
 
-    def regions(self) -> None:
+    def regions(self) -> str:
         """Regions come and go, and the lease changes."""
         lease = {"lease": self.random.choice(LEASES)} if self.random.random() < 0.3 else {}
         self.stack.deploy(regions=self._other_regions(), **lease)
-        self.stack.say(f"regions: {', '.join(self.stack.desired['regions'])}")
+        return self._now()
 
-    def leaving(self) -> None:
+    def lost_table(self) -> str:
+        """A region's counters table is deleted; the next deployment recreates it, empty."""
+        region = self._one_region()
+        lose(self.stack.dynamodb(region), NAMES.counters_table)
+        self._traffic(0.5, 1.5)
+        self.stack.deploy()
+        self.stack.watch()
+        return f"counters table deleted and recreated: {region}"
+
+    def restored_table(self) -> str:
+        """A region's counters table is restored to an earlier moment, which nobody is told."""
+        region = self._one_region()
+        backup = self.backups.get(region) if self.random.random() < 0.5 else None
+        backup = backup or self.stack.back_up(region, NAMES.counters_table)
+        self._traffic_in([region], 1, 2)
+        self.backups[region] = self.stack.back_up(region, NAMES.counters_table)
+        lose(self.stack.dynamodb(region), NAMES.counters_table)
+        self.stack.history.restorations.append(Restoration(region, time.monotonic()))
+        self.stack.restore(region, backup)
+        self._traffic_in([region], 0.3, 1)
+        self.stack.watch()
+        return f"counters table restored: {region}"
+
+    def cut_off(self) -> str:
+        """A region is cut off while regions change, and comes back."""
+        region = self._one_region(but=HOME)
+        unreachable = self._unreachable(region)
+        self._traffic(0, 1)
+        self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
+        self._traffic(0, 1)
+        unreachable.discard(region)
+        self.stack.watch()
+        return f"{region} was cut off; {self._now()}"
+
+    def leaving(self) -> str:
         """A region leaves the layout and stays there to say where to go; then it is deleted or comes back."""
         region = self._one_region()
-        others = [other for other in REGIONS if other != region]
+        others = [other for other in REGIONS if other != region][:FEWEST]
         before = self.stack.desired["regions"]
-        self.stack.deploy(regions=others[:FEWEST], leaving=[region])
+        self.stack.deploy(regions=others, leaving=[region])
         self._traffic(0.5, 1.5)
         back = self.random.random() < 0.5
-        self.stack.deploy(regions=before if back else others[:FEWEST], leaving=[])
-        self.stack.say(f"{region} was leaving and {'came back' if back else 'was deleted'}")
+        self.stack.deploy(regions=before if back else others, leaving=[])
+        return f"{region} was leaving and {'came back' if back else 'was deleted'}"
 
-    def killed_deployment(self) -> None:
+    def killed_deployment(self) -> str:
         """Kill a deployment of other regions at any moment, then change the regions again or back."""
         before = self.stack.desired["regions"]
         after = self.random.uniform(1.0, 5.0)
@@ -106,138 +128,104 @@ class Events:
             said = f"a deployment was killed after {after:.1f} s or failed"
         self._traffic(0, 1)
         self.stack.deploy(regions=self.random.choice([before, desired["regions"], self._other_regions()]))
-        self.stack.say(f"{said}; then regions: {', '.join(self.stack.desired['regions'])}")
+        return f"{said}; then {self._now()}"
 
-    def lost_table(self) -> None:
-        """A region's counters table is deleted; the next deployment recreates it, empty."""
-        region = self._one_region()
-        lose(self._client(region), NAMES.counters_table)
-        self._traffic(0.5, 1.5)
-        self.stack.deploy()
-        self.stack.watch()
-        self.stack.say(f"counters table deleted and recreated: {region}")
-
-    def restored_table(self) -> None:
-        """A region's counters table is restored to an earlier moment, which nobody is told."""
-        region = self._one_region()
-        client = self._client(region)
-        backup = self.backups.get(region) if self.random.random() < 0.5 else None
-        backup = backup or back_up(client, NAMES.counters_table)
-        self._traffic_in([region], 1, 2)
-        self.backups[region] = back_up(client, NAMES.counters_table)
-        lose(client, NAMES.counters_table)
-        self.stack.history.restorations.append(Restoration(region, time.monotonic()))
-        restore(client, backup)
-        self._traffic_in([region], 0.3, 1)
-        self.stack.watch()
-        self.stack.say(f"counters table restored: {region}")
-
-    def lost_layouts(self) -> None:
+    def lost_layouts(self) -> str:
         """The layouts table is deleted; the next deployment recreates it, empty."""
-        lose(self._client(HOME), NAMES.layouts_table)
+        lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
         self._traffic(0.2, 1)
         self.stack.deploy()
         self.stack.watch()
-        self.stack.say("layouts table deleted and recreated")
+        return "layouts table deleted and recreated"
 
-    def restored_layouts(self) -> None:
+    def unreachable(self) -> str:
+        """A region is unreachable for a while, and nothing else happens."""
+        region = self._one_region()
+        unreachable = self._unreachable(region)
+        self._traffic(0.5, 2)
+        unreachable.discard(region)
+        return f"{region} was away"
+
+    def restored_layouts(self) -> str:
         """The layouts table is restored to what it was before the last change of regions."""
-        client = self._client(HOME)
-        backup = back_up(client, NAMES.layouts_table)
+        backup = self.stack.back_up(HOME, NAMES.layouts_table)
         self.stack.deploy(regions=self._other_regions())
         self._traffic(0.2, 1)
-        lose(client, NAMES.layouts_table)
-        restore(client, backup)
+        lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
+        self.stack.restore(HOME, backup)
         self.stack.watch()
         self.stack.deploy()
-        self.stack.say("layouts table restored to an earlier epoch")
+        return "layouts table restored to an earlier epoch"
 
-    def cut_off(self) -> None:
-        """A region is cut off while regions change, and comes back."""
-        faults = self.stack.proxy.faults
-        region = self._one_region(but=HOME)
-        faults.silent = self.random.random() < 0.5
-        faults.unreachable.add(region)
-        try:
-            self._traffic(0, 1)
-            keep = [region] if self.random.random() < 0.5 else []
-            self.stack.deploy(regions=self._other_regions(keep))
-            self._traffic(0, 1)
-        finally:
-            faults.unreachable.discard(region)
-        self.stack.watch()
-        self.stack.say(f"{region} was cut off; regions: {', '.join(self.stack.desired['regions'])}")
-
-    def unreachable(self) -> None:
-        """A region is unreachable for a while, and nothing else happens."""
-        faults = self.stack.proxy.faults
-        region = self._one_region()
-        faults.silent = self.random.random() < 0.5
-        faults.unreachable.add(region)
-        self._traffic(0.5, 2)
-        faults.unreachable.discard(region)
-        self.stack.say(f"{region} was away")
-
-    def error_pages(self) -> None:
+    def error_pages(self) -> str:
         """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
-        faults = self.stack.proxy.faults
+        out = self.stack.proxy.faults.out
         region = self._one_region(but=HOME)
         self.stack.watch()
-        faults.out.add(region)
-        try:
-            self._others_mint(region)
-            self.stack.deploy(regions=self._other_regions(keep=[region] if self.random.random() < 0.5 else []))
-            self.stack.watch()
-            self._others_mint(region)
-        finally:
-            faults.out.discard(region)
+        out.add(region)
+        self._others_mint(region)
+        self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
         self.stack.watch()
-        self.stack.say(f"{region} answered with error pages; regions: {', '.join(self.stack.desired['regions'])}")
+        self._others_mint(region)
+        out.discard(region)
+        self.stack.watch()
+        return f"{region} answered with error pages; {self._now()}"
 
-    def hot_item(self) -> None:
+    def hot_item(self) -> str:
         """The coordinator is throttled at one item while regions change. The other counters skip little."""
         faults = self.stack.proxy.faults
         region, counter = self._one_region(), self.random.choice(COUNTERS)
         with self._skipping_little(but=counter):
             faults.hot.add((region, counter))
             faults.slow[region] = BUSY
-            try:
-                self.stack.deploy(regions=self._other_regions())
-            finally:
-                faults.hot.clear()
-                faults.slow.clear()
+            self.stack.deploy(regions=self._other_regions())
+            faults.hot.clear()
+            faults.slow.clear()
         self.stack.watch()
-        self.stack.say(f"{counter} was hot in {region}; regions: {', '.join(self.stack.desired['regions'])}")
+        return f"{counter} was hot in {region}; {self._now()}"
 
-    def large_blocks(self) -> None:
+    def large_blocks(self) -> str:
         """A caller mints the largest blocks as fast as it can while its region is fenced. All counters skip little."""
-        faults, stop = self.stack.proxy.faults, Event()
+        slow, stop, history = self.stack.proxy.faults.slow, Event(), self.stack.history
         region = self._one_region()
-        self.stack.deploy(regions=self._other_regions(keep=[region]), window=LARGE_WINDOW)
+        self.stack.deploy(regions=self._other_regions([region]), window=LARGE_WINDOW)
         random, doors = Random(self.random.random()), partial(self.stack.doors, region, "function")
-        caller = ChaosClient(self.stack.history, [BULK], doors, random, stop, block=LARGEST_BLOCK)
+        caller = ChaosClient(history, [BULK], doors, random, stop, block=LARGEST_BLOCK)
         with self._skipping_little(), minting([caller], stop):
-            self._blocks_in(region)
-            faults.slow[region] = ROUND_TRIP
-            try:
-                self.stack.deploy(regions=self._other_regions(keep=[region]), window=WINDOW)
-            finally:
-                faults.slow.clear()
+            before = len(history.largest)
+            if not wait_until(lambda: len(history.largest) > before, PATIENCE):
+                self._wrong(f"{region} minted no large block")
+            slow[region] = ROUND_TRIP
+            self.stack.deploy(regions=self._other_regions([region]), window=WINDOW)
+            slow.clear()
         self.stack.watch()
-        self.stack.say(f"{region} minted large blocks; regions: {', '.join(self.stack.desired['regions'])}")
+        return f"{region} minted large blocks; {self._now()}"
 
     def schedule(self) -> None:
         """The coordinator runs as by its schedule, twice at the same time."""
-        other = Thread(target=self._quietly, args=(self.stack.watch_once,))
+        other = Thread(target=self._watch_once)
         other.start()
         self.stack.watch()
         other.join()
 
-    def _quietly(self, run: Callable[[], object]) -> None:
+    def _watch_once(self) -> None:
         try:
-            run()
+            self.stack.watch_once()
         except RunFailed:
             self.stack.failed["run of the coordinator"] += 1
+
+    def _now(self) -> str:
+        return f"regions: {', '.join(self.stack.desired['regions'])}"
+
+    def _unreachable(self, region: str) -> set[str]:
+        """Cut a region off. Return the regions that are, from which it is taken when it comes back."""
+        faults = self.stack.proxy.faults
+        faults.silent = self.random.random() < 0.5
+        faults.unreachable.add(region)
+        return faults.unreachable
+
+    def _perhaps(self, region: str) -> list[str]:
+        return [region] if self.random.random() < 0.5 else []
 
     @contextmanager
     def _skipping_little(self, but: str = "") -> Generator[None]:
@@ -247,12 +235,10 @@ class Events:
         """
         proxy = self.stack.proxy
         proxy.faults.calm = True
-        try:
-            self.stack.watch()
-            before, given_up = self.stack.layouts(), proxy.given_up
-            yield
-        finally:
-            proxy.faults.calm = False
+        self.stack.watch()
+        before, given_up = self.stack.layouts(), proxy.given_up
+        yield
+        proxy.faults.calm = False
         if proxy.given_up > given_up:
             self.stack.say("a region answered too late, so what counters skipped says nothing")
             return
@@ -268,11 +254,6 @@ class Events:
         others = [other for other in self.stack.desired["regions"] if other != region]
         if not self._traffic_in(others, 0, 0):
             self._wrong(f"not all of {', '.join(others)} minted while {region} answered with error pages")
-
-    def _blocks_in(self, region: str) -> None:
-        before = len(self.stack.history.largest)
-        if not wait_until(lambda: len(self.stack.history.largest) > before, PATIENCE):
-            self._wrong(f"{region} minted no large block")
 
     def _wrong(self, problem: str) -> None:
         self.problems.append(problem)
@@ -301,10 +282,10 @@ class Events:
         self._traffic(shortest, longest)
         return wait_until(all_minted, PATIENCE)
 
-    def _client(self, region: str) -> Any:
-        return self.stack.aws.client("dynamodb", region)
-
     def _one_region(self, but: str = "") -> str:
         region = self.random.choice([region for region in self.stack.desired["regions"] if region != but])
         self.struck.setdefault(region, []).append(self._happening)
         return region
+
+
+EVENTS = tuple(name for name in vars(Events) if callable(getattr(Events, name)) and name[0] != "_" and name != "happen")

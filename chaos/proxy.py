@@ -106,21 +106,6 @@ THROTTLED = ("ProvisionedThroughputExceededException", "ThrottlingException")
 """How DynamoDB throttles (DynamoDB guide, "Diagnosing throttling")."""
 
 
-class Fate(NamedTuple):
-    """What happens to one call, in this order."""
-
-    unreachable: bool = False
-    """It never arrives."""
-    status: int = 0
-    """It is answered with this status instead, by whatever stands before DynamoDB."""
-    delay: float = 0
-    """Seconds before it is carried out, even if its caller has given up by then."""
-    throttled: str = ""
-    """It is refused with this error and not carried out."""
-    cut: bool = False
-    """It is carried out, and the connection ends before the answer."""
-
-
 @dataclass
 class Faults:
     """The faults that are on. Several threads may ask and change them."""
@@ -136,32 +121,12 @@ class Faults:
     out: set[str] = field(default_factory=set[str])
     """Regions whose DynamoDB answers every call with an error page."""
     hot: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """Regions and counters whose item is throttled whenever the coordinator writes it."""
+    """Regions and counters whose item is throttled, and nothing else, whenever the coordinator writes it."""
     slow: dict[str, float] = field(default_factory=dict[str, float])
     """Region → seconds that each of the coordinator's other writes to its counters takes longer."""
     calm: bool = False
     """Whether nothing happens by chance."""
     lock: Lock = field(default_factory=Lock)
-
-    def fate(self, call: DynamoDBCall) -> Fate:
-        """Choose what happens to a call."""
-        if call.region in self.unreachable:
-            return Fate(unreachable=True)
-        with self.lock:
-            cut, throttled, delayed = (1.0 if self.calm else self.random.random() for _ in range(3))
-            delay = self.random.uniform(0, LATE)
-            status, error = self.random.choice(STATUSES), self.random.choice(THROTTLED)
-        if call.region in self.out:
-            return Fate(status=status)
-        counter = call.coordinated
-        if counter is not None and (call.region, counter) in self.hot:
-            return Fate(throttled=error)
-        slow = self.slow.get(call.region, 0.0) if counter is not None else 0.0
-        return Fate(
-            delay=max(slow, delay if delayed < self.delays else 0),
-            throttled=THROTTLED[0] if throttled < self.throttles else "",
-            cut=cut < self.cuts and call.writes,
-        )
 
     def off(self) -> None:
         """Let every call through from now on."""
@@ -258,27 +223,36 @@ class _Connection(BaseHTTPRequestHandler):
             return self._exchange(proxy.server, body)
         operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
         call = DynamoDBCall(scope[1], operation, json.loads(body))
-        fate = faults.fate(call)
-        if fate.unreachable:
+        if call.region in faults.unreachable:
             self._count("unreachable")
             while faults.silent and call.region in faults.unreachable and not _closed(self.connection):
                 time.sleep(0.05)  # like a caller who hears nothing, until it gives up or the region is back
             return None
-        if fate.status:
+        with faults.lock:
+            shares = (faults.cuts, faults.throttles, faults.delays)
+            cut, throttled, delayed = (not faults.calm and faults.random.random() < share for share in shares)
+            delay = faults.random.uniform(0, LATE) if delayed else 0
+            status, error = faults.random.choice(STATUSES), faults.random.choice(THROTTLED)
+        if call.region in faults.out:
             self._count("answered with an error page")
-            return Message(fate.status, PAGE if fate.status == 503 else b"", {"Content-Type": "text/html"})
-        if fate.delay:
+            return Message(status, PAGE if status == 503 else b"", {"Content-Type": "text/html"})
+        if hot := (call.region, call.coordinated) in faults.hot:
+            delay = 0
+        elif call.coordinated:
+            delay = max(delay, faults.slow.get(call.region, 0))
+        if delay:
             self._count("delayed")
-            time.sleep(fate.delay)
-        if fate.throttled:
+            time.sleep(delay)  # its caller may have given up by then
+        if hot or throttled:
             self._count("throttled")
-            error = {"__type": f"com.amazonaws.dynamodb.v20120810#{fate.throttled}", "message": "injected by chaos"}
-            return Message(400, json.dumps(error).encode(), {"Content-Type": "application/x-amz-json-1.0"})
+            code = f"com.amazonaws.dynamodb.v20120810#{error if hot else THROTTLED[0]}"
+            text = json.dumps({"__type": code, "message": "injected by chaos"})
+            return Message(400, text.encode(), {"Content-Type": "application/x-amz-json-1.0"})
         answer = self._carry_out(call, body)
         if call.of_layouts and _closed(self.connection):
             with faults.lock:
                 proxy.given_up += 1
-        if fate.cut or call.region in faults.unreachable:  # cut off meanwhile
+        if (cut and call.writes) or call.region in faults.unreachable:  # cut off meanwhile
             self._count("cut before the answer")
             return None
         return answer

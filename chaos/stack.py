@@ -89,13 +89,6 @@ class Backup(NamedTuple):
     items: list[dict[str, Any]]
 
 
-def back_up(client: "DynamoDBClient", table: str) -> Backup:
-    """Return the table as it is now."""
-    description: Any = client.describe_table(TableName=table)["Table"]
-    pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
-    return Backup(description, [dict(item) for page in pages for item in page["Items"]])
-
-
 def lose(client: "DynamoDBClient", table: str) -> None:
     """Delete the table with all that is in it."""
     client.delete_table(TableName=table)
@@ -106,26 +99,6 @@ def tables_of(client: "DynamoDBClient", prefix: str) -> list[str]:
     """Return the names of all tables that begin so."""
     pages = client.get_paginator("list_tables").paginate()
     return [name for page in pages for name in page["TableNames"] if name.startswith(prefix)]
-
-
-def restore(client: "DynamoDBClient", backup: Backup) -> None:
-    """Make a table of the same name, which must not exist, with what the backup holds.
-
-    Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
-    """
-    description = backup.description
-    table = description["TableName"]
-    stream = description.get("StreamSpecification", {"StreamEnabled": False})
-    client.create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=description["KeySchema"],
-        AttributeDefinitions=description["AttributeDefinitions"],
-        StreamSpecification=stream,
-    )
-    client.get_waiter("table_exists").wait(TableName=table, WaiterConfig=WAIT)
-    for item in backup.items:
-        client.put_item(TableName=table, Item=item)
 
 
 class RunFailed(Exception):
@@ -255,9 +228,38 @@ class Stack:
         """Return the entries of a region and kind."""
         return [entry for entry in self.entries if entry[:2] == (region, kind)]
 
+    def dynamodb(self, region: str) -> "DynamoDBClient":
+        """Return a region's client without faults."""
+        return self.aws.client("dynamodb", region)
+
+    def back_up(self, region: str, table: str) -> Backup:
+        """Return a table as it is now."""
+        client = self.dynamodb(region)
+        description: Any = client.describe_table(TableName=table)["Table"]
+        pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+        return Backup(description, [dict(item) for page in pages for item in page["Items"]])
+
+    def restore(self, region: str, backup: Backup) -> None:
+        """Make a table of the same name, which must not exist, with what the backup holds.
+
+        Like a restored table on AWS, it has another id. (A server's own backups aren't used: DynamoDB Local has none.)
+        """
+        client, description = self.dynamodb(region), backup.description
+        table = description["TableName"]
+        client.create_table(
+            TableName=table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=description["KeySchema"],
+            AttributeDefinitions=description["AttributeDefinitions"],
+            StreamSpecification=description.get("StreamSpecification", {"StreamEnabled": False}),
+        )
+        client.get_waiter("table_exists").wait(TableName=table, WaiterConfig=WAIT)
+        for item in backup.items:
+            client.put_item(TableName=table, Item=item)
+
     def layouts(self) -> dict[str, Layout]:
         """Return every counter's present layout, as its register in the home region has it."""
-        registers = back_up(self.aws.client("dynamodb", HOME), NAMES.layouts_table).items
+        registers = self.back_up(HOME, NAMES.layouts_table).items
         return {
             item["counter"]["S"]: Layout(int(item["epoch"]["N"]), int(item["base"]["N"]), regions_of(item["regions"]))
             for item in registers
@@ -321,8 +323,7 @@ def _tables_of_its_own(stack: Stack) -> Generator[None]:
     """
 
     def found() -> list[tuple[str, str]]:
-        clients = {region: stack.aws.client("dynamodb", region) for region in REGIONS}
-        return [(region, table) for region, client in clients.items() for table in tables_of(client, NAMES.prefix)]
+        return [(region, table) for region in REGIONS for table in tables_of(stack.dynamodb(region), NAMES.prefix)]
 
     if there := found():
         listed = ", ".join(f"{region} {table}" for region, table in there)
@@ -332,7 +333,7 @@ def _tables_of_its_own(stack: Stack) -> Generator[None]:
     finally:
         _end_services()
         for region, table in found():
-            lose(stack.aws.client("dynamodb", region), table)
+            lose(stack.dynamodb(region), table)
 
 
 def _end_services() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.__main__ import EVENTS
+from chaos.events import EVENTS
 from chaos.stack import lose, tables_of, wait_until
 from local.paths import ROOT
 from local.resources import Aws
