@@ -13,7 +13,6 @@ from typing import Any
 
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
-from botocore.config import Config
 
 from local.engine import deploy
 from local.paths import LocalError
@@ -40,31 +39,15 @@ A run relies on none of them, so they are answered the same on every other Dynam
 """
 
 
-class StackAws(Aws):
-    """Clients of the local server; DynamoDB's may be those of another one."""
-
-    def __init__(self, endpoint: str, dynamodb: str | None) -> None:
-        super().__init__(endpoint)
-        self._dynamodb = dynamodb
-
-    def as_server(self) -> Aws:
-        """Return these clients, which have the server's own keys."""
-        return self
-
-    def client(self, service: Any, region: str) -> Any:
-        """Return the client of a service in a region."""
-        if service != "dynamodb" or self._dynamodb is None:
-            return super().client(service, region)
-        with self._lock:
-            if (service, region) not in self._clients:
-                client: Any = self._session.client(
-                    service, region_name=region, endpoint_url=self._dynamodb, config=Config(proxies={})
-                )
-                for operation, answer in LACKING.items():
-                    client.meta.events.register(f"before-call.dynamodb.{operation}", partial(_answer, answer))
-                client.meta.events.register("after-call.dynamodb", partial(_with_region, region))
-                self._clients[service, region] = client
-            return self._clients[service, region]
+def clients(endpoint: str) -> Aws:
+    """Return clients of the local server; DynamoDB's are those of the other one if there is one."""
+    dynamodb = os.environ.get("CHAOS_DYNAMODB")
+    aws = Aws(endpoint, dynamodb=dynamodb)
+    if dynamodb:
+        for operation, answer in LACKING.items():
+            aws.session.events.register(f"before-call.dynamodb.{operation}", partial(_answer, answer))
+        aws.session.events.register("after-call.dynamodb", _with_region)
+    return aws
 
 
 def _answer(answer: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, dict[str, Any]]:
@@ -72,23 +55,19 @@ def _answer(answer: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, dict[str,
     return AWSResponse("", 200, HTTPHeaders(), None), dict(answer)
 
 
-def _with_region(region: str, parsed: Any, **_: Any) -> None:
+def _with_region(parsed: Any, context: Any, **_: Any) -> None:
     """Put the region into the ARN of the table that a response describes."""
     for table in (parsed.get("Table"), parsed.get("TableDescription")):
         if table and "TableArn" in table:
-            table["TableArn"] = table["TableArn"].replace(LOCAL_REGION, f":{region}:", 1)
-
-
-def _nothing(*_: str) -> None:
-    """Report nothing."""
+            table["TableArn"] = table["TableArn"].replace(LOCAL_REGION, f":{context['client_region']}:", 1)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Deploy. Return 1 after an error (which is printed)."""
     endpoint, stack, *overrides = arguments
-    aws = StackAws(endpoint, os.environ.get("CHAOS_DYNAMODB"))
     try:
-        outputs = deploy(project()["name"], stack, configuration(stack, overrides), aws, _nothing)
+        name, config = project()["name"], configuration(stack, overrides)
+        outputs = deploy(name, stack, config, clients(endpoint), lambda _what, _type, _name: None)
     except LocalError as error:
         print(error, file=sys.stderr)
         return 1

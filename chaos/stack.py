@@ -31,9 +31,10 @@ from integers.records import counter_of, regions_of
 from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
 from local.paths import ROOT, state_folder
+from local.resources import Aws
 from local.server import server
 
-from .deployment import StackAws
+from .deployment import clients
 from .history import History
 from .proxy import Faults, Proxy
 
@@ -116,7 +117,7 @@ class Stack:
     folder: Path
     server: server.Server
     proxy: Proxy
-    aws: StackAws
+    aws: Aws
     """Clients without faults."""
     history: History
     say: Callable[[str], None]
@@ -306,7 +307,7 @@ def running_stack(faults: Faults, history: History, say: Callable[[str], None]) 
             started = server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
             proxy.server = started.endpoint
             running_gateway(proxy.endpoint)
-            stack = Stack(Path(folder), started, proxy, StackAws(started.endpoint, dynamodb), history, say)
+            stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
             with _tables_of_its_own(stack) if dynamodb else nullcontext():
                 yield stack
         finally:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.deployment import StackAws
+from chaos.deployment import clients
 from chaos.stack import REGIONS, lose, tables_of
 from local.resources import Aws
 from local.resources.dynamodb import Table
@@ -41,8 +41,9 @@ def test_chaos_on_dynamodb_local_mints_nothing_twice(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_on_dynamodb_local_has_its_regions_arn(dynamodb_local: str) -> None:
-    aws = StackAws("http://127.0.0.1:1", dynamodb_local)  # nothing else is asked
+def test_a_table_on_dynamodb_local_has_its_regions_arn(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAOS_DYNAMODB", dynamodb_local)
+    aws = clients("http://127.0.0.1:1")  # nothing else is asked
     inputs = {
         "region": "eu-west-1",
         "name": "counters",
