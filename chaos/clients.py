@@ -40,10 +40,6 @@ Entry = tuple[str, str, str]
 """Region, kind and URL."""
 
 
-class Failed(Exception):
-    """A request got no integers. The message is the kind of failure."""
-
-
 @dataclass
 class ChaosClient:
     """One client, which keeps its connections open, as a browser does."""
@@ -72,74 +68,61 @@ class ChaosClient:
                 continue
             seen |= dict.fromkeys(entries)
             # Now and then one of an earlier deployment: callers learn late that a region has gone.
-            self._request(self._chosen(list(seen) if self.random.random() < LATE_CALLERS else entries))
+            self._request(list(seen) if self.random.random() < LATE_CALLERS else entries)
             time.sleep(self.pace)
         self._http.close()
 
-    def _chosen(self, entries: Sequence[Entry]) -> Entry:
-        """Return one of the doors, if possible one that hasn't failed just now."""
-        now = time.monotonic()
-        return self.random.choice(
-            [entry for entry in entries if self._failed.get(entry, 0) <= now - AVOIDED] or entries
-        )
-
-    def _request(self, entry: Entry) -> None:
-        counter = self.random.choice(self.counters)
+    def _request(self, entries: Sequence[Entry]) -> None:
+        """Mint at one of the doors, if possible one that hasn't failed just now."""
+        now, random = time.monotonic(), self.random
+        fine = [entry for entry in entries if self._failed.get(entry, 0) <= now - AVOIDED]
+        entry, counter = random.choice(fine or entries), random.choice(self.counters)
         if self.block:
             self._try(entry, counter, self.block, IN_SHORT)
             return
-        count, kind = None, self.random.random()
-        if entry[1] == "function" and kind < BLOCKS:
-            count = self.random.randint(1, LARGEST_BLOCK)
-        if entry[1] == "function" and self.random.random() < KEYS:
+        function = entry[1] == "function"
+        count = random.randint(1, LARGEST_BLOCK) if function and random.random() < BLOCKS else None
+        if function and random.random() < KEYS:
             self._with_key(entry, counter, count)
         else:
             self._try(entry, counter, count, {})
 
     def _try(self, entry: Entry, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | None:
         """Send one request and record what it got. Return its integers, None if it failed."""
+        region, kind, url = entry
         began = time.monotonic()
-        try:
-            integers = self.mint(entry[2], counter, count, headers)
-        except Failed as failed:
-            self.history.failed(entry[0], str(failed))
+        integers = self.mint(url, counter, count, headers)
+        if isinstance(integers, str):
+            self.history.failed(region, integers)
             self._failed[entry] = time.monotonic()
             time.sleep(PAUSE)
             return None
-        self.history.got(
-            RecordedMint(entry[0], entry[1], counter, integers, count is not None, began, time.monotonic())
-        )
+        self.history.got(RecordedMint(region, kind, counter, integers, count is not None, began, time.monotonic()))
         return integers
 
     def _with_key(self, entry: Entry, counter: str, count: int | None) -> None:
         """Repeat a request with one key until it succeeds, then perhaps once more, as if its answer had been lost."""
         key = uuid.UUID(int=self.random.getrandbits(128)).hex
         headers = {"Idempotency-Key": key}
-        for _ in range(TRIES):
-            first = self._try(entry, counter, count, headers)
-            if first is None:
-                continue
-            if self.random.random() < 0.5:
-                try:
-                    self.history.replayed(key, first, self.mint(entry[2], counter, count, headers))
-                except Failed as failed:
-                    self.history.failed(entry[0], str(failed))
-            return
+        tries = (self._try(entry, counter, count, headers) for _ in range(TRIES))
+        first = next((integers for integers in tries if integers is not None), None)
+        if first is not None and self.random.random() < 0.5:
+            again = self.mint(entry[2], counter, count, headers)
+            if isinstance(again, str):
+                self.history.failed(entry[0], again)
+            else:
+                self.history.replayed(key, first, again)
 
-    def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int]:
-        """Return the integers of one request, as a range if they came in short.
-
-        Raises:
-            Failed: it got none.
-        """
+    def mint(self, url: str, counter: str, count: int | None, headers: Mapping[str, str]) -> Sequence[int] | str:
+        """Return the integers of one request, as a range if they came in short, or the kind of its failure."""
         try:
             response = self._http.post(url + counter, params={"count": count} if count else {}, headers=headers)
         except httpx.TimeoutException:
-            raise Failed("no answer in time") from None
+            return "no answer in time"
         except httpx.TransportError:
-            raise Failed("no connection") from None
+            return "no connection"
         if response.status_code != 200:
-            raise Failed(f"status {response.status_code}")
+            return f"status {response.status_code}"
         document: dict[str, Any] = response.json()
         if "stride" in document:
             return range(document["first"], document["last"] + 1, document["stride"])

@@ -244,7 +244,7 @@ class Events:
             return
         after = self.stack.layouts()
         for counter in sorted(before.keys() - {but}):
-            minted = (write.integers()[-1] for write in proxy.writes if write.counter == counter)
+            minted = (write.integers[-1] for write in proxy.writes if write.counter == counter)
             skipped = beyond(before[counter], after[counter], minted)
             self.skipped.append(skipped)
             if skipped > HEADROOM:

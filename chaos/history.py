@@ -34,13 +34,6 @@ class Duplicate(NamedTuple):
     mints: tuple[RecordedMint, ...]
 
 
-class Gaps(NamedTuple):
-    """Integers that nobody got, between some that somebody got."""
-
-    largest: int
-    skipped: int
-
-
 @dataclass
 class Restoration:
     """A table that was restored, until the end of the coordinator's next run that began afterwards."""
@@ -48,11 +41,6 @@ class Restoration:
     region: str
     began: float
     ended: float = float("inf")
-
-    @property
-    def open(self) -> bool:
-        """Whether no run has dealt with it yet."""
-        return self.ended == float("inf")
 
     def has(self, write: Write) -> bool:
         """Return whether the write may have been made to the restored table in that time."""
@@ -116,7 +104,7 @@ class History:
         found: Counter[tuple[str, int]] = Counter()
         for write in writes:
             if any(restoration.has(write) for restoration in self.restorations):
-                found.update((write.counter, integer) for integer in write.integers())
+                found.update((write.counter, integer) for integer in write.integers)
         return found
 
     def repeated(self) -> list[Duplicate]:
@@ -149,28 +137,20 @@ class History:
         pauses = [following - moment for moments in ended.values() for moment, following in pairwise(moments)]
         return sum(map(len, ended.values())), max(pauses, default=0.0)
 
-    def gaps(self) -> Gaps:
-        """Return the gaps of all counters."""
+    def gaps(self) -> list[int]:
+        """Return the sizes of all gaps: of the integers that nobody got between two that somebody got."""
         handed_out: dict[str, set[int]] = defaultdict(set)
         for mint in self.mints:
             handed_out[mint.counter].update(mint.integers)
-        sizes = [
-            following - integer - 1
-            for integers in handed_out.values()
-            for integer, following in pairwise(sorted({0, *integers}))
-        ]
-        return Gaps(max(sizes, default=0), sum(sizes))
+        pairs = (pair for integers in handed_out.values() for pair in pairwise(sorted({0, *integers})))
+        return [following - integer - 1 for integer, following in pairs if following > integer + 1]
 
 
 def beyond(before: Layout, after: Layout, minted: Iterable[int]) -> int:
     """Return how many integers each region skipped when a layout was changed: what lies above all that was minted.
 
-    If every region answers, that is at most the headroom for each epoch that began.
-
-    Args:
-        before: the layout of a counter.
-        after: a later one.
-        minted: the counter's integers, or the last one of each write that minted some.
+    If every region answers, that is at most the headroom for each epoch that began. `minted` are the counter's
+    integers, or the last one of each write that minted some.
     """
     largest = max((integer for integer in minted if integer < after.base), default=0)
     skipped = after.base - 1 - max(largest, before.base - 1)

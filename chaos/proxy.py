@@ -39,7 +39,7 @@ class DynamoDBCall(NamedTuple):
 
     @property
     def table(self) -> str:
-        """The table; empty for a transaction, of which only the layouts table has any."""
+        """Its name; empty for a transaction, of which only the layouts table has any."""
         return self.request.get("TableName", "")
 
     @property
@@ -66,19 +66,13 @@ class DynamoDBCall(NamedTuple):
 
 
 class Write(NamedTuple):
-    """A write that minted: `count` integers from `first` on, `stride` apart, carried out between two moments."""
+    """A write that minted, carried out between two moments."""
 
     region: str
     counter: str
-    first: int
-    stride: int
-    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    integers: range
     began: float
     ended: float
-
-    def integers(self) -> range:
-        """Return the integers."""
-        return range(self.first, self.first + self.count * self.stride, self.stride)
 
 
 def write_of(call: DynamoDBCall, answer: bytes, began: float, ended: float) -> Write:
@@ -86,7 +80,7 @@ def write_of(call: DynamoDBCall, answer: bytes, began: float, ended: float) -> W
     item: Mapping[str, Any] = json.loads(answer)["Attributes"]
     issued, stride = int(item["issued"]["N"]), int(item["stride"]["N"])
     step = int(call.request.get("ExpressionAttributeValues", {}).get(":step", {"N": stride})["N"])
-    return Write(call.region, item["counter"]["S"], issued - step + stride, stride, step // stride, began, ended)
+    return Write(call.region, item["counter"]["S"], range(issued - step + stride, issued + 1, stride), began, ended)
 
 
 CUTS, THROTTLES, DELAYS = 0.01, 0.02, 0.02
@@ -135,12 +129,8 @@ class Faults:
             chosen.clear()
 
 
-class Message(NamedTuple):
-    """A response."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
+Message = tuple[int, bytes, Mapping[str, str]]
+"""A response: status, body and headers."""
 
 
 @dataclass
@@ -202,13 +192,14 @@ class _Connection(BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
             return
-        self.send_response_only(answer.status)
-        for name, value in answer.headers.items():
+        status, text, headers = answer
+        self.send_response_only(status)
+        for name, value in headers.items():
             if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                 self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body)))
+        self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(answer.body)
+        self.wfile.write(text)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = respond  # noqa: N815
 
@@ -235,7 +226,7 @@ class _Connection(BaseHTTPRequestHandler):
             status, error = faults.random.choice(STATUSES), faults.random.choice(THROTTLED)
         if call.region in faults.out:
             self._count("answered with an error page")
-            return Message(status, PAGE if status == 503 else b"", {"Content-Type": "text/html"})
+            return status, PAGE if status == 503 else b"", {"Content-Type": "text/html"}
         if hot := (call.region, call.coordinated) in faults.hot:
             delay = 0
         elif call.coordinated:
@@ -247,8 +238,11 @@ class _Connection(BaseHTTPRequestHandler):
             self._count("throttled")
             code = f"com.amazonaws.dynamodb.v20120810#{error if hot else THROTTLED[0]}"
             text = json.dumps({"__type": code, "message": "injected by chaos"})
-            return Message(400, text.encode(), {"Content-Type": "application/x-amz-json-1.0"})
-        answer = self._carry_out(call, body)
+            return 400, text.encode(), {"Content-Type": "application/x-amz-json-1.0"}
+        began = time.monotonic()
+        answer = self._exchange(proxy.dynamodb or proxy.server, body)
+        if answer[0] == 200 and call.mints:
+            proxy.writes.append(write_of(call, answer[1], began, time.monotonic()))
         if call.of_layouts and _closed(self.connection):
             with faults.lock:
                 proxy.given_up += 1
@@ -257,16 +251,7 @@ class _Connection(BaseHTTPRequestHandler):
             return None
         return answer
 
-    def _carry_out(self, call: DynamoDBCall, body: bytes) -> Message:
-        proxy = self._proxy
-        began = time.monotonic()
-        answer = self._exchange(proxy.dynamodb or proxy.server, body)
-        if answer.status == 200 and call.mints:
-            proxy.writes.append(write_of(call, answer.body, began, time.monotonic()))
-        return answer
-
     def _exchange(self, server: str, body: bytes) -> Message:
-        """Send the request to a server and return the response."""
         upstream = self._upstream.setdefault(server, HTTPConnection(urlsplit(server).netloc))
         if upstream.sock and _closed(upstream.sock):
             upstream.close()  # it is opened again for the request
@@ -275,7 +260,7 @@ class _Connection(BaseHTTPRequestHandler):
             headers["Authorization"] = re.sub("(?<=Credential=)[^/]+", ACCESS_KEY, headers["Authorization"])
         upstream.request(self.command, self.path, body, headers)
         response = upstream.getresponse()
-        return Message(response.status, response.read(), dict(response.getheaders()))
+        return response.status, response.read(), dict(response.getheaders())
 
     def _count(self, fault: str) -> None:
         with self._proxy.faults.lock:

@@ -131,34 +131,24 @@ class Stack:
     """Region, `function` or `gateway`, and URL, of the last successful deployment."""
 
     def deploy(self, **settings: Any) -> None:
-        """Deploy until it succeeds. Settings that aren't given stay.
-
-        Raises:
-            NotHealed: it failed too often.
-        """
+        """Deploy until it succeeds, or raise `NotHealed`. Settings that aren't given stay."""
         self.desired |= settings
         self._until("deployment", lambda: self.deploy_once(self.desired))
 
     def watch(self) -> None:
-        """Run the coordinator until every region that can be reached has followed.
-
-        Raises:
-            NotHealed: it failed too often, or a region doesn't follow.
-        """
+        """Run the coordinator until every region that can be reached has followed, or raise `NotHealed`."""
         self._until("run of the coordinator", self._watch)
 
     def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
-        """Deploy the program in a process of its own, as `pulumi up` would. Kill it after so many seconds.
+        """Deploy the program in a process of its own, as `pulumi up` would, or raise `RunFailed`.
 
-        Raises:
-            RunFailed: the deployment failed or was killed.
+        It is killed after so many seconds.
         """
         given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
                 cwd=ROOT,
-                env={**os.environ, "GLOBAL_INTEGERS_LOCAL": str(self.folder)},
                 capture_output=True,
                 text=True,
                 timeout=kill_after or DEPLOYMENT_TIMEOUT,
@@ -173,14 +163,10 @@ class Stack:
         self.entries = [(region, kind, url) for kind, urls in kinds.items() for region, url in urls.items()]
 
     def watch_once(self) -> dict[str, Any]:
-        """Run the coordinator as the schedule does, and return its reply.
-
-        Raises:
-            RunFailed: it refused or failed.
-        """
-        function = NAMES.coordinate_function
+        """Run the coordinator as the schedule does. Return its reply, or raise `RunFailed` if it refused or failed."""
+        client = self.aws.client("lambda", HOME)
         try:
-            response = self.aws.client("lambda", HOME).invoke(FunctionName=function, Payload=b'{"watch": true}')
+            response = client.invoke(FunctionName=NAMES.coordinate_function, Payload=b'{"watch": true}')
             reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
         except (ClientError, BotoCoreError, ValueError) as error:
             raise RunFailed(str(error)) from None
@@ -203,8 +189,8 @@ class Stack:
         pending, unfinished = {*reply.get("pending", ())}, bool(reply.get("unfinished"))
         for restoration in self.history.restorations:
             seen_to = restoration.region not in pending and not unfinished
-            if restoration.open and restoration.began <= began and seen_to:
-                restoration.ended = time.monotonic()
+            if restoration.began <= began and seen_to:
+                restoration.ended = min(restoration.ended, time.monotonic())
         away = self.proxy.faults.unreachable | self.proxy.faults.out
         return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
 
@@ -317,10 +303,9 @@ def running_stack(faults: Faults, history: History, say: Callable[[str], None]) 
 
 @contextmanager
 def _tables_of_its_own(stack: Stack) -> Generator[None]:
-    """Leave nothing in a DynamoDB that lives longer than the stack.
+    """Leave nothing in a DynamoDB that lives longer than the stack, and refuse one that has tables of these names.
 
-    Raises:
-        SystemExit: it has tables of these names, of another stack or of a run that was killed.
+    They are those of another stack, or of a run that was killed.
     """
 
     def found() -> list[tuple[str, str]]:

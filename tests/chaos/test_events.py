@@ -44,7 +44,7 @@ class Registers(Stack):
 
 def events_with(skipping: Mapping[str, int], *, answers: bool = True) -> Events:
     proxy = Proxy(Faults(Random(0)))
-    proxy.writes = [Write(REGIONS[0], counter, LAST, 3, 1, 0, 1) for counter in skipping]
+    proxy.writes = [Write(REGIONS[0], counter, range(LAST, LAST + 1), 0, 1) for counter in skipping]
     desired = {**SETTINGS, "regions": list(REGIONS[:3])}
     nothing: Any = None
     stack = Registers(Path(), nothing, proxy, nothing, History(), print, desired, skipping=skipping, answers=answers)

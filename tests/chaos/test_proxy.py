@@ -98,7 +98,7 @@ def test_it_passes_calls_on_and_records_what_was_minted(proxy: Proxy, table: Cal
     assert list(counters.mint("orders").integers()) == [4]
     assert list(counters.mint_block("orders", 3).integers()) == [7, 10, 13]
 
-    assert [(write.region, write.counter, list(write.integers())) for write in proxy.writes] == [
+    assert [(write.region, write.counter, list(write.integers)) for write in proxy.writes] == [
         (REGION, "orders", [4]),
         (REGION, "orders", [7, 10, 13]),
     ]
@@ -113,7 +113,7 @@ def test_a_cut_call_is_carried_out_without_an_answer(proxy: Proxy, table: Callab
         DynamoDB(REGION).call("UpdateItem", increment(name))
 
     assert issued(aws, REGION, name) == 10  # three attempts, each carried out
-    assert [list(write.integers()) for write in proxy.writes] == [[4], [7], [10]]
+    assert [list(write.integers) for write in proxy.writes] == [[4], [7], [10]]
     assert proxy.injected == {"cut before the answer": 3}
 
 
@@ -312,5 +312,5 @@ def test_what_happens_after_its_caller_has_hung_up_is_recorded(
             hung_up.set()
             assert wait_until(lambda: len(proxy.writes) + proxy.given_up == 1, HANGING)
 
-    assert [list(write.integers()) for write in proxy.writes] == minted
+    assert [list(write.integers) for write in proxy.writes] == minted
     assert proxy.given_up == given_up
