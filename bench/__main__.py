@@ -32,8 +32,8 @@ def main() -> None:
     print(table(functions), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         certificate, bundle = _certificates(Path(folder))
-        trusted = {"SSL_CERT_FILE": bundle, "AWS_CA_BUNDLE": bundle}
-        https = measure(SECURE, options.rounds, options.requests, certificate, trusted)
+        rounds, requests = options.rounds, options.requests
+        https = measure(SECURE, rounds, requests, certificate, SSL_CERT_FILE=bundle, AWS_CA_BUNDLE=bundle)
     print(f"\nwith https\n{table(https)}", flush=True)
     clients = callers.measure(max(1, options.rounds // 3), options.seconds)
     print(f"\nthe client\n{callers.table(clients)}")

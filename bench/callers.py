@@ -50,7 +50,7 @@ Urls = Mapping[str, str]
 
 
 def percentiles(times: list[float]) -> Row:
-    """Return percentiles, in microseconds, of calls' seconds."""
+    """Return percentiles of calls' seconds."""
     times.sort()
     shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
     return {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
@@ -59,9 +59,8 @@ def percentiles(times: list[float]) -> Row:
 def timed(call: Callable[[], object], seconds: float) -> Row:
     """Call for so many seconds. Return the rate, and percentiles of the times of further calls."""
     calls, clock = 0, time.perf_counter
-    ends = clock() + seconds
     began = clock()
-    while clock() < ends:
+    while clock() < began + seconds:
         for _ in range(1000):
             call()
         calls += 1000
@@ -80,21 +79,17 @@ def sampled(call: Callable[[], object], count: int) -> list[float]:
     return times
 
 
-class Requests:
-    """Counts a client's requests to mint and notes how long they took, as its observer."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
+class Requests(list[float]):
+    """The seconds that a client's requests to mint took: its observer."""
 
     def __call__(self, event: object) -> None:
         """Note a request."""
         if isinstance(event, Requested) and event.subject != "health":
-            self.seconds.append(event.seconds)
+            self.append(event.seconds)
 
     def figures(self, integers: float) -> Row:
         """Return requests per integer, and the median round trip."""
-        trips = sorted(self.seconds)
-        return {"requests": len(trips) / integers, "trip_ms": trips[len(trips) // 2] * 1e3 if trips else 0.0}
+        return {"requests": len(self) / integers, "trip_ms": sorted(self)[len(self) // 2] * 1e3 if self else 0.0}
 
 
 def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
@@ -103,7 +98,7 @@ def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
     made = Integers(urls, lease=lease, observer=requests)
     for _ in range(4 * lease if lease > 1 else 10):
         made.next()
-    requests.seconds.clear()
+    requests.clear()
     return made.next, requests
 
 
@@ -113,12 +108,12 @@ def memory(urls: Urls, seconds: float) -> Row:
     rates: list[float] = []
     ends = time.perf_counter() + seconds
     while time.perf_counter() < ends:
-        sent = len(requests.seconds)
+        sent = len(requests)
         began = time.perf_counter()
         for _ in range(5000):
             call()
         took = time.perf_counter() - began
-        if len(requests.seconds) == sent:
+        if len(requests) == sent:
             rates.append(5000 / took)
     return {"per_s": median(rates)}
 
@@ -158,7 +153,7 @@ async def _tasks(urls: Urls, seconds: float) -> Row:
     async with AsyncIntegers(urls, lease=LEASE, observer=requests) as integers:
         for _ in range(4 * LEASE):
             await integers.next()
-        requests.seconds.clear()
+        requests.clear()
         times: list[float] = []
         ends = time.perf_counter() + seconds
 

@@ -42,13 +42,7 @@ def aligned(rows: Sequence[Sequence[str]], *, names: bool = False) -> str:
 
 
 def compared(figures: Figures, subjects: Mapping[str, str], columns: Columns) -> str:
-    """Return a table with a row per subject. Figures that a subject doesn't have are left empty.
-
-    Args:
-        figures: what was measured.
-        subjects: subject → what a reader calls it.
-        columns: those that are shown.
-    """
+    """Return a table with a row per subject, under its title. Figures that a subject doesn't have are left empty."""
     rows = [["", *(title for title, _ in columns.values())]]
     for subject, row in figures.items():
         cells = (form.format(row[column]) if column in row else "" for column, (_, form) in columns.items())

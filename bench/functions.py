@@ -71,11 +71,7 @@ class Stub:
         self.units = 0
 
     def answer(self, _: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Mint, or refuse a block whose stride is not the item's: the function learns the stride by that.
-
-        Raises:
-            Rejected: it is refused, or no subject sends such a call.
-        """
+        """Mint. A block whose stride is not the item's is `Rejected`: the function learns the stride by that."""
         if operation != "UpdateItem":
             raise Rejected("UnknownOperationException", operation)
         self.units += 1
@@ -94,20 +90,11 @@ def _item(key: str, numbers: Mapping[str, int]) -> dict[str, Any]:
 
 
 def measure(
-    subjects: Iterable[str],
-    rounds: int,
-    requests: int,
-    certificate: Path | None = None,
-    trusted: Mapping[str, str] | None = None,
+    subjects: Iterable[str], rounds: int, requests: int, certificate: Path | None = None, **trusted: str
 ) -> Figures:
-    """Return what each subject needs: medians over interleaved rounds.
+    """Return what each of `SUBJECTS` needs: medians over interleaved rounds, each of so many requests.
 
-    Args:
-        subjects: keys of `SUBJECTS`.
-        rounds: how often each of them runs.
-        requests: how many requests it gets in a round.
-        certificate: a file of a key and its certificates; the subjects use https then.
-        trusted: variables that name the certificates' root to the subjects.
+    With a certificate (a file of a key and its chain), they use https; `trusted` are variables that name its root.
     """
     if not PYTHON.exists():
         raise SystemExit("what is compared is not installed; `make .venv-bench/ready` installs it")
@@ -117,7 +104,7 @@ def measure(
         unpack(as_json(archive("mint", "aws")), Path(folder))
         for _ in range(rounds):
             for subject, made in runs.items():
-                with _runtime(subject, Path(folder), {**(trusted or {}), "AWS_ENDPOINT_URL": url}) as runtime:
+                with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": url}) as runtime:
                     try:
                         made.append(_measured(runtime, QUERY.get(subject, ""), requests, stub))
                     except FunctionError as failed:
@@ -154,13 +141,8 @@ def _measured(runtime: Runtime, query: str, requests: int, stub: Stub) -> dict[s
     for _ in range(requests):
         integers += _minted(runtime.invoke(event))
     cpu, peak = runtime.usage()
-    found = {
-        "start_ms": start * 1000,
-        "first_ms": first * 1000,
-        "cpu_ms": (cpu - before) / requests * 1000,
-        "peak_mb": peak,
-    }
-    return found | ({"units": (stub.units - units) / integers} if integers else {})
+    found = {"start_ms": start * 1e3, "first_ms": first * 1e3, "cpu_ms": (cpu - before) / requests * 1e3}
+    return found | {"peak_mb": peak} | ({"units": (stub.units - units) / integers} if integers else {})
 
 
 def _minted(response: Mapping[str, Any]) -> int:

@@ -28,6 +28,7 @@ from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World 
 from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, RecordCopy, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
+from bench.figures import aligned
 from bench.stand_in import Stored, StoredTable, Tables, serving, size_of
 from integers.lattice import Layout
 
@@ -56,19 +57,17 @@ WATCH: dict[str, Any] = {"watch": True}
 
 
 class MeasuredRun(NamedTuple):
-    """What one run of the handler took."""
+    """What one run of the handler took, in seconds and MB."""
 
     seconds: float
     scanned: float
-    """Seconds until the first counter was begun, or until the end."""
+    """Until the first counter was begun, or until the end."""
     processor: float
-    """Seconds of processor time."""
     memory: float
-    """MB: the largest resident size of the process so far."""
+    """The largest resident size of the process so far."""
     done: int
     """Counters that have what was asked for."""
     error: str
-    """What it refused; empty if it succeeded."""
 
 
 class Context:
@@ -88,7 +87,7 @@ class Context:
 
 
 def begin(url: str, processor: int | None) -> None:
-    """Prepare this process for the coordinator's runs: as a function whose AWS is at this URL."""
+    """Prepare this process for the coordinator's runs, as a function whose AWS is at this URL."""
     _pin(processor)
     os.environ |= NAMES | {
         "AWS_REGION": HOME,
@@ -131,13 +130,8 @@ def _pin(processor: int | None) -> None:
 def settled(names: Sequence[str], counters: int, changes: int, now: int) -> World:
     """Return tables in which nothing is left to do. All counters stand alike.
 
-    Each of the changes before has replaced a region: that makes the longest history.
-
-    Args:
-        names: regions; the last one has yet to join.
-        counters: how many there are.
-        changes: how many layouts there were before, up to `MAX_PAST`.
-        now: when the limit was set, in seconds since 1970.
+    Each of the changes before, up to `MAX_PAST`, has replaced a region: that makes the longest history. The last of
+    the names has yet to join.
     """
     ids = [str(UUID(int=number)) for number in range(1, len(names) + 3)]
     world = World(layouts=Layouts(ids[0]), mirror=Mirror(ids[1]), now=now)
@@ -224,50 +218,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
         serving(tables.answer, lambda region: AT_HOME if region == HOME else ABROAD) as url,
         ProcessPoolExecutor(1, get_context("spawn"), begin, (url, processors[0])) as coordinator,
     ):
-        print("a quiet run   seconds  processor seconds  memory MB  calls")
+        rows = [["a quiet run", "seconds", "processor seconds", "memory MB", "calls"]]
         for name in ("cold", "warm"):
             tables.calls.clear()
             quiet = coordinator.submit(run, WATCH).result()
             if quiet.error or quiet.done != options.counters:
                 raise SystemExit(f"{quiet.done} of {options.counters} counters: {quiet.error}")
-            print(
-                f"{name:<12}  {quiet.seconds:>7.0f}  {quiet.processor:>17.1f}  {quiet.memory:>9.0f}  "
-                f"{tables.calls.total():>5,}",
-                flush=True,
-            )
+            measured = (f"{quiet.seconds:.0f}", f"{quiet.processor:.1f}", f"{quiet.memory:.0f}")
+            rows.append([name, *measured, f"{tables.calls.total():,}"])
+        print(aligned(rows, names=True), flush=True)
         tables.calls.clear()
         spent = time.process_time()
         changed = coordinator.submit(run, change(names, tables), RESERVE / 1000 + options.part).result()
         spent = time.process_time() - spent
     if not changed.done:
         raise SystemExit(f"no counter was changed in {options.part:.0f} s: {changed.error}")
-    print(*described(changed, options.counters, tables.calls.total() - tables.calls["Scan"], spent), sep="\n")
-
-
-def described(run: MeasuredRun, counters: int, calls: int, spent: float) -> list[str]:
-    """Return what a part of a change took, and how long the whole would take at its pace.
-
-    The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs had
-    it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
-
-    Args:
-        run: the measured part.
-        counters: how many there are in all.
-        calls: how many calls were made for counters.
-        spent: the stand-in's seconds of processor time.
-    """
-    pace = run.done / (run.seconds - run.scanned)
-    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - run.scanned))
-    runs = -(-counters // in_a_run)
-    left = counters - (runs - 1) * in_a_run
-    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + run.scanned + left / pace) / 60
-    return [
-        "\na change  seconds  before it works  memory MB  counters  a minute  calls a counter  processor  stand-in",
-        f"{run.seconds:>17.0f}  {run.scanned:>15.0f}  {run.memory:>9.0f}  {run.done:>8,}  {60 * pace:>8.0f}  "
-        f"{calls / run.done:>15.0f}  {run.processor / run.seconds:>9.0%}  {spent / run.seconds:>8.0%}",
-        f"measured: {run.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
-        f"all {counters:,} after {runs} runs and {minutes:.0f} minutes.",
-    ]
+    pace = changed.done / (changed.seconds - changed.scanned)
+    in_a_run = int(pace * (LIMIT - RESERVE / 1000 - changed.scanned))
+    runs = -(-options.counters // in_a_run)
+    left = options.counters - (runs - 1) * in_a_run
+    minutes = ((runs - 1) * -(-LIMIT // EVERY) * EVERY + changed.scanned + left / pace) / 60
+    calls = (tables.calls.total() - tables.calls["Scan"]) / changed.done
+    # The last two columns are shares of a processor. Where the coordinator's is far from all of it, other programs had
+    # it, or the calls were too few to fill it. Where the stand-in's is, the stand-in was too slow.
+    columns = {
+        "a change": "",
+        "seconds": f"{changed.seconds:.0f}",
+        "before it works": f"{changed.scanned:.0f}",
+        "memory MB": f"{changed.memory:.0f}",
+        "counters": f"{changed.done:,}",
+        "a minute": f"{60 * pace:.0f}",
+        "calls a counter": f"{calls:.0f}",
+        "processor": f"{changed.processor / changed.seconds:.0%}",
+        "stand-in": f"{spent / changed.seconds:.0%}",
+    }
+    print(
+        "\n" + aligned([list(columns), list(columns.values())]),
+        f"measured: {changed.done:,} counters. Computed from their pace: {in_a_run:,} counters in a run of {LIMIT} s; "
+        f"all {options.counters:,} after {runs} runs and {minutes:.0f} minutes.",
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class LoadedFunction:
     handler: str
     region: str = "us-east-1"
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Its environment variables, also its role's credentials, and where AWS is if not at AWS."""
+    """Also its role's credentials, and where AWS is if not at AWS."""
     memory_size: int = 128
     timeout: float = 900
     """Seconds for one event. After that the process is killed."""
@@ -62,20 +62,12 @@ class Runtime:
     """
 
     def __init__(self, function: LoadedFunction, folder: Path, python: str = sys.executable) -> None:
-        """Start nothing yet.
-
-        Args:
-            function: what is run.
-            folder: the unpacked archive.
-            python: the Python that runs it, in which `awslambdaric` is installed.
-        """
+        """Start nothing yet. `folder` is the unpacked archive, `python` has `awslambdaric`."""
         self._function, self._folder, self._python = function, folder.resolve(), python
         self._connection: socket.socket | None = None
-        self._idle = False
-        """Whether the process has asked for an event and waits for it."""
+        self._idle = False  # else the process has asked for an event and waits for it
         self._started = 0.0
-        self._failure: FunctionError | None = None
-        """Why there is no process any more that could get an event."""
+        self._failure: FunctionError | None = None  # why there is no process any more that could get an event
 
     def __enter__(self) -> "Runtime":
         with ExitStack() as ends:
@@ -83,16 +75,15 @@ class Runtime:
             self._listener = ends.enter_context(socket.create_server(("127.0.0.1", 0)))
             self._listener.settimeout(0.05)  # then it is seen whether the process has ended
             self._begun = time.perf_counter()
-            self._process = ends.enter_context(
-                subprocess.Popen(
-                    [self._python, "-m", "awslambdaric", self._function.handler],
-                    cwd=self._folder,
-                    env=self._environment(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=subprocess.STDOUT,
-                )
+            started = subprocess.Popen(
+                [self._python, "-m", "awslambdaric", self._function.handler],
+                cwd=self._folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
             )
+            self._process, self.pid = ends.enter_context(started), started.pid
             ends.callback(self._process.kill)
             ends.callback(self._hang_up)
             self._ends = ends.pop_all()
@@ -122,17 +113,14 @@ class Runtime:
         function, request, now = self._function, str(uuid4()), time.time()
         self._until_idle(request)
         self._idle = False
-        self._answer(
-            "200 OK",
-            json.dumps(event).encode(),
-            {
-                "Lambda-Runtime-Aws-Request-Id": request,
-                "Lambda-Runtime-Deadline-Ms": int((now + function.timeout) * 1000),
-                "Lambda-Runtime-Invoked-Function-Arn": f"arn:aws:lambda:{function.region}:000000000000:function:"
-                + function.name,
-                "Lambda-Runtime-Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
-            },
-        )
+        headers = {
+            "Aws-Request-Id": request,
+            "Deadline-Ms": int((now + function.timeout) * 1000),
+            "Invoked-Function-Arn": f"arn:aws:lambda:{function.region}:000000000000:function:{function.name}",
+            "Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
+        }
+        named = {f"Lambda-Runtime-{name}": value for name, value in headers.items()}
+        self._answer("200 OK", json.dumps(event).encode(), named)
         path, document = self._asked(request)
         self._answer("202 Accepted")
         if path == f"invocation/{request}/response":
@@ -151,11 +139,6 @@ class Runtime:
         # getrusage(2) would include the peak of this process, from before the exec.
         peak = Path(f"/proc/{self.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
         return cpu, int(peak) / 1e3
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
 
     @property
     def log(self) -> str:

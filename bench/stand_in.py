@@ -71,11 +71,7 @@ class Tables:
     calls: Counter[str] = field(default_factory=Counter[str])
 
     def answer(self, region: str, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out one call.
-
-        Raises:
-            Rejected: there is no such table or item, or the call isn't one that the store makes.
-        """
+        """Carry out one call, or raise `Rejected`: no such table or item, or no call that the store makes."""
         self.calls[operation] += 1
         if operation == "TransactWriteItems":
             for part in request["TransactItems"]:
@@ -137,11 +133,7 @@ class Tables:
 
 
 def updated(expression: str, values: Mapping[str, Any], before: Attributes) -> dict[str, Any]:
-    """Return an item's attributes after an update. Every value is read before any is set.
-
-    Raises:
-        Rejected: the expression has another form than `SET a = :a, b = c, d = e + :f REMOVE g, h`.
-    """
+    """Return an item's attributes after `SET a = :a, b = c, d = e + :f REMOVE g, h`; other forms are `Rejected`."""
     assignments, removed = _changes(expression)
     new = dict(before)
     for name, value, source, addend in assignments:
@@ -227,10 +219,7 @@ def serving(
 ) -> Generator[str]:
     """Serve on 127.0.0.1 during the block, in a thread. Yield the URL.
 
-    Args:
-        answer: carries out a call.
-        delay: how long each answer takes in a region, in seconds.
-        certificate: a file of a key and its certificates, for TLS.
+    An answer takes `delay` seconds in a region. `certificate` is a file of a key and its certificates, for TLS.
     """
     context = None
     if certificate is not None:

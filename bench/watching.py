@@ -6,30 +6,14 @@ are alike: a few are read, and each stands for many.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
 from simulation.world import World
 
 # isort: split
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST
-from coordinate.protocol.operations import (
-    Clock,
-    DescribeLayouts,
-    DescribeMirror,
-    DescribeTable,
-    Each,
-    Operation,
-    ReadAccepted,
-    ReadRecord,
-    ReadRecordCopy,
-    ScanCopies,
-    ScanItems,
-    ScanRegisters,
-    Steps,
-    TakeRunLock,
-)
 from coordinate.request import Watch
 from coordinate.run import RunResult, run
 
@@ -46,7 +30,7 @@ CASES = (
 )
 """Counters, regions, and layouts that each counter had before."""
 
-HEAD: str = "counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"
+HEAD = "counters  regions  past layouts  seconds a run  read units  reads $  writes $  function $  a month $"
 
 UNIT = 4096
 """Bytes of a consistent read unit (DynamoDB guide, "Read consistency")."""
@@ -76,57 +60,6 @@ NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
 
-@dataclass
-class Meter:
-    """Carries operations to a world, and counts what they would cost on AWS."""
-
-    world: World
-    home: str
-    each: int
-    """How many counters each counter stands for."""
-    reads: int = 0
-    seconds: float = 0.0
-    connected: set[str] = field(default_factory=set[str])
-
-    def batch(self, operations: Sequence[Operation]) -> list[Any]:
-        """Carry out operations at the same time."""
-        longest = 0.0
-        for operation in operations:
-            records, each = self._read(operation)
-            size = sum(map(size_of, records)) * each
-            if not isinstance(operation, Clock):
-                region = getattr(operation, "region", self.home)
-                trips = max(1, -(-size // PAGE)) + (0 if region in self.connected else CONNECT)
-                self.connected.add(region)
-                longest = max(longest, trips * (AT_HOME if region == self.home else ABROAD))
-            if isinstance(operation, ScanRegisters | ScanCopies | ScanItems):
-                self.seconds += len(records) * each * PARSE
-            self.reads += -(-size // UNIT)
-        self.seconds += longest
-        return [self.world.carry_out(operation) for operation in operations]
-
-    def _read(self, operation: Operation) -> tuple[list[Mapping[str, Any]], int]:
-        """Return the items that are read, and how many each stands for. A describe is free."""
-        layouts, mirror = self.world.layouts.records(), self.world.mirror.records()
-        match operation:
-            case Clock() | TakeRunLock() | DescribeLayouts() | DescribeMirror() | DescribeTable():
-                return [], 1
-            case ReadAccepted():
-                return [layouts[ACCEPTED_KEY]], 1
-            case ReadRecord():
-                return [layouts[RECORD_KEY]], 1
-            case ReadRecordCopy():
-                return [mirror[RECORD_KEY]], 1
-            case ScanRegisters():
-                return [record for key, record in layouts.items() if counter_of(key)], self.each
-            case ScanCopies():
-                return [record for key, record in mirror.items() if counter_of(key)], self.each
-            case ScanItems(region):
-                return [*self.world.tables[region].records().values()], self.each
-            case _:
-                raise TypeError(f"{operation} is not one of a run with nothing to do")
-
-
 class Month(NamedTuple):
     """What the schedule costs a month, in dollars; and a run's seconds and read units."""
 
@@ -143,36 +76,69 @@ class Month(NamedTuple):
 
 
 def month(counters: int, regions: int, past: int = 0) -> Month:
-    """Return what the schedule costs a month if there is nothing to do.
+    """Return what the schedule costs if there is nothing to do.
 
-    Args:
-        counters: how many there are, up to `SAMPLE` or a multiple of it.
-        regions: how many there are.
-        past: how many layouts each counter had before.
+    There are up to `SAMPLE` counters, or a multiple of it. Each had so many `past` layouts before.
     """
     sample = min(counters, SAMPLE)
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
-    world = settled(names, sample, past, NOW)
+    home, world = names[0], settled(names, sample, past, NOW)
     SimulatedCoordinator(run(Watch(), "first", RunResult())).finish(world.carry_out)  # it writes the report
-    meter = Meter(world, names[0], counters // sample)
-    result = drive(run(Watch(), "watch", RunResult()), meter.batch)
+    seconds, units, connected = 0.0, 0, set[str]()
+
+    def batch(operations: Sequence[op.Operation]) -> list[Any]:
+        """Carry out operations at the same time."""
+        nonlocal seconds, units
+        longest = 0.0
+        for operation in operations:
+            records = read_by(operation, world)
+            scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
+            each = counters // sample if scan else 1
+            size = sum(map(size_of, records)) * each
+            if not isinstance(operation, op.Clock):
+                region = getattr(operation, "region", home)
+                trips = max(1, -(-size // PAGE)) + (0 if region in connected else CONNECT)
+                connected.add(region)
+                longest = max(longest, trips * (AT_HOME if region == home else ABROAD))
+            seconds += len(records) * each * PARSE if scan else 0
+            units += -(-size // UNIT)
+        seconds += longest
+        return [world.carry_out(operation) for operation in operations]
+
+    result = drive(run(Watch(), "watch", RunResult()), batch)
     assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
-    return Month(
-        meter.seconds,
-        meter.reads,
-        runs * meter.reads * READ,
-        runs * LEASE_WRITES * WRITE,
-        runs * (meter.seconds * MEMORY * GB_SECOND + REQUEST),
-    )
+    function = runs * (seconds * MEMORY * GB_SECOND + REQUEST)
+    return Month(seconds, units, runs * units * READ, runs * LEASE_WRITES * WRITE, function)
 
 
-def drive(steps: Steps[Any], carry_out: Callable[[Sequence[Operation]], list[Any]]) -> Any:
+def read_by(operation: op.Operation, world: World) -> list[Mapping[str, Any]]:
+    """Return the items that an operation of a run with nothing to do reads. A describe is free."""
+    layouts, mirror = world.layouts.records(), world.mirror.records()
+    match operation:
+        case op.Clock() | op.TakeRunLock() | op.DescribeLayouts() | op.DescribeMirror() | op.DescribeTable():
+            return []
+        case op.ReadAccepted():
+            return [layouts[ACCEPTED_KEY]]
+        case op.ReadRecord():
+            return [layouts[RECORD_KEY]]
+        case op.ReadRecordCopy():
+            return [mirror[RECORD_KEY]]
+        case op.ScanRegisters() | op.ScanCopies():
+            table = layouts if isinstance(operation, op.ScanRegisters) else mirror
+            return [record for key, record in table.items() if counter_of(key)]
+        case op.ScanItems(region):
+            return [*world.tables[region].records().values()]
+        case _:
+            raise TypeError(f"{operation} is not one of a run with nothing to do")
+
+
+def drive(steps: op.Steps[Any], carry_out: Callable[[Sequence[op.Operation]], list[Any]]) -> Any:
     """Carry out the steps to their end, one counter after the other. Return what they return."""
     try:
         batch = next(steps)
         while True:
-            if isinstance(batch, Each):
+            if isinstance(batch, op.Each):
                 batch = steps.send([drive(part, carry_out) for part in batch.steps])
             else:
                 batch = steps.send(carry_out(batch))

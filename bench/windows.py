@@ -5,7 +5,6 @@ Three regions mint at the same rate all the time, and the schedule runs every fi
 """
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from simulation.pulumi import decoded, desired  # puts `lambda` on the import path, for the imports below
 
@@ -28,28 +27,11 @@ RATES = {1: "1", 100: "100", 1_000: "1,000", 1_000_000: "1,000 blocks of 1,000"}
 DAY = 24 * 3600
 
 
-class WindowFigures(NamedTuple):
-    """What a window means at a rate."""
+def grown(window: int, rate: int) -> tuple[int, int]:
+    """Let the regions mint at this rate per second until the window grows no more.
 
-    grown: int
-    """The final window, in integers of one region."""
-    short: int
-    """Seconds in which a region had nothing left, while the window was growing."""
-    lasts: int
-    """Seconds that a region goes on after a run that has raised the limit; half as long after another run, at least."""
-
-    @property
-    def skipped(self) -> int:
-        """The most that a lost table costs, in integers of all regions."""
-        return self.grown * len(REGIONS)
-
-
-def figures(window: int, rate: int) -> WindowFigures:
-    """Let the regions mint until the window grows no more.
-
-    Args:
-        window: the setting.
-        rate: integers per second in each region.
+    Returns:
+        The final window, in integers of one region; and the seconds in which a region had nothing left meanwhile.
     """
     asked = replace(decoded(desired(REGIONS, window=window)), watch_minutes=MINUTES)
     record = DeploymentRecord("home", 1, 0, BEGIN, asked, reconciled=True)
@@ -68,7 +50,7 @@ def figures(window: int, rate: int) -> WindowFigures:
             continue
         stable = stable + 1 if raised.window == register.window else 0
         register = raised
-    return WindowFigures(register.window, round(short), register.window // rate)
+    return register.window, round(short)
 
 
 def _run(register: Register, record: DeploymentRecord, issued: int, now: int) -> Register | None:
@@ -86,10 +68,11 @@ def table() -> str:
     rows = [["window", "minted per second", "grows to", "short", "a lost table skips", "home may be away for"]]
     for window in WINDOWS:
         for rate, asked in RATES.items():
-            found = figures(window, rate)
-            short = span(found.short) if found.short else "never"
-            lasts = f"{span(found.lasts // 2)} to {span(found.lasts)}"
-            rows.append([f"{window:,}", asked, f"{found.grown:,}", short, f"{found.skipped:,}", lasts])
+            final, short = grown(window, rate)
+            # so long after a run that has raised the limit; half as long after another run, at least
+            lasts = f"{span(final // rate // 2)} to {span(final // rate)}"
+            missing = span(short) if short else "never"
+            rows.append([f"{window:,}", asked, f"{final:,}", missing, f"{final * len(REGIONS):,}", lasts])
     return aligned(rows)
 
 
@@ -103,7 +86,7 @@ def span(seconds: float) -> str:
 
 def enough() -> str:
     """Return how many changes, and how many lost tables, use up all integers with the defaults."""
-    lost = MAX_INTEGER // figures(100_000_000, 1).skipped
+    lost = MAX_INTEGER // (grown(100_000_000, 1)[0] * len(REGIONS))
     years = MAX_INTEGER // (10_000 * MAX_REGIONS * 365)
     return (
         f"There are integers for {lost // 10**6} million lost tables of three regions, or for a change of "
