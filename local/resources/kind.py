@@ -59,7 +59,7 @@ class Aws:
                 retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
                 url = self._dynamodb if service == "dynamodb" else self.endpoint
                 config = Config(read_timeout=900, retries=retries, proxies={})
-                client: Any = cast("Any", self._session).client
+                client: Any = cast("Any", self.session).client
                 self._clients[service, region] = client(service, region, endpoint_url=url, config=config)
             return self._clients[service, region]
 
