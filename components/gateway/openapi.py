@@ -7,6 +7,7 @@ itself has the stride and the ceiling.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -15,7 +16,6 @@ from .templates import (
     JSON,
     RETRY_AFTER_SECONDS,
     minted_template,
-    paused_template,
     problem,
     refused_template,
     request_template,
@@ -44,15 +44,9 @@ SIGNATURES: Mapping[str, Any] = {
 def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any]:
     """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`.
 
-    Args:
-        settings: those of the deployment.
-        table_arn: the counters table's ARN. The API is in its partition and region.
-        role_arn: the ARN of the role that may write to the table.
+    The API is in the partition and region of the counters table `table_arn`, to which the role may write.
     """
-
-    def methods(counter: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
-        return _methods(settings, table_arn, role_arn, counter, parameters)
-
+    methods = partial(_methods, settings, table_arn, role_arn)
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}
     return {
@@ -115,12 +109,14 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     """Return an integration that calls nothing (API Gateway guide, "Mock integrations for REST APIs").
 
     Throttling can't stop an API, since API Gateway's limits are targets and no ceilings (guide, "Throttle requests").
+    Its operator ends the pause, so there is no hint when to retry.
     """
+    template = unavailable_template("this region is paused by its operator; use another region", retry="")
     return {
         "type": "mock",
         "passthroughBehavior": "never",
         "requestTemplates": dict.fromkeys(CONTENT_TYPES, json.dumps({"statusCode": 503})),
-        "responses": {"default": response("500", paused_template())},
+        "responses": {"default": response("500", template)},
     }
 
 

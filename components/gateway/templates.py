@@ -21,6 +21,8 @@ REFUSED = (
     "count can only be 1 here, given once, and no Idempotency-Key; use the function's URL. A prefetch (Sec-Purpose) "
     "mints nothing"
 )
+UNAVAILABLE = "the table is unavailable; try again"
+
 RETRY_AFTER_SECONDS = "1"
 """The `Retry-After` of transient errors, in seconds."""
 
@@ -127,7 +129,7 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
 #elseif($type.contains('ConditionalCheckFailed'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter is used up in this region")}
 #elseif({transient} || $message.startsWith('KMS '))
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, UNAVAILABLE, retry=RETRY_AFTER_SECONDS)}
 #elseif($message.contains('attribute that does not exist'))
 {_override(HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region is not one of the coordinator")}
 #elseif($type.contains('ValidationException'))
@@ -138,19 +140,11 @@ def refused_template(leaving: Sequence[str] = ()) -> str:
 """
 
 
-def unavailable_template() -> str:
-    """Return the template for everything else, such as a 5xx response."""
+def unavailable_template(detail: str = UNAVAILABLE, retry: str = RETRY_AFTER_SECONDS) -> str:
+    """Return the template of a 503, by default for everything else, such as DynamoDB's own 5xx."""
     return f"""\
 #set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", retry=RETRY_AFTER_SECONDS)}
-"""
-
-
-def paused_template() -> str:
-    """Return the template of a region that is paused. Its operator ends that, so there is no hint when to retry."""
-    return f"""\
-#set($context.responseOverride.header.Content-Type = '{PROBLEM}')
-{_override(HTTPStatus.SERVICE_UNAVAILABLE, "this region is paused by its operator; use another region")}
+{_override(HTTPStatus.SERVICE_UNAVAILABLE, detail, retry=retry)}
 """
 
 
