@@ -8,7 +8,7 @@ import pulumi_aws as aws
 
 from ..settings.args import Settings
 from ..settings.names import STAYS
-from .alarms import MEANINGS, MORE, Alarm, alarms
+from .alarms import MORE, Alarm, alarms
 from .dashboard import body
 from .watched import Watched
 
@@ -47,7 +47,8 @@ class Observability(pulumi.ComponentResource):
                 f"{name}-ill",
                 alarm_name=names.alarm("ill"),
                 region=home,
-                alarm_description=f"{names.prefix}: global integers is ill: {MEANINGS['ill']}. {MORE}",
+                alarm_description=f"{names.prefix}: global integers is ill: one of the alarms on the coordinator's "
+                f"metrics is in alarm. {MORE}",
                 alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(_any_of),
                 opts=self._child,
             )

@@ -17,20 +17,6 @@ ABOVE: Final = "GreaterThanThreshold"
 AT_LEAST: Final = "GreaterThanOrEqualToThreshold"
 BELOW: Final = "LessThanThreshold"
 
-MEANINGS = {
-    "errors": "{region} answers 5xx to too many requests",
-    "throttles": "Lambda refuses requests in {region}: too many at once",
-    "tableThrottles": "DynamoDB refuses writes of counters in {region}: too many per second",
-    "latency": "{region} is slow for 1 % of its requests",
-    "unfinished": "a change that was accepted is not finished",
-    "ceiling": "a region has few integers left at its present rate",
-    "lostTables": "a table was deleted, recreated or restored",
-    "failedRuns": "the schedule's runs of the coordinator fail",
-    "noRun": "the coordinator has not run",
-    "ill": "one of the alarms on the coordinator's metrics is in alarm",
-}
-"""What an alarm says. Its threshold follows."""
-
 MORE = "docs/operations.md says what to do."
 
 
@@ -123,5 +109,5 @@ def _whole(watched: Watched) -> list[Alarm]:
 
 def _text(alarm: Alarm, settings: Settings) -> str:
     region = f"the API of the address in {alarm.metric.region}" if alarm.front else alarm.metric.region
-    threshold = f"{settings.alarms[alarm.key]} {THRESHOLDS[alarm.key].unit}"
-    return f"{settings.prefix}: {MEANINGS[alarm.key].format(region=region)} ({threshold}). {MORE}"
+    of = THRESHOLDS[alarm.key]
+    return f"{settings.prefix}: {of.meaning.format(region=region)} ({settings.alarms[alarm.key]} {of.unit}). {MORE}"

@@ -208,23 +208,31 @@ EVERY_REGION = ("errors", "throttles", "tableThrottles", "latency")
 
 @dataclass(frozen=True)
 class Threshold:
-    """One alarm's threshold. 0 switches the alarm off."""
+    """One alarm's threshold, and what the alarm says. 0 switches it off."""
 
     default: int
     most: int
     unit: str
+    meaning: str
 
 
 THRESHOLDS: Mapping[str, Threshold] = {
-    "errors": Threshold(10, 10**6, "responses 5xx in 5 minutes"),
-    "throttles": Threshold(10, 10**6, "throttled requests in 5 minutes"),
-    "tableThrottles": Threshold(10, 10**6, "throttled writes in 5 minutes"),
-    "latency": Threshold(1000, 30_000, "milliseconds, of the slowest 1 %"),
-    "unfinished": Threshold(15, 1440, "minutes"),
-    "ceiling": Threshold(6, 9999, "hours"),
-    "lostTables": Threshold(1, 100, "tables"),
-    "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so"),
-    "noRun": Threshold(0, 1440, "minutes"),
+    "errors": Threshold(10, 10**6, "responses 5xx in 5 minutes", "{region} answers 5xx to too many requests"),
+    "throttles": Threshold(
+        10, 10**6, "throttled requests in 5 minutes", "Lambda refuses requests in {region}: too many at once"
+    ),
+    "tableThrottles": Threshold(
+        10,
+        10**6,
+        "throttled writes in 5 minutes",
+        "DynamoDB refuses writes of counters in {region}: too many per second",
+    ),
+    "latency": Threshold(1000, 30_000, "milliseconds, of the slowest 1 %", "{region} is slow for 1 % of its requests"),
+    "unfinished": Threshold(15, 1440, "minutes", "a change that was accepted is not finished"),
+    "ceiling": Threshold(6, 9999, "hours", "a region has few integers left at its present rate"),
+    "lostTables": Threshold(1, 100, "tables", "a table was deleted, recreated or restored"),
+    "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so", "the schedule's runs of the coordinator fail"),
+    "noRun": Threshold(0, 1440, "minutes", "the coordinator has not run"),
 }
 """Alarm → its threshold. The default of `noRun` is three runs that didn't come (`thresholds`)."""
 
