@@ -47,11 +47,10 @@ class SettingsError(pulumi.RunError):
 def settings_of(
     args: GlobalIntegersArgs | Mapping[str, Any], prefix: str, findings: Findings | None = None
 ) -> Settings:
-    """Return the settings, checked and with the defaults filled in.
+    """Return the settings, checked and with the defaults filled in. Settings are returned as they are.
 
     Args:
-        args: what is asked for, as the dataclass or as a dict of its attributes (integers may be whole floats, as
-            they come from a program in another language). Settings are returned as they are.
+        args: a dict has the dataclass's attributes; its integers may be whole floats, as other languages send them.
         prefix: what names begin with, unless `args` says.
         findings: what was found wrong before, and in whose words. By default in those of a program in Python.
 
@@ -66,7 +65,7 @@ def settings_of(
     if values["prefix"] is None:
         values["prefix"] = prefix
     asked = GlobalIntegersArgs(**values)
-    settings = Settings(**checked(asked, findings))
+    settings = Settings(**dict(checked(asked, findings)))
     settings.hosted_zone = settings.hosted_zone.removesuffix(".")
     for check in CHECKS:
         check(settings, findings)
@@ -74,7 +73,7 @@ def settings_of(
         settings,
         reserved_concurrency=settings.reserved_concurrency or (-1 if settings.signed else PUBLIC_CONCURRENCY),
         floors={counter: whole(floor) for counter, floor in settings.floors.items()},
-        alarms=thresholds({name: whole(value) or 0 for name, value in settings.alarms.items()}, settings.watch_minutes),
+        alarms=thresholds(settings),
         waves=waves(settings, findings),
         callers=callers(settings, findings),
     )
@@ -149,19 +148,13 @@ def fitting(settings: Settings) -> int:
     replied = json.dumps({**standing, "limit": MAX_INTEGER, "regions": layout, "pending": regions})
     pending = json.dumps({"counters": {}, "created": [], "pending": regions, "registered": MAX_INTEGER})
     record = len(canonical({**desired_state_of(settings), **others})) + len(pending) + OTHERS
-    return min(
-        _first((len(f'"{name}","{name}": {noted}, ') for name in settings.counters), record, MAX_RECORD),
-        _first((len(f'"{name}": {replied}, "{name}", ') for name in settings.counters), len(pending), MAX_REPLY),
-    )
+    in_record = accumulate((len(f'"{name}","{name}": {noted}, ') for name in settings.counters), initial=record)
+    in_reply = accumulate((len(f'"{name}": {replied}, "{name}", ') for name in settings.counters), initial=len(pending))
+    return min(bisect_right([*in_record], MAX_RECORD), bisect_right([*in_reply], MAX_REPLY)) - 1
 
 
-def _first(sizes: Iterable[int], before: int, room: int) -> int:
-    """Return how many of these sizes, the first ones, fit into `room` after `before`; -1 if not even `before` does."""
-    return bisect_right(list(accumulate(sizes, initial=before)), room) - 1
-
-
-NOT_IN_PROJECT_NAMESPACE = frozenset({"home", "prefix"})
-"""`home` is `aws:region`; `prefix` is `<project>-<stack>`."""
+NOT_IN_PROJECT_NAMESPACE = {"home": "aws:region", "prefix": "<project>-<stack>"}
+"""What gives a stack these settings, which it can't set itself."""
 
 RESEMBLES = 0.75
 """A namespace that is at least this similar to the project's is reported as misspelt (0 to 1)."""
@@ -171,7 +164,7 @@ def args_of_stack() -> Settings:
     """Return what the present stack's configuration asks for.
 
     Raises:
-        SettingsError: with every wrong setting, its value and what is allowed.
+        SettingsError: as `settings_of`.
     """
     project, stack = pulumi.get_project(), pulumi.get_stack()
     config = pulumi.Config(project)
@@ -180,14 +173,14 @@ def args_of_stack() -> Settings:
     values |= {name: _decoded(name, config.get(camel(name))) for name in own}
 
     def key(name: str) -> str:
-        return {"home": "aws:region", "prefix": "<project>-<stack>"}.get(name) or camel(name)
+        return NOT_IN_PROJECT_NAMESPACE.get(name) or camel(name)
 
     def example(name: str, value: object) -> str:
         full = key(name) if ":" in key(name) else f"{project}:{key(name)}"
         return f"in Pulumi.{stack}.yaml, {full}: {value if isinstance(value, str) else json.dumps(value)}"
 
     findings = Findings(key, example)
-    findings.errors += [*_unknown_keys(project, set(map(camel, own))), *_misspelt_namespaces(project)]
+    findings.errors += _unread_keys(project, set(map(camel, own)))
     return settings_of(values, f"{project}-{stack}", findings)
 
 
@@ -207,19 +200,10 @@ def _decoded(name: str, text: str | None) -> Any:
     return cast("Any", parsed) if isinstance(parsed, dict if of is Mapping else list) else text
 
 
-def _unknown_keys(project: str, known: set[str]) -> Iterable[str]:
-    keys = {key.removeprefix(f"{project}:") for key in _configured() if key.startswith(f"{project}:")}
-    for key in sorted(keys - known):
-        yield unknown_setting(key, known)
-
-
-def _misspelt_namespaces(project: str) -> Iterable[str]:
-    for key in sorted(_configured()):
+def _unread_keys(project: str, known: set[str]) -> Iterable[str]:
+    for key in sorted({*CONFIG.get(), *get_config_env()}):  # from a test, and from the engine
         namespace, _, name = key.partition(":")
-        if namespace != project and SequenceMatcher(None, namespace.lower(), project.lower()).ratio() >= RESEMBLES:
+        if namespace == project and name not in known:
+            yield unknown_setting(name, known)
+        elif namespace != project and SequenceMatcher(None, namespace.lower(), project.lower()).ratio() >= RESEMBLES:
             yield f"{key}: nothing reads the namespace {namespace!r}; did you mean {project}:{name}?"
-
-
-def _configured() -> set[str]:
-    """Return all keys with their namespaces, as the engine (or a test) handed them over."""
-    return {*CONFIG.get(), *get_config_env()}

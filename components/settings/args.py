@@ -62,9 +62,8 @@ class Range:
     choices: tuple[int | str, ...] = ()
     """The only values; instead of a range."""
     pattern: re.Pattern[str] | None = None
-    """Of a text that isn't empty, or of each text in a list."""
+    """Of a text that isn't empty, or of each text in a list. `wanted` says what that is."""
     wanted: str = ""
-    """What a text that matches `pattern` is."""
     of: str = ""
     """What an object has as keys and values."""
     needed: str = ""
@@ -72,14 +71,14 @@ class Range:
     example: Any = None
 
 
-def allowed(default: object, **more: Any) -> Mapping[str, Range]:
-    """Return the metadata of a field, with what `Allowed` takes."""
-    return {"allowed": Range(default, **more)}
-
-
 def setting(default: object, **more: Any) -> Any:
-    """Return a field that may be left out."""
-    return field(default=None, metadata=allowed(default, **more))
+    """Return a field that may be left out, with what `Range` takes."""
+    return field(default=None, metadata={"allowed": Range(default, **more)})
+
+
+def required(**more: Any) -> Any:
+    """Return a field that must be given."""
+    return field(metadata={"allowed": Range(**more)})
 
 
 @dataclass
@@ -89,13 +88,11 @@ class GlobalIntegersArgs:
     They are plain values and no outputs, because they decide which resources exist.
     """
 
-    home: str = field(
-        metadata=allowed(
-            "", needed="it is the home region, with the layouts table and the coordinator", example="us-east-1"
-        )
+    home: str = required(
+        default="", needed="it is the home region, with the layouts table and the coordinator", example="us-east-1"
     )
     """The home region, with the layouts table and the coordinator. It can't be moved."""
-    regions: Sequence[str] = field(metadata=allowed([], needed=ONE, example=["us-east-1", "eu-west-1"]))
+    regions: Sequence[str] = required(default=[], needed=ONE, example=["us-east-1", "eu-west-1"])
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
     """The counters, each an independent sequence of integers. The first one is the default, at `/`."""

@@ -11,11 +11,9 @@ from integers.lattice import MAX_REGIONS
 from .args import Settings
 from .values import Findings, did_you_mean
 
-WITHOUT_FUNCTION_URLS = frozenset(
-    {
-        *("ap-east-2", "ap-south-2", "ap-southeast-4", "ap-southeast-5", "ap-southeast-6", "ap-southeast-7"),
-        *("ca-west-1", "eu-central-2", "eu-south-2", "il-central-1", "me-central-1"),
-    }
+WITHOUT_FUNCTION_URLS = (
+    *("ap-east-2", "ap-south-2", "ap-southeast-4", "ap-southeast-5", "ap-southeast-6", "ap-southeast-7"),
+    *("ca-west-1", "eu-central-2", "eu-south-2", "il-central-1", "me-central-1"),
 )
 """Lambda guide, "Creating and managing Lambda function URLs", as of November 2026."""
 
@@ -44,12 +42,11 @@ OTHER_PARTITIONS = {
 @cache
 def partitions() -> dict[str, str]:
     """Return every region that the provider knows, with its partition."""
-    return {region.value: _partition(region.value) for region in aws.Region}
-
-
-def _partition(region: str) -> str:
-    found = [partition for prefix, partition in OTHER_PARTITIONS.items() if region.startswith(prefix)]
-    return found[0] if found else PARTITION
+    others = OTHER_PARTITIONS.items()
+    return {
+        region.value: next((partition for prefix, partition in others if region.startswith(prefix)), PARTITION)
+        for region in aws.Region
+    }
 
 
 def check_regions(settings: Settings, findings: Findings) -> None:
@@ -76,12 +73,6 @@ def check_regions(settings: Settings, findings: Findings) -> None:
         if region not in settings.deployed:
             hint = did_you_mean(region, settings.deployed)
             findings.wrong("paused", region, f"is neither in regions nor in leaving{hint}")
-    _check_partitions(settings, findings)
-
-
-def _check_partitions(settings: Settings, findings: Findings) -> None:
-    """Check that the regions can belong to one account, and have Function URLs."""
-    allowed = settings.allow_url_regions
     found = {partitions().get(region) for region in (settings.home, *settings.deployed)} - {None}
     if len(found) > 1 and found <= {PARTITION, *(partitions().get(region) for region in allowed)}:
         findings.add(
@@ -109,11 +100,7 @@ REST = "rest"
 
 
 def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]:
-    """Return every region in its wave; all in one wave if the setting is an empty list.
-
-    A wave has the regions whose minting functions are updated at the same time, so that a bad build stops at the first
-    wave.
-    """
+    """Return every region in its wave; all in one wave if the setting is an empty list."""
     first = settings.regions[0] if settings.regions else FIRST
     given = [[first if region == FIRST else region for region in wave] for wave in settings.waves]
     _check_waves(given, settings.deployed, findings)

@@ -29,7 +29,7 @@ class ResourceNames:
         self.budget = f"{prefix}-budget"
 
     def health_check(self, region: str) -> str:
-        """Return the name of a region's health check, which is a tag. Health checks are global."""
+        """Return the name of a region's health check, which is a tag. Health checks are global, as are roles."""
         return f"{self.domain_api}-{region}"
 
     def alarm(self, key: str) -> str:
@@ -37,7 +37,7 @@ class ResourceNames:
         return f"{self.prefix}-{key}"
 
     def mint_role(self, region: str) -> str:
-        """Return the name of a minting function's role. Roles are global, so it holds the region."""
+        """Return the name of a minting function's role."""
         return f"{self.mint_function}-{region}"
 
     def gateway_role(self, region: str) -> str:
@@ -46,10 +46,9 @@ class ResourceNames:
 
     def room(self, regions: Iterable[str], *, gateway: bool) -> int:
         """Return how long the prefix may be, so that all roles in these regions get names that IAM takes."""
-        roles = [self.coordinate_function]
-        for region in regions:
-            roles += [self.mint_role(region), *([self.gateway_role(region)] if gateway else [])]
-        return MAX_ROLE_NAME - max(map(len, roles)) + len(self.prefix)
+        role = self.gateway_role if gateway else self.mint_role  # the longer one
+        longest = max(map(len, (self.coordinate_function, *map(role, regions))))
+        return MAX_ROLE_NAME - longest + len(self.prefix)
 
 
 STAYS = ["region", "name", "alarmName", "dashboardName"]

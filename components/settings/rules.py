@@ -15,8 +15,7 @@ from .names import MAX_ROLE_NAME, PREFIX
 from .values import Findings, did_you_mean, whole
 
 ALL = "*"
-"""In `floors`: all counters that have no floor of their own. In `callers`: all callers, or all
-counters. In `alarms`: all alarms that are not named; it may only be 0."""
+"""In `callers`: all callers, or all counters. In `floors` and `alarms`: all that aren't named."""
 
 MAX_DOMAIN = 64
 """ACM API reference, RequestCertificate: the longest `DomainName`. So a name with a region in front always fits into
@@ -42,7 +41,7 @@ MAX_EMAILS, MAX_EMAIL = 10, 50
 
 
 def check_counters(settings: Settings, findings: Findings) -> None:
-    """Check the names of the counters, and their floors."""
+    """Check the counters and their floors."""
     for counter in dict.fromkeys(settings.counters):
         _check_counter("counters", counter, findings)
         if counter in RESERVED:
@@ -118,7 +117,7 @@ def check_domain(settings: Settings, findings: Findings) -> None:
 
 
 def within(domain: str, zone: str) -> bool:
-    """Return whether a zone of this name holds the domain: the zone has the domain's name, or that of a parent."""
+    """Return whether a zone has the domain's name, or that of a parent."""
     return domain == zone or domain.endswith(f".{zone}")
 
 
@@ -234,16 +233,16 @@ THRESHOLDS: Mapping[str, Threshold] = {
     "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so", "the schedule's runs of the coordinator fail"),
     "noRun": Threshold(0, 1440, "minutes", "the coordinator has not run"),
 }
-"""Alarm → its threshold. The default of `noRun` is three runs that didn't come (`thresholds`)."""
+"""The default of `noRun` is three runs that didn't come (`thresholds`)."""
 
 
-def thresholds(given: Mapping[str, int], watch_minutes: int) -> dict[str, int]:
+def thresholds(settings: Settings) -> dict[str, int]:
     """Return the threshold of every alarm: what is given, or its default."""
     defaults = {name: threshold.default for name, threshold in THRESHOLDS.items()}
-    defaults["noRun"] = 3 * watch_minutes + 5
-    if given.get(ALL) == 0:
+    defaults["noRun"] = 3 * settings.watch_minutes + 5
+    if ALL in settings.alarms:  # it can only be 0
         defaults = dict.fromkeys(defaults, 0)
-    return {name: given.get(name, default) for name, default in defaults.items()}
+    return {name: whole(settings.alarms.get(name, default)) or 0 for name, default in defaults.items()}
 
 
 TOPIC = re.compile(r"arn:[a-z-]+:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}")

@@ -1,7 +1,7 @@
 """Checks the value of each setting by the table of `args.py`, and collects what is wrong."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast, get_args, get_origin
 
@@ -18,9 +18,7 @@ INSTEAD = {
 class Findings:
     """What is wrong with the settings, in the words of whoever set them.
 
-    Args:
-        key: what the reader calls an attribute.
-        example: how the reader would set an attribute to a value.
+    `key` returns what they call an attribute, `example` how they would set it to a value.
     """
 
     def __init__(
@@ -42,28 +40,24 @@ class Findings:
         self.add(name, f"{value!r} {allowed}")
 
 
-def declared(name: str) -> Any:
+def kind(name: str) -> type:
+    """Return which of these the type of a setting is: `int`, `bool`, `str`, `Sequence` or `Mapping`."""
+    return get_origin(_declared(name)) or _declared(name)
+
+
+def _declared(name: str) -> Any:
     """Return the type of a setting, without `Optional`."""
     found = SETTINGS[name].type
     return get_args(found)[0] if type(None) in get_args(found) else found
 
 
-def kind(name: str) -> type:
-    """Return which of these the type of a setting is: `int`, `bool`, `str`, `Sequence` or `Mapping`."""
-    return get_origin(declared(name)) or declared(name)
-
-
-def checked(args: GlobalIntegersArgs, findings: Findings) -> dict[str, Any]:
+def checked(args: GlobalIntegersArgs, findings: Findings) -> Iterator[tuple[str, Any]]:
     """Return every setting, or its default if it has another type: lists as tuples, whole floats as integers."""
-    return {name: _checked(name, getattr(args, name), findings) for name in SETTINGS}
-
-
-def _checked(name: str, value: object, findings: Findings) -> Any:
-    allowed: Range = SETTINGS[name].metadata["allowed"]
-    found = _CHECKS[kind(name)](name, value, allowed, findings)
-    if found is not None:
-        return found
-    return tuple(allowed.default) if kind(name) is Sequence else allowed.default
+    for name, field in SETTINGS.items():
+        allowed: Range = field.metadata["allowed"]
+        value = _CHECKS[kind(name)](name, getattr(args, name), allowed, findings)
+        default = tuple(allowed.default) if kind(name) is Sequence else allowed.default
+        yield name, default if value is None else value
 
 
 def _integer(name: str, value: object, allowed: Range, findings: Findings) -> int | None:
@@ -104,12 +98,12 @@ def _check_pattern(name: str, value: str, allowed: Range, findings: Findings) ->
 
 
 def _list(name: str, value: object, allowed: Range, findings: Findings) -> tuple[Any, ...] | None:
-    """Check a list of strings, each of which may be listed once; or a list of such lists, which are checked later."""
+    """Check a list of strings, each of which may be listed once, or only the types in a list of such lists."""
     how = findings.example(name, allowed.example)
     if value is None:
         findings.add(name, f"not set; {allowed.needed}: {how}")
         return None
-    if declared(name) != Sequence[str]:
+    if _declared(name) != Sequence[str]:
         return _lists(name, value, how, findings)
     if not isinstance(value, list | tuple):
         findings.wrong(name, value, f"is not a list of strings: {how}")
