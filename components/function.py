@@ -148,8 +148,7 @@ VERSION = "version.txt"
 def archive(function: str, *shared: str) -> pulumi.AssetArchive:
     """Return the archive of a function: the files that `archived` names, and their version as `version.txt`.
 
-    Pulumi hashes the contents and zips them with fixed times, so the archive changes when a file does
-    and never otherwise.
+    Pulumi hashes the contents and zips them with fixed times, so it changes when a file does and never otherwise.
     """
     files = archived(function, *shared)
     sources = {name: pulumi.FileAsset(str(path)) for name, path in files.items()}
@@ -157,14 +156,7 @@ def archive(function: str, *shared: str) -> pulumi.AssetArchive:
 
 
 def version(files: Mapping[str, Path]) -> str:
-    """Return the version of these files, like `2.0.0+3f2a9c81d0b7`: the project's, and a hash of the files.
-
-    The hash has the first 12 digits of SHA-256 over every file's name and content. So two
-    archives with the same project version can be told apart.
-
-    Args:
-        files: the files by their names in the archive.
-    """
+    """Return the version of these files, like `2.0.0+3f2a9c81d0b7`: the project's, and 12 digits of their hash."""
     content = sha256()
     for name, path in sorted(files.items()):
         content.update(f"{name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
@@ -184,26 +176,18 @@ def version_in(code: pulumi.AssetArchive) -> str:
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:
-    """Return the files of a function by their names in its archive. Byte code and tests stay out.
-
-    Args:
-        function: a folder of `lambda/`, which is also the package's name. `integers/` comes with every one.
-        shared: more folders of `lambda/` that it imports.
+    """Return the files of a function by their names in its archive: these folders of `lambda/`, and `integers/`.
 
     Raises:
         FileNotFoundError: there is no such folder, or it has no `.py` files.
     """
     files: dict[str, Path] = {}
     for folder in (*(FUNCTIONS / name for name in (function, *shared)), SHARED):
-        found = sorted(path for path in folder.rglob("*") if _is_source(path.relative_to(folder)))
+        found = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".html"))
         if not found:
             raise FileNotFoundError(f"{folder.relative_to(ROOT)} has no .py files")
         files |= {path.relative_to(folder.parent).as_posix(): path for path in found}
     return files
-
-
-def _is_source(path: Path) -> bool:
-    return path.suffix in (".py", ".html") and "tests" not in path.parts
 
 
 def allow(actions: Sequence[str], resource: str) -> dict[str, Any]:

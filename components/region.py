@@ -20,10 +20,7 @@ SIGNED_HEADERS = ("authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-
 def cors(settings: Settings) -> dict[str, Any]:
     """Return what pages of the allowed origins may do: all that the API offers, and read the whole response.
 
-    A browser asks first whether it may send these headers. Those of a signature must be allowed, too.
-
-    Returns:
-        Arguments that Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have.
+    Lambda's `FunctionUrlCors` and API Gateway's `ApiCorsConfiguration` both have these arguments.
     """
     return {
         "allow_origins": list(settings.cors_origins),
@@ -35,16 +32,12 @@ def cors(settings: Settings) -> dict[str, Any]:
 
 
 class RegionalCounter(pulumi.ComponentResource):
-    """A region's tables, minting function and URL.
-
-    The minting function has the code `code`, and changes after `after`: the checks of the wave before.
-
-    Outputs: `url`, where the region mints, and `table`, which the coordinator lays out.
-    """
+    """A region's tables, minting function and URL. The function changes after `after`: the last wave's checks."""
 
     url: pulumi.Output[str] | None
     """None if it has no Function URL."""
     table: aws.dynamodb.Table
+    """The counters table."""
     mint: PythonFunction
     statements: list[pulumi.Resource]
     """The statements of the function's policy so far. A further one is added after them: if two are added at the same
@@ -77,6 +70,7 @@ class RegionalCounter(pulumi.ComponentResource):
             key="receipt",
             expires="expires",
         )
+        # The coordinator is created after the tables, so its own output can't be used.
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
         self.mint = PythonFunction(
             f"{name}-mint",
@@ -109,30 +103,24 @@ class RegionalCounter(pulumi.ComponentResource):
         )
         self.url, self.statements = None, []
         if settings.function_urls:
-            self._add_url(name, region, settings)
+            function_url = aws.lambda_.FunctionUrl(
+                f"{name}-url",
+                region=region,
+                function_name=self.mint.name,
+                authorization_type=settings.authorization,
+                cors=aws.lambda_.FunctionUrlCorsArgs(**cors(settings)) if settings.cors_origins else None,
+                opts=child,
+            )
+            self.url = function_url.function_url
+            if not settings.signed:
+                self.statements += self._open_to_everyone(name, region, function_url)
         self.register_outputs({"url": self.url, "table": self.table.name})
-
-    def _add_url(self, name: str, region: str, settings: Settings) -> None:
-        allowed = cors(settings)
-        function_url = aws.lambda_.FunctionUrl(
-            f"{name}-url",
-            region=region,
-            function_name=self.mint.name,
-            authorization_type=settings.authorization,
-            cors=aws.lambda_.FunctionUrlCorsArgs(**allowed) if settings.cors_origins else None,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        self.url = function_url.function_url
-        if not settings.signed:
-            self.statements += self._open_to_everyone(name, region, function_url)
 
     def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> list[pulumi.Resource]:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
 
         Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
         but not when a signed one is made public; so these have statement ids of their own.
-
-        One is made after the other: of statements that are added at the same time, Lambda may drop one.
         """
         url = aws.lambda_.Permission(
             f"{name}-public-url",
@@ -158,16 +146,15 @@ class RegionalCounter(pulumi.ComponentResource):
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
-    """Return the coordinator's ARN. It is created after the tables, so its own output can't be used."""
     partition, account = table_arn.split(":")[1], table_arn.split(":")[4]
     return f"arn:{partition}:lambda:{home}:{account}:function:{names.coordinate_function}"
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
-    """Return statements that allow only this function's calls; to the coordinator only with `open_counters`."""
+    """Return statements that allow only this function's calls."""
     scan = ["dynamodb:Scan"] if open_counters else []
-    minting = [
+    return [
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),
         allow(["dynamodb:GetItem", "dynamodb:PutItem"], receipts),
+        *([allow(["lambda:InvokeFunction"], coordinator)] if open_counters else []),
     ]
-    return [*minting, allow(["lambda:InvokeFunction"], coordinator)] if open_counters else minting
