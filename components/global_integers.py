@@ -50,12 +50,7 @@ class GlobalIntegers(pulumi.ComponentResource):
         args: GlobalIntegersArgs,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """Deploy.
-
-        Args:
-            name: the component's name, different for each in a program.
-            args: what is asked for. A program in another language hands over a dict of it.
-            opts: Pulumi's options.
+        """Deploy. A program in another language hands over a dict as `args`.
 
         Raises:
             SettingsError: with every wrong setting, its value and what is allowed.
@@ -105,7 +100,7 @@ class GlobalIntegers(pulumi.ComponentResource):
             if domain.gateway_url is not None:
                 self.gateway_address = _once_reconciled(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
-        self.coordinator = coordinator.function_name
+        self.coordinator = coordinator.function.name
         self.register_outputs(
             {
                 "regions": self.regions,
@@ -124,7 +119,7 @@ class GlobalIntegers(pulumi.ComponentResource):
     def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
         """Return what every region has. A wave's minting functions change after the checks of the wave before."""
         code = archive("mint", "aws")
-        after: Sequence[pulumi.Resource] = [coordinator.function]
+        after: Sequence[pulumi.Resource] = [coordinator.function.function]
         found: dict[str, RegionalCounter] = {}
         for wave in settings.waves:
             for region in wave:

@@ -8,7 +8,6 @@ import pulumi
 import pulumi_aws as aws
 
 from ..function import PythonFunction, allow, archive
-from ..settings import desired_state_of
 from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
 from ..settings.values import canonical
@@ -84,13 +83,11 @@ class Coordinator(pulumi.ComponentResource):
     """The layouts table, its mirror, the coordinator, its schedule, and its runs at deployments that change something.
 
     The coordinator is deployed before any minting function changes. It checks each of them. In the end, it reconciles.
-
-    Outputs: `reconciled`, the coordinator's report, once every counter has its layout; `function_name`.
     """
 
     reconciled: pulumi.Output[dict[str, Any]]
-    function_name: pulumi.Output[str]
-    function: aws.lambda_.Function
+    """The coordinator's report, once every counter has its layout."""
+    function: PythonFunction
 
     def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
@@ -103,7 +100,7 @@ class Coordinator(pulumi.ComponentResource):
         arn = layouts.arn.apply(lambda arn: at_home(arn, home))
         kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
         self._home = layouts.stream_label.apply(lambda label: f"{home} {label}")
-        function = PythonFunction(
+        self.function = PythonFunction(
             f"{name}-coordinate",
             settings,
             home,
@@ -128,24 +125,12 @@ class Coordinator(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
-        Schedule(f"{name}-watch", settings, function.function, opts=pulumi.ResourceOptions(parent=self))
-        self.function = function.function
-        self._function = function
+        Schedule(f"{name}-watch", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
         self._layouts = layouts
         self._mirror = mirror
-        self.function_name = function.name
 
     def check(self, region: str, mint: PythonFunction, after: pulumi.Resource) -> pulumi.Resource:
-        """Check that a region's minting function works. It is done again whenever the function changes.
-
-        Args:
-            region: which.
-            mint: its minting function.
-            after: what must exist before: all that the region has.
-
-        Returns:
-            The check, which fails unless the function works.
-        """
+        """Return the check that a region's minting function works. It is done again whenever the function changes."""
         asked = {"region": region, "counter": self._settings.counters[0], "version": mint.version}
         return self._invocation(
             f"check-{region}",
@@ -154,43 +139,27 @@ class Coordinator(pulumi.ComponentResource):
         )
 
     def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
-        """Give every counter its layout.
+        """Give every counter its layout, once there is all that the layout's regions have, with these counters tables.
 
-        Args:
-            tables: the counters table of each region of the layout.
-            after: what must exist before the coordinator runs: all that these regions have. A region that is leaving
-                isn't waited for: it may be one that never comes back.
+        A region that is leaving isn't waited for: it may be one that never comes back.
         """
-        settings, role = self._settings, self._function.role
-        invocation = self._invocation(
-            "settle",
-            request(
-                self,
-                settings.home,
-                self._layouts,
-                desired_state_of(settings),
-                home=self._home,
-                first=role.description.apply(lambda text: first_home(text, settings.home)),
-                tables=tables,
-                protect=settings.protect,
-            ),
-            after,
-        )
-        result = invocation.result
+        first = self.function.role.description.apply(lambda text: first_home(text, self._settings.home))
+        event = request(self, self._settings, self._layouts, tables, home=self._home, first=first)
+        result = self._invocation("settle", event, after).result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
         self.reconciled = result.apply(json.loads)
-        self.register_outputs({"settled": self.reconciled, "functionName": self.function_name})
+        self.register_outputs({"settled": self.reconciled, "functionName": self.function.name})
 
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
     ) -> aws.lambda_.Invocation:
         """Return a run of the coordinator after these resources, and after what it needs itself."""
-        own = [self._layouts, self._mirror, self._function.policy]
+        own = [self._layouts, self._mirror, self.function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",
             region=self._settings.home,
-            function_name=self.function_name,
+            function_name=self.function.name,
             # A changed event is another invocation, which replaces this one. So one that fails leaves nothing in
             # Pulumi's state; a failed update would (terraform-provider-aws#43447).
             lifecycle_scope="CREATE_ONLY",
@@ -200,13 +169,10 @@ class Coordinator(pulumi.ComponentResource):
 
 
 def _agreed(result: Any) -> str:
-    """Return the coordinator's reply.
+    """Return the coordinator's reply, or fail.
 
     With `--continue-on-error`, an invocation that failed leaves its result unknown, and Pulumi would go on to delete
     what has left the program. It deletes nothing if the program itself fails.
-
-    Raises:
-        pulumi.RunError: there is no reply.
     """
     if not isinstance(result, str):
         raise pulumi.RunError("the coordinator has not agreed to this deployment, so nothing is deleted")
@@ -214,7 +180,7 @@ def _agreed(result: Any) -> str:
 
 
 def _statements(names: ResourceNames, layouts_arn: str, mirror_arn: str) -> list[dict[str, Any]]:
-    """Return statements that allow only the coordinator's calls, on its tables only, and to check the functions.
+    """Return statements that allow only the coordinator's calls.
 
     The counters table is named in any region: a region that leaves the layout must still be fenced when the
     program no longer knows it.

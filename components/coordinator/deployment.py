@@ -18,7 +18,8 @@ import pulumi_aws as aws
 from integers.names import CHECK_COUNTER
 from integers.records import RECORD_KEY
 
-from ..settings import SettingsError
+from ..settings import SettingsError, desired_state_of
+from ..settings.args import Settings
 from ..settings.values import canonical
 
 
@@ -53,16 +54,11 @@ def record_of(item: str) -> StoredRecord:
 
 
 def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> str:
-    """Return the event of a deployment, as canonical JSON.
+    """Return the event of a deployment, as canonical JSON. `now` is in seconds since 1970.
 
     If the record asks for the same, this is the event that it was accepted by. Where that has succeeded, Pulumi sees
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
     at any age. Otherwise the event is a new one.
-
-    Args:
-        desired: what is asked for.
-        record: what the last deployment asked for; None if there is none.
-        now: seconds since 1970.
     """
     follows, asked = (record.number if record else 0), now
     if record and record.desired == desired:
@@ -72,8 +68,8 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> 
 
 def dropped(desired: Mapping[str, Any], record: StoredRecord | None) -> list[str]:
     """Return the regions that were in the layout and are neither in it nor leaving now."""
-    before: Sequence[str] = record.desired["regions"] if record else ()
-    return [region for region in before if region not in (*desired["regions"], *desired["leaving"])]
+    before = record.desired["regions"] if record else ()
+    return _without(before, [*desired["regions"], *desired["leaving"]])
 
 
 MOST = 10
@@ -88,12 +84,7 @@ NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch mi
 
 
 def changes(desired: Mapping[str, Any], record: StoredRecord | None) -> str:
-    """Return what will change, in one line; empty if nothing will.
-
-    Args:
-        desired: what is asked for. A table that is created by this deployment has an empty label in it.
-        record: what the last deployment asked for; None if there is none.
-    """
+    """Return what will change, in one line; empty if nothing will. Tables that don't exist yet have empty labels."""
     return "; ".join(_changes(desired, record)) if record else NO_RECORD
 
 
@@ -167,38 +158,35 @@ FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
 
 def request(
     parent: pulumi.Resource,
-    home_region: str,
+    settings: Settings,
     layouts: aws.dynamodb.Table,
-    desired: Mapping[str, Any],
+    tables: Mapping[str, aws.dynamodb.Table],
     *,
     home: pulumi.Output[str],
     first: pulumi.Output[str],
-    tables: Mapping[str, aws.dynamodb.Table],
-    protect: bool,
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    It has the tables' stream labels, so that a recreated table changes it.
+    It has the stream labels of the counters tables, so that a recreated table changes it.
 
     Args:
         parent: the component.
-        home_region: what the settings say.
+        settings: those of the deployment.
         layouts: it stays in the region in which it was created, whatever the settings say.
-        desired: what the settings say.
+        tables: region → its counters table.
         home: the home region and the label of its layouts table.
         first: what `home` was when the stack was first deployed; empty where that isn't known.
-        tables: region → its counters table.
-        protect: whether tables are protected.
 
     Raises:
         SettingsError: in the output. A protected region would be deleted without having left.
     """
+    desired = desired_state_of(settings)
     # The ARN is unknown until the table exists. Until then nothing is read.
-    record = layouts.arn.apply(lambda arn: _read(at_home(arn, home_region), parent))
+    record = layouts.arn.apply(lambda arn: _read(at_home(arn, settings.home), parent))
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def check(record: StoredRecord | None) -> StoredRecord | None:
-        if protect:
+        if settings.protect:
             _check_that_regions_leave(desired, record)
         return record
 
@@ -223,9 +211,7 @@ def first_home(description: str | None, home: str) -> str:
     """Return the first home region and table, as the description of the coordinator's role has them.
 
     A role that was created before it held them has no description, or another one: then the text is empty.
-
-    Raises:
-        SettingsError: the home region was another one.
+    Another home region is refused.
     """
     first = FIRST_HOME.fullmatch(description or "")
     if first is None:
@@ -235,11 +221,7 @@ def first_home(description: str | None, home: str) -> str:
 
 
 def kept_name(name: str, expected: str) -> str:
-    """Return the layouts table's name, which it keeps, although the settings may make another of it (`expected`).
-
-    Raises:
-        SettingsError: the prefix was another one.
-    """
+    """Return the layouts table's name, or fail if another prefix makes another of it (`expected`)."""
     if name != expected:
         first, now = name.removesuffix("-layouts"), expected.removesuffix("-layouts")
         raise SettingsError(
@@ -251,11 +233,7 @@ def kept_name(name: str, expected: str) -> str:
 
 
 def at_home(layouts_arn: str, home: str) -> str:
-    """Return the ARN of the layouts table, if it is in the home region of the settings.
-
-    Raises:
-        SettingsError: it is in another one.
-    """
+    """Return the ARN of the layouts table, or fail if it is not in the home region of the settings."""
     _check_home(layouts_arn.split(":")[3], home)
     return layouts_arn
 
