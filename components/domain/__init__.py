@@ -12,7 +12,6 @@ from .api import DomainApi
 from .dns import (
     Name,
     ask_for_record,
-    certificate,
     health_checks,
     make_records,
     make_validation_record,
@@ -30,16 +29,16 @@ class Domain(pulumi.ComponentResource):
 
     Leaving regions are in `counters` too: no shared name leads to them, but they keep their own. `reconciled` is
     complete once every region of the layout can mint.
-
-    Outputs: `url` and, with gateways, `gateway_url`; `urls`, each region's own; `records`, if they are made by hand;
-    `apis`, the id of each region's API.
     """
 
     url: pulumi.Output[str]
     gateway_url: pulumi.Output[str] | None
     urls: dict[str, pulumi.Output[str]]
+    """Each region's own."""
     records: pulumi.Output[list[dict[str, str]]] | None
+    """None unless they are made by hand."""
     apis: dict[str, pulumi.Output[str]]
+    """Region → the id of its API."""
 
     def __init__(
         self,
@@ -53,8 +52,17 @@ class Domain(pulumi.ComponentResource):
         super().__init__("global-integers:index:Address", name, None, opts)
         self._settings, self._counters, self._gateways, self._reconciled = settings, counters, gateways, reconciled
         domain, zone_name = settings.domain, settings.hosted_zone
+        child = pulumi.ResourceOptions(parent=self)
         certificates = {
-            region: certificate(f"{name}-{region}-certificate", domain, region, self) for region in counters
+            region: aws.acm.Certificate(
+                f"{name}-{region}-certificate",
+                region=region,
+                domain_name=domain,
+                subject_alternative_names=[f"*.{domain}"],
+                validation_method="DNS",
+                opts=child,
+            )
+            for region in counters
         }
         first = certificates[settings.regions[0]]
         record = validation_record(first)
@@ -63,14 +71,18 @@ class Domain(pulumi.ComponentResource):
         if validation is None:
             ask_for_record(record, first)
         self.apis = {}
-        hosts = [
-            host
-            for region in counters
-            for host in self._names(name, region, _issued(name, region, certificates[region], validation, self))
-        ]
+        hosts: list[Name] = []
+        for region, certificate in certificates.items():
+            issued = aws.acm.CertificateValidation(
+                f"{name}-{region}-issued",
+                region=region,
+                certificate_arn=certificate.arn,
+                validation_record_fqdns=[validation.fqdn] if validation is not None else None,
+                opts=child,
+            )
+            hosts += self._names(name, region, issued.certificate_arn)
         if zone is not None:
-            checks = health_checks(name, settings, self)
-            ready = make_records(hosts, zone, checks, self)
+            ready = make_records(hosts, zone, health_checks(name, settings, self), self)
             self.records = None
         else:
             ready = [resource for host in hosts for resource in host.ready]
@@ -124,23 +136,6 @@ class Domain(pulumi.ComponentResource):
                 ready = [mapping, self._reconciled] if shared else [mapping]
                 found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
         return found
-
-
-def _issued(
-    name: str,
-    region: str,
-    certificate: aws.acm.Certificate,
-    validation: aws.route53.Record | None,
-    parent: pulumi.Resource,
-) -> pulumi.Output[str]:
-    """Return the certificate's ARN once ACM has issued it."""
-    return aws.acm.CertificateValidation(
-        f"{name}-{region}-issued",
-        region=region,
-        certificate_arn=certificate.arn,
-        validation_record_fqdns=[validation.fqdn] if validation is not None else None,
-        opts=pulumi.ResourceOptions(parent=parent),
-    ).certificate_arn
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:

@@ -1,4 +1,4 @@
-"""The REST API of one region at the domain: it calls the minting function.
+"""The API of one region at the domain: it calls the minting function.
 
 Callers of the domain don't know which region will answer. So they sign with Signature Version 4A, whose signatures
 are valid in every region. REST APIs take it (API Gateway guide, "Control access for invoking an API"). HTTP APIs take
@@ -24,11 +24,9 @@ OF_ACCOUNT_ELSEWHERE = (2_500, 1_250)
 """An account's default quotas, in most regions and in those of `ELSEWHERE`: requests per second (rate), and at once
 (burst) (API Gateway guide, "Quotas"). A stage can't have more (guide, "Throttle requests to your HTTP APIs")."""
 
-ELSEWHERE = frozenset(
-    {
-        *("af-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-7"),
-        *("ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1", "me-central-1", "mx-central-1"),
-    }
+ELSEWHERE = (
+    *("af-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "ap-southeast-5", "ap-southeast-7"),
+    *("ca-west-1", "eu-central-2", "eu-south-1", "eu-south-2", "il-central-1", "me-central-1", "mx-central-1"),
 )
 
 OF_HEALTH = (50, 100)
@@ -51,14 +49,13 @@ def throttle(settings: Settings, region: str) -> tuple[int, int]:
 class DomainApi(pulumi.ComponentResource):
     """An HTTP API where everyone may call, a REST API where callers sign (see above).
 
-    Its own endpoint is off: it is called by the names of the domain only.
-
-    Outputs: `api_id` and `stage`, which names are mapped to, and `permission`, without which API Gateway can't call.
+    Its own endpoint is off: it is called by the names of the domain only, which are mapped to `api_id` and `stage`.
     """
 
     api_id: pulumi.Output[str]
     stage: pulumi.Output[str]
     permission: aws.lambda_.Permission
+    """Without it, API Gateway can't call the function."""
 
     def __init__(
         self,
@@ -177,10 +174,6 @@ def document(name: str, function_arn: str) -> dict[str, Any]:
     """Return the document: every path and method calls the function, and needs a signature.
 
     Only `GET /-/health` needs none, since a health check of Route 53 can't sign.
-
-    Args:
-        name: the API's name.
-        function_arn: the function's ARN. The API is in its partition and region.
     """
     _, partition, _, region, *_ = function_arn.split(":")
     operation: dict[str, Any] = {

@@ -14,11 +14,7 @@ from .api import HEALTH
 
 
 def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[str]:
-    """Return the id of a public zone, by its name or id.
-
-    Raises:
-        SettingsError: when the output is known. There is no such zone, it is private, or it doesn't hold the domain.
-    """
+    """Return the id of a public zone, by its name or id. The output fails if there is none that holds the domain."""
     opts = pulumi.InvokeOutputOptions(parent=parent)
     if ZONE_ID.fullmatch(zone):
         found = aws.route53.get_zone_output(zone_id=zone, opts=opts)
@@ -41,34 +37,19 @@ def zone_id(zone: str, domain: str, parent: pulumi.Resource) -> pulumi.Output[st
     return found.apply(check).recover(refuse)
 
 
-def certificate(name: str, domain: str, region: str, parent: pulumi.Resource) -> aws.acm.Certificate:
-    """Return a region's certificate for the domain and the names below it."""
-    return aws.acm.Certificate(
-        name,
-        region=region,
-        domain_name=domain,
-        subject_alternative_names=[f"*.{domain}"],
-        validation_method="DNS",
-        opts=pulumi.ResourceOptions(parent=parent),
-    )
-
-
 def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[str, str]]:
     """Return the record that proves that the domain is ours, as `name`, `type` and `value`.
 
     It depends only on the domain and the account. So it is the same in every region, and it also counts for the names
     below the domain (ACM guide, "AWS Certificate Manager DNS validation").
     """
-
-    def first(options: Sequence[aws.acm.outputs.CertificateDomainValidationOption]) -> dict[str, str]:
-        option = options[0]
-        return {
+    return certificate.domain_validation_options[0].apply(
+        lambda option: {
             "name": str(option.resource_record_name).removesuffix("."),
             "type": str(option.resource_record_type),
             "value": str(option.resource_record_value),
         }
-
-    return certificate.domain_validation_options.apply(first)
+    )
 
 
 def make_validation_record(
@@ -111,8 +92,7 @@ INTERVAL = 10
 
 FAILURES = 2
 """How many requests in a row must fail. A checker waits up to 6 s for a response. So within half a minute, Route 53
-leaves out a region that can't mint (Route 53 guide,
-"How Amazon Route 53 determines whether a health check is healthy")."""
+leaves out a region that can't mint (guide, "How Amazon Route 53 determines whether a health check is healthy")."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +111,7 @@ class Name:
 
 
 def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dict[str, aws.route53.HealthCheck]:
-    """Make a health check for each region, which asks at the region's own name whether it can mint.
-
-    Route 53 asks from many places all over the world.
-    """
+    """Make a health check for each region, which asks at the region's own name whether it can mint."""
     return {
         region: aws.route53.HealthCheck(
             f"{name}-{region}-check",
@@ -190,10 +167,7 @@ def make_records(
 def records_by_hand(
     hosts: Sequence[Name], validation: pulumi.Output[dict[str, str]]
 ) -> pulumi.Output[list[dict[str, str]]]:
-    """Return the records to make by hand: `name`, `type`, `value`, and with a shared name the `region`.
-
-    A shared name has a record for each region. DNS must answer with one of them: that of the nearest healthy region.
-    """
+    """Return the records to make by hand: `name`, `type`, `value`, and the `region` of a shared name."""
 
     def records(resolved: Sequence[Any]) -> list[dict[str, str]]:
         proof, *targets = resolved

@@ -17,7 +17,7 @@ from .openapi import document
 class Gateway(pulumi.ComponentResource):
     """A REST API, its role and its stage, for a region's counters table. It is deployed again whenever it changes.
 
-    Outputs: `url`, which ends with `/`; `api_id` and `stage`, which further names are mapped to.
+    Further names are mapped to `api_id` and `stage`.
     """
 
     url: pulumi.Output[str]
@@ -87,16 +87,9 @@ def rest_stage(
     *,
     after: Sequence[pulumi.Resource] = (),
 ) -> aws.apigateway.Stage:
-    """Register the stage, its deployment and its limits as children of `parent`.
+    """Register an API's stage, the deployment of its document `body`, and its limits, as children of `parent`.
 
-    Args:
-        name: what their names in the program begin with.
-        region: where the API is.
-        api: the API.
-        body: its document.
-        throttles: the end of a limit's name in the program → the limit.
-        parent: the component.
-        after: what must exist before the API is deployed.
+    A limit's name in the program ends with its key in `throttles`. The API is deployed after `after`.
     """
     deployment = aws.apigateway.Deployment(
         f"{name}-deployment",
