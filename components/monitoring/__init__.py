@@ -1,6 +1,5 @@
 """What shows an operator the state, and notifies one: the dashboard, the alarms with their topics, and the budget."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -23,11 +22,8 @@ class Observability(pulumi.ComponentResource):
         self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
-        names, home = watched.names, watched.settings.home
-        found = alarms(watched)
-        self._name = name
-        self._coordinator = coordinator
-        self._settings = watched.settings
+        found, names, home = alarms(watched), watched.settings.names, watched.settings.home
+        self._name, self._coordinator, self._settings = name, coordinator, watched.settings
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         aws.cloudwatch.Dashboard(
@@ -49,13 +45,14 @@ class Observability(pulumi.ComponentResource):
                 region=home,
                 alarm_description=f"{names.prefix}: global integers is ill: one of the alarms on the coordinator's "
                 f"metrics is in alarm. {MORE}",
-                alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(_any_of),
+                alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(
+                    lambda names: " OR ".join(f'ALARM("{each}")' for each in names)
+                ),
                 opts=self._child,
             )
         self.register_outputs({})
 
     def _topic(self, region: str) -> aws.sns.Topic:
-        """Return the region's own topic, with a subscription for each address."""
         place = "" if region == self._settings.home else f"-{region}"
         topic = aws.sns.Topic(
             f"{self._name}{place}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
@@ -82,7 +79,7 @@ class Observability(pulumi.ComponentResource):
             name=self._settings.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text,
-            **(_filled(alarm) if alarm.missing == "zero" else _as_it_is(alarm)),
+            **(_filled if alarm.missing == "zero" else _as_it_is)(alarm),
             evaluation_periods=alarm.periods,
             datapoints_to_alarm=alarm.breaching,
             comparison_operator=alarm.comparison,
@@ -94,7 +91,6 @@ class Observability(pulumi.ComponentResource):
 
 
 def _as_it_is(alarm: Alarm) -> dict[str, Any]:
-    """Return the arguments of an alarm on its metric."""
     percentile = alarm.statistic.startswith("p")
     return {
         "namespace": alarm.metric.namespace,
@@ -110,7 +106,7 @@ def _as_it_is(alarm: Alarm) -> dict[str, Any]:
 
 
 def _filled(alarm: Alarm) -> dict[str, Any]:
-    """Return the arguments of an alarm on its metric with a zero in every period without data.
+    """Return the arguments of an alarm on a metric with a zero in every period without data.
 
     Where there has never been any, there may be nothing to fill: then missing data count as the zero would.
     """
@@ -130,10 +126,6 @@ def _filled(alarm: Alarm) -> dict[str, Any]:
         ],
         "treat_missing_data": "breaching" if alarm.comparison == "LessThanThreshold" else "notBreaching",
     }
-
-
-def _any_of(names: Sequence[str]) -> str:
-    return " OR ".join(f'ALARM("{name}")' for name in names)
 
 
 SERVICES = ("AWS Lambda", "Amazon API Gateway", "Amazon DynamoDB", "Amazon Route 53", "AmazonCloudWatch")

@@ -58,12 +58,11 @@ def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
     def functions(metric: str, statistic: str = "Sum") -> list[Any]:
         return [_line(watched.url(metric, region), region, statistic) for region in regions]
 
-    def tables(metric: str) -> list[Any]:
-        return [_line(watched.table(metric, region), region) for region in regions]
+    def tables(metric: str, **dimensions: str) -> list[Any]:
+        return [_line(watched.table(metric, region, **dimensions), region) for region in regions]
 
     unfinished = _line(stack("UnfinishedSeconds"), "age", "Maximum")
     state = [_line(stack(name), name, "Maximum") for name in ("PendingRegions", "LostTables", "Repairs")]
-    updates = [_line(watched.updates("ThrottledRequests", region), region) for region in regions]
     duration = _line(watched.coordinator("Duration"), "duration", "Maximum")
     return {
         "Is it well?": [
@@ -89,7 +88,7 @@ def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
         "The counters tables": [
             graph("Write units per minute", tables("ConsumedWriteCapacityUnits")),
             graph("Throttled writes per minute", tables("WriteThrottleEvents")),
-            graph("Throttled UpdateItem calls", updates),
+            graph("Throttled UpdateItem calls", tables("ThrottledRequests", Operation="UpdateItem")),
             graph("Failed conditions per minute", tables("ConditionalCheckFailedRequests")),
         ],
     }

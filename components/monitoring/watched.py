@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pulumi
 
 from ..settings.args import Settings
-from ..settings.names import ResourceNames
 
 COORDINATOR = "GlobalIntegers"
 """The namespace of the coordinator's metrics, which are all in the home region (coordinate/log.py)."""
@@ -23,11 +22,6 @@ class Watched:
     apis: Mapping[str, pulumi.Input[str]]
     """With `domain`: region → the id of the domain's API there. Leaving regions have one too."""
 
-    @property
-    def names(self) -> ResourceNames:
-        """The names on AWS."""
-        return self.settings.names
-
     def domain(self, metric: str, region: str) -> "Metric":
         """Return a metric of the domain's API in a region, by its name for HTTP APIs.
 
@@ -35,7 +29,7 @@ class Watched:
         """
         if self.settings.signed:  # then it is a REST API
             name = OF_REST_APIS.get(metric, metric)
-            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.names.domain_api})
+            return Metric(region, "AWS/ApiGateway", name, {"ApiName": self.settings.names.domain_api})
         return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
 
     def url(self, metric: str, region: str) -> "Metric":
@@ -43,24 +37,24 @@ class Watched:
 
         Lambda guide, "Monitoring Lambda function URLs" and "Types of metrics for Lambda functions".
         """
-        return Metric(region, "AWS/Lambda", metric, {"FunctionName": self.names.mint_function})
+        return Metric(region, "AWS/Lambda", metric, {"FunctionName": self.settings.names.mint_function})
 
-    def table(self, metric: str, region: str) -> "Metric":
-        """Return a metric of a region's counters table (DynamoDB guide, "DynamoDB metrics and dimensions")."""
-        return Metric(region, "AWS/DynamoDB", metric, {"TableName": self.names.counters_table})
+    def table(self, metric: str, region: str, **dimensions: str) -> "Metric":
+        """Return a metric of a region's counters table (DynamoDB guide, "DynamoDB metrics and dimensions").
 
-    def updates(self, metric: str, region: str) -> "Metric":
-        """Return a metric of a region's counters table that DynamoDB has only by operation: of `UpdateItem`."""
-        dimensions = {"TableName": self.names.counters_table, "Operation": "UpdateItem"}
-        return Metric(region, "AWS/DynamoDB", metric, dimensions)
+        Some exist only by `Operation`.
+        """
+        return Metric(region, "AWS/DynamoDB", metric, {"TableName": self.settings.names.counters_table, **dimensions})
 
     def coordinator(self, metric: str) -> "Metric":
         """Return a metric of the coordinator's function."""
-        return Metric(self.settings.home, "AWS/Lambda", metric, {"FunctionName": self.names.coordinate_function})
+        return Metric(
+            self.settings.home, "AWS/Lambda", metric, {"FunctionName": self.settings.names.coordinate_function}
+        )
 
     def stack(self, metric: str, **dimensions: str) -> "Metric":
         """Return a metric that the coordinator's runs write, of the stack or of a part of it (`Region`, `Run`)."""
-        return Metric(self.settings.home, COORDINATOR, metric, {"Stack": self.names.prefix, **dimensions})
+        return Metric(self.settings.home, COORDINATOR, metric, {"Stack": self.settings.names.prefix, **dimensions})
 
 
 @dataclass(frozen=True)

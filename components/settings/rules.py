@@ -167,15 +167,14 @@ def _counters(pattern: str, given: object, findings: Findings) -> Sequence[str]:
 
 def check_keys(settings: Settings, findings: Findings) -> None:
     """Check region → key. If one region has a key, all that are deployed to must have one."""
-    for region, arn in cast("Mapping[str, object]", settings.kms_keys).items():
-        entry = f"kms_keys.{region}"
-        found = KEY.fullmatch(arn) if isinstance(arn, str) else None
-        if region not in partitions():
+    for region, arn in settings.kms_keys.items():
+        entry, found, partition = f"kms_keys.{region}", KEY.fullmatch(str(arn)), partitions().get(region)
+        if partition is None:
             findings.wrong("kms_keys", region, f"is not an AWS region{did_you_mean(region, partitions())}")
         elif found is None:
             findings.wrong(entry, arn, "is not the ARN of a key (an alias is not possible here)")
-        elif found[1] != partitions()[region]:
-            findings.wrong(entry, arn, f"is a key of another partition than {partitions()[region]}")
+        elif found[1] != partition:
+            findings.wrong(entry, arn, f"is a key of another partition than {partition}")
         elif found[2] != region:
             findings.wrong(entry, arn, f"is a key of {found[2]}; a table needs a key of its own region")
     deployed = dict.fromkeys((*settings.deployed, settings.home))
@@ -269,9 +268,8 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
     """Check the topics that alarms are sent to, by the region of both."""
     topic = f"arn:aws:sns:{settings.home or 'us-east-1'}:123456789012:operators"
     with_alarms = list(dict.fromkeys([settings.home, *settings.regions]))
-    for region, arn in cast("Mapping[str, object]", settings.alarm_topics).items():
-        entry = f"alarm_topics.{region}"
-        match = TOPIC.fullmatch(arn) if isinstance(arn, str) else None
+    for region, arn in settings.alarm_topics.items():
+        entry, match = f"alarm_topics.{region}", TOPIC.fullmatch(str(arn))
         if region not in with_alarms:
             findings.add(entry, f"the stack has no alarms there; it has some in {', '.join(with_alarms)}")
         elif match is None:
