@@ -1,8 +1,6 @@
 """What a deployment asks the coordinator for, by the settings and the record of the deployment before.
 
-A desired state is what a deployment asks for. The coordinator keeps the last one that it accepted in the record, with
-the number of that deployment. It accepts the next deployment only if that names this number. So an outdated one is
-refused.
+The coordinator accepts a deployment only if it names the number in the record. So an outdated one is refused.
 """
 
 import json
@@ -35,7 +33,6 @@ class StoredRecord:
     """When it was asked for, in seconds since 1970."""
     desired: Mapping[str, Any]
     reconciled: bool
-    """Whether the coordinator has carried it out."""
     report: Mapping[str, Any]
     """`counters`: name → its `epoch` and `base`."""
 
@@ -73,7 +70,7 @@ def dropped(desired: Mapping[str, Any], record: StoredRecord | None) -> list[str
 
 
 MOST = 10
-"""How many counters are named. There may be hundreds."""
+"""How many counters are named."""
 
 NO_RECORD = (
     "there is no record of a finished deployment: the first one was interrupted, and is continued; or someone has "
@@ -120,7 +117,8 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     """Say which counters begin another epoch: all of them, if the regions differ or a table was lost."""
     before = record.desired
     stride = len(before["regions"])
-    lost = [region for region in before["regions"] if _is_lost(region, desired["tables"], before["tables"])]
+    both = desired["tables"].keys() & before["tables"].keys()
+    lost = [each for each in before["regions"] if each in both and desired["tables"][each] != before["tables"][each]]
     if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
@@ -134,11 +132,6 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     yield from _listed("lost tables", lost)
 
 
-def _is_lost(region: str, tables: Mapping[str, str], before: Mapping[str, str]) -> bool:
-    """Return whether a region has another table than before. One that is no longer asked for doesn't count."""
-    return region in tables and region in before and tables[region] != before[region]
-
-
 def _reported(record: StoredRecord) -> Mapping[str, Any]:
     return record.report.get("counters", {})
 
@@ -150,10 +143,6 @@ def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
 def _listed(what: str, values: Sequence[str]) -> Iterator[str]:
     if values:
         yield f"{what}: {', '.join(values)}"
-
-
-FIRST_HOME = re.compile(r"([a-z0-9-]+) (\S+)")
-"""The home region and the label of its layouts table."""
 
 
 def request(
@@ -213,7 +202,7 @@ def first_home(description: str | None, home: str) -> str:
     A role that was created before it held them has no description, or another one: then the text is empty.
     Another home region is refused.
     """
-    first = FIRST_HOME.fullmatch(description or "")
+    first = re.fullmatch(r"([a-z0-9-]+) \S+", description or "")
     if first is None:
         return ""
     _check_home(first[1], home)
@@ -257,7 +246,7 @@ def _read(layouts_arn: str, parent: pulumi.Resource) -> pulumi.Output[StoredReco
 
 
 def _missing(error: Exception) -> None:
-    """Accept that there is no record: the provider then finds nothing, and no call to AWS has failed."""
+    """Accept that there is no record: then no call to AWS has failed."""
     if "operation error" in str(error):
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 

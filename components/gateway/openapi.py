@@ -147,14 +147,13 @@ def _responses(*, signed: bool) -> dict[str, Any]:
 
 def gateway_responses(statuses: Mapping[str, tuple[HTTPStatus, str]]) -> dict[str, Any]:
     """Return responses of API Gateway itself, by type: problem documents, with `Retry-After` where it may help."""
-    return {kind: _gateway_response(status, detail) for kind, (status, detail) in statuses.items()}
-
-
-def _gateway_response(status: HTTPStatus, detail: str) -> dict[str, Any]:
-    transient = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
-    headers = {"Cache-Control": "no-store"} | ({"Retry-After": RETRY_AFTER_SECONDS} if transient else {})
+    header, transient = "gatewayresponse.header", (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+    retry = {f"{header}.Retry-After": f"'{RETRY_AFTER_SECONDS}'"}
     return {
-        "statusCode": str(status.value),
-        "responseParameters": {f"gatewayresponse.header.{name}": f"'{value}'" for name, value in headers.items()},
-        "responseTemplates": {JSON: json.dumps(problem(status, detail))},
+        kind: {
+            "statusCode": str(status.value),
+            "responseParameters": {f"{header}.Cache-Control": "'no-store'", **(retry if status in transient else {})},
+            "responseTemplates": {JSON: json.dumps(problem(status, detail))},
+        }
+        for kind, (status, detail) in statuses.items()
     }

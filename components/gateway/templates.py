@@ -49,16 +49,12 @@ can't be used, that is a ValidationException whose message begins with `KMS ` (`
 
 
 def request_template(table: str, counter: str) -> str:
-    """Return the template of the request to DynamoDB.
+    """Return the template of the request to DynamoDB. `counter` is the Velocity expression of the requested counter.
 
     API Gateway keeps the caller's spelling of header names, and `$input.params(name)` is case-sensitive (guide,
     "Amazon API Gateway important notes"). So all names are compared.
 
     Of a repeated parameter, `$input.params` has the last value; `$method.request.multivaluequerystring` has them all.
-
-    Args:
-        table: the counters table's name.
-        counter: the Velocity expression of the requested counter.
     """
     request = {
         "TableName": table,
@@ -102,9 +98,7 @@ def minted_template(region: str) -> str:
 def refused_template(leaving: Sequence[str] = ()) -> str:
     """Return the template for DynamoDB's errors. If the condition failed without an item, there is no such counter.
 
-    Args:
-        leaving: the regions of the layout, if this region leaves it. Where its item is fenced or missing, callers
-            are told to go there.
+    `leaving` are the regions of the layout, if this region leaves it: callers are told to go there.
     """
     transient = " || ".join(f"$type.contains('{name}')" for name in TRANSIENT)
     missing = _override(HTTPStatus.NOT_FOUND, "there is no such counter in this region")

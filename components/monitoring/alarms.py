@@ -35,11 +35,10 @@ class Alarm:
     missing: Literal["zero", "notBreaching", "ignore"]
     """What a period without data is. `ignore` keeps the alarm as it was.
 
-    `zero` is for counts that have no data while there is nothing to count. CloudWatch's evaluation range is longer
-    than the alarm's periods, by how much isn't documented (user guide, "Configuring how CloudWatch alarms treat missing
-    data"). So silence would be noticed late, and two bad periods far apart could count as two of three. CloudWatch may
-    also ignore missing data of AWS/DynamoDB, whatever `TreatMissingData` is (API reference, PutMetricAlarm). With
-    `FILL(metric, 0)`, no data are missing."""
+    `zero`, by `FILL(metric, 0)`, is for counts that have no data while there is nothing to count. CloudWatch evaluates
+    more than the alarm's periods, how many isn't documented (user guide, "Configuring how CloudWatch alarms treat
+    missing data"). So silence would be noticed late, and two bad periods far apart could count as two of three.
+    CloudWatch may also ignore missing data of AWS/DynamoDB (API reference, PutMetricAlarm)."""
     breaching: int = 1
     """How many of the last `periods` datapoints must breach the threshold."""
     periods: int = 1
@@ -91,10 +90,7 @@ def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
 
 
 def _whole(watched: Watched) -> list[Alarm]:
-    """Return the alarms on the coordinator's metrics.
-
-    Between two runs there may be a window without a datapoint, which says nothing: only `noRun` is about silence.
-    """
+    """Return the alarms on the coordinator's metrics. A window without a datapoint may lie between two runs."""
     limits, minutes, stack = watched.settings.alarms, watched.settings.watch_minutes, watched.stack
     between, ceiling, failed = minutes * 60, limits["ceiling"], limits["failedRuns"]
     lasting = max(1, min(3, 30 // minutes))  # runs: a burst between two of them is no lasting rate
