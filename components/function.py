@@ -1,6 +1,8 @@
-"""A Lambda function in Python: its archive, byte for byte the same every time, its log group, role and policy."""
+"""A Lambda function in Python: its archive, its log group, role and policy.
 
-import hashlib
+Pulumi zips an archive with fixed times, so it is byte for byte the same until a file changes.
+"""
+
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -32,8 +34,7 @@ class PythonFunction(pulumi.ComponentResource):
     Its role gets the right to write the function's own logs, and what `statements` allow. The function and its policy
     change after `after`. `timeout` is in seconds; a `reserved_concurrency` of -1 is no limit, 0 lets nothing run.
 
-    Outputs: `name` and `arn` of the function; `version` of its code; `digest`, which changes with its code, its
-    settings and its policy.
+    `digest` changes with its code, its settings and its policy.
     """
 
     name: pulumi.Output[str]
@@ -114,12 +115,10 @@ class PythonFunction(pulumi.ComponentResource):
             *(memory_size, timeout, LOG_LEVEL, reserved_concurrency),
         ]
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
-        self.digest = pulumi.Output.all(asked, environment, document).apply(_digest)
+        self.digest = pulumi.Output.all(asked, environment, document).apply(
+            lambda resolved: sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
+        )
         self.register_outputs({"name": self.name, "arn": self.arn})
-
-
-def _digest(resolved: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
 
 
 def _policy_with_logs(resolved: list[Any]) -> str:
@@ -146,10 +145,7 @@ VERSION = "version.txt"
 
 
 def archive(function: str, *shared: str) -> pulumi.AssetArchive:
-    """Return the archive of a function: the files that `archived` names, and their version as `version.txt`.
-
-    Pulumi hashes the contents and zips them with fixed times, so it changes when a file does and never otherwise.
-    """
+    """Return the archive of a function: the files that `archived` names, and their version as `version.txt`."""
     files = archived(function, *shared)
     sources = {name: pulumi.FileAsset(str(path)) for name, path in files.items()}
     return pulumi.AssetArchive({**sources, VERSION: pulumi.StringAsset(f"{version(files)}\n")})
@@ -214,17 +210,11 @@ def role(
     *,
     description: pulumi.Input[str] | None = None,
 ) -> aws.iam.Role:
-    """Register a role as a child of `parent`.
+    """Register a role as a child of `parent`, for a service like `lambda.amazonaws.com`.
 
-    Args:
-        resource: the resource's name in the program.
-        name: the role's name. A change of name or path would replace the role, and a function whose role is deleted
-            stops. So later changes of both are ignored.
-        service: who assumes it, like `lambda.amazonaws.com`.
-        settings: they have the path and the permissions boundary of every role.
-        parent: the component.
-        description: its description at its creation, which never changes either: Pulumi doesn't apply
-            `ignore_changes` to the inputs of a replacement, but a role is never replaced.
+    Later changes of name, path and description are ignored: the first two would replace the role, and a function whose
+    role is deleted stops. Since a role is never replaced, `description` stays as it was at the role's creation: Pulumi
+    doesn't apply `ignore_changes` to the inputs of a replacement.
     """
     kept = ["path", "name", *(["description"] if description is not None else [])]
     return aws.iam.Role(

@@ -101,20 +101,7 @@ class GlobalIntegers(pulumi.ComponentResource):
                 self.gateway_address = _once_reconciled(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
         self.coordinator = coordinator.function.name
-        self.register_outputs(
-            {
-                "regions": self.regions,
-                "layout": self.layout,
-                "urls": self.urls,
-                "gatewayUrls": self.gateway_urls,
-                "leaving": self.leaving,
-                "counters": self.counters,
-                "coordinator": self.coordinator,
-                "address": self.address,
-                "gatewayAddress": self.gateway_address,
-                "records": self.records,
-            }
-        )
+        self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
     def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
         """Return what every region has. A wave's minting functions change after the checks of the wave before."""
@@ -139,7 +126,6 @@ def _child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:
-    """Return the URL once the layout stands."""
     return pulumi.Output.all(url, coordinator.reconciled).apply(lambda both: str(both[0]))
 
 

@@ -21,19 +21,11 @@ def table(
     stream: bool = False,
     expires: str | None = None,
 ) -> aws.dynamodb.Table:
-    """Register a table that is billed on demand, with point-in-time recovery and one string key.
+    """Register a table that is billed on demand, with point-in-time recovery and one string key, `key`.
 
-    Args:
-        resource: the resource's name in the program.
-        name: the table's name.
-        region: where it is.
-        parent: the component.
-        protect: whether it has AWS's deletion protection and Pulumi's own.
-        kms_key: the ARN of the key that encrypts it. Empty: a key of AWS does.
-        key: its key.
-        stream: whether it has a stream. Nothing reads it, and it costs nothing: its label is its creation time, which
-            tells this table from a recreated one of the same name.
-        expires: the attribute with the time at which DynamoDB deletes an item (TTL), in seconds since 1970.
+    `protect` is AWS's deletion protection and Pulumi's own. An empty `kms_key` is a key of AWS. `expires` is the
+    attribute with the time of an item's deletion, in seconds since 1970. Nothing reads the stream, and it costs
+    nothing: its label is the table's creation time, which tells it from a recreated table of the same name.
     """
     ttl = aws.dynamodb.TableTtlArgs(attribute_name=expires, enabled=True) if expires else None
     encryption = aws.dynamodb.TableServerSideEncryptionArgs(enabled=True, kms_key_arn=kms_key) if kms_key else None

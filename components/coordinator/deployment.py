@@ -156,7 +156,8 @@ def request(
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    It has the stream labels of the counters tables, so that a recreated table changes it.
+    It has the stream labels of the counters tables, so that a recreated table changes it. The output fails if a
+    protected region would be deleted without having left.
 
     Args:
         parent: the component.
@@ -165,9 +166,6 @@ def request(
         tables: region → its counters table.
         home: the home region and the label of its layouts table.
         first: what `home` was when the stack was first deployed; empty where that isn't known.
-
-    Raises:
-        SettingsError: in the output. A protected region would be deleted without having left.
     """
     desired = desired_state_of(settings)
     # The ARN is unknown until the table exists. Until then nothing is read.

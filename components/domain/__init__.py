@@ -27,8 +27,7 @@ GATEWAY = "gateway"
 class Domain(pulumi.ComponentResource):
     """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
 
-    Leaving regions are in `counters` too: no shared name leads to them, but they keep their own. `reconciled` is
-    complete once every region of the layout can mint.
+    Leaving regions are in `counters` too: no shared name leads to them, but they keep their own.
     """
 
     url: pulumi.Output[str]

@@ -42,10 +42,7 @@ SIGNATURES: Mapping[str, Any] = {
 
 
 def document(settings: Settings, table_arn: str, role_arn: str) -> dict[str, Any]:
-    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`.
-
-    The API is in the partition and region of the counters table `table_arn`, to which the role may write.
-    """
+    """Return the OpenAPI document, with the paths `/`, `/{counter}` and `/counter?systemKey={counter}`."""
     methods = partial(_methods, settings, table_arn, role_arn)
     path = {"name": "counter", "in": "path", "required": True, "schema": {"type": "string"}}
     query = {"name": "systemKey", "in": "query", "required": True, "schema": {"type": "string"}}

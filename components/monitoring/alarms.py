@@ -1,7 +1,4 @@
-"""The alarms of a deployment, as plain values: the tests evaluate them.
-
-docs/operations.md has a paragraph for each: what it means, what to look at, what to do.
-"""
+"""The alarms of a deployment, as plain values. docs/operations.md has a paragraph for each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,6 @@
-"""The dashboard of a deployment, as a plain value: one for all regions. It is written through the home region.
+"""The dashboard of all regions, as a plain value (CloudWatch API reference, "Dashboard body structure and syntax").
 
-CloudWatch API reference, "Dashboard body structure and syntax". The first row says whether all is healthy, the others
-say why not.
+The first row says whether all is healthy, the others say why not.
 """
 
 from collections.abc import Iterable, Iterator

@@ -33,17 +33,11 @@ class Watched:
         return Metric(region, "AWS/ApiGateway", metric, {"ApiId": self.apis[region]})
 
     def url(self, metric: str, region: str) -> "Metric":
-        """Return a metric of a region's minting function, or of its URL.
-
-        Lambda guide, "Monitoring Lambda function URLs" and "Types of metrics for Lambda functions".
-        """
+        """Return a metric of a minting function, or of its URL (Lambda guide, "Monitoring Lambda function URLs")."""
         return Metric(region, "AWS/Lambda", metric, {"FunctionName": self.settings.names.mint_function})
 
     def table(self, metric: str, region: str, **dimensions: str) -> "Metric":
-        """Return a metric of a region's counters table (DynamoDB guide, "DynamoDB metrics and dimensions").
-
-        Some exist only by `Operation`.
-        """
+        """Return a metric of a counters table (DynamoDB guide, "DynamoDB metrics and dimensions")."""
         return Metric(region, "AWS/DynamoDB", metric, {"TableName": self.settings.names.counters_table, **dimensions})
 
     def coordinator(self, metric: str) -> "Metric":

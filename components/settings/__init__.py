@@ -116,7 +116,6 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
 
 
 def _check_room(settings: Settings, findings: Findings) -> None:
-    """Check that all counters fit into what the coordinator stores and replies."""
     counters, room = len(settings.counters), fitting(settings)
     if room < 1:
         findings.add(
@@ -134,10 +133,10 @@ def _check_room(settings: Settings, findings: Findings) -> None:
 
 
 def fitting(settings: Settings) -> int:
-    """Return how many of the settings' counters, the first ones, fit into the record and into the reply.
+    """Return how many of the counters, the first ones, fit into the record and into the reply. 0 or less is none.
 
-    0 or less means that none fits. The record holds the desired state, and each counter's epoch and base. The reply has
-    each counter's layout. Both are taken at their largest: the largest numbers, and every region pending.
+    The record holds the desired state, and each counter's epoch and base. The reply has each counter's layout. Both are
+    taken at their largest: the largest numbers, and every region pending.
     """
     regions = [*settings.regions, *settings.leaving]
     home = f"{settings.home} {LABEL}"

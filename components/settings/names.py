@@ -54,6 +54,6 @@ class ResourceNames:
 STAYS = ["region", "name", "alarmName", "dashboardName"]
 """For `ignore_changes`: no change of settings moves a resource to another region, or gives it another name.
 
-Another home region and another prefix are refused (`coordinator/deployment.py`). But without a preview, an update would
-begin to replace resources before that. Setting it back would then fail, since their names are taken.
+Both are refused (`coordinator/deployment.py`). But without a preview, an update would begin to replace resources before
+that. Setting it back would then fail, since their names are taken.
 """
