@@ -77,7 +77,10 @@ class PythonFunction(pulumi.ComponentResource):
         self.role = role(
             f"{name}-role", role_name, "lambda.amazonaws.com", settings, self, description=role_description
         )
-        document = pulumi.Output.all(logs.arn, statements).apply(_policy_with_logs)
+        document = pulumi.Output.all(logs.arn, statements).apply(
+            # Of all streams of the group: Lambda names them.
+            lambda known: policy([allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{known[0]}:*"), *known[1]])
+        )
         self.policy = aws.iam.RolePolicy(
             f"{name}-policy",
             role=self.role.name,
@@ -100,32 +103,19 @@ class PythonFunction(pulumi.ComponentResource):
             environment=aws.lambda_.FunctionEnvironmentArgs(variables=environment),
             # A successful mint writes no line: Lambda's REPORT lines (INFO) alone would cost as much as the mint.
             logging_config=aws.lambda_.FunctionLoggingConfigArgs(
-                log_format="JSON",
-                log_group=logs.name,
-                application_log_level=LOG_LEVEL,
-                system_log_level="WARN",
+                log_format="JSON", log_group=logs.name, application_log_level=LOG_LEVEL, system_log_level="WARN"
             ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[self.policy, *after], ignore_changes=STAYS),
         )
         self.name = self.function.name
         self.arn = self.function.arn
         self.version = version_in(code)
-        asked = [
-            *(RUNTIME, handler, self.version),
-            *(memory_size, timeout, LOG_LEVEL, reserved_concurrency),
-        ]
+        asked = [RUNTIME, handler, self.version, memory_size, timeout, LOG_LEVEL, reserved_concurrency]
         # Of what is asked for, not of what AWS returns: after a refresh, AWS may return the same in another form.
         self.digest = pulumi.Output.all(asked, environment, document).apply(
             lambda resolved: sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
         )
         self.register_outputs({"name": self.name, "arn": self.arn})
-
-
-def _policy_with_logs(resolved: list[Any]) -> str:
-    logs_arn, statements = resolved
-    # Of all streams of the group: Lambda names them.
-    own_logs = allow(["logs:CreateLogStream", "logs:PutLogEvents"], f"{logs_arn}:*")
-    return policy([own_logs, *statements])
 
 
 HERE = Path(__file__).resolve().parent

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -57,19 +58,9 @@ class RegionalCounter(pulumi.ComponentResource):
         protect = settings.protect and not leaving
         child = pulumi.ResourceOptions(parent=self)
 
-        self.table = table(
-            f"{name}-table", names.counters_table, region, self, protect=protect, kms_key=kms_key, stream=True
-        )
-        receipts = table(
-            f"{name}-receipts",
-            names.receipts_table,
-            region,
-            self,
-            protect=protect,
-            kms_key=kms_key,
-            key="receipt",
-            expires="expires",
-        )
+        make = partial(table, region=region, parent=self, protect=protect, kms_key=kms_key)
+        self.table = make(f"{name}-table", names.counters_table, stream=True)
+        receipts = make(f"{name}-receipts", names.receipts_table, key="receipt", expires="expires")
         # The coordinator is created after the tables, so its own output can't be used.
         coordinator = self.table.arn.apply(lambda arn: _coordinator(arn, settings.home, names))
         self.mint = PythonFunction(

@@ -138,5 +138,4 @@ class Domain(pulumi.ComponentResource):
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:
-    """Return the URL of a host name once these resources exist."""
     return pulumi.Output.all(*(resource.urn for resource in ready)).apply(lambda _: f"https://{host}/")

@@ -12,15 +12,8 @@ from http import HTTPStatus
 from typing import Any
 
 from ..settings.args import Settings
-from .templates import (
-    JSON,
-    RETRY_AFTER_SECONDS,
-    minted_template,
-    problem,
-    refused_template,
-    request_template,
-    unavailable_template,
-)
+from . import templates
+from .templates import JSON, problem
 
 CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 """Types of a request's body, which is ignored. API Gateway takes a POST without a Content-Type for JSON."""
@@ -28,16 +21,9 @@ CONTENT_TYPES = (JSON, "application/x-www-form-urlencoded", "text/plain")
 
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
-SIGNATURES: Mapping[str, Any] = {
-    "securitySchemes": {
-        "sigv4": {
-            "type": "apiKey",
-            "name": "Authorization",
-            "in": "header",
-            "x-amazon-apigateway-authtype": "awsSigv4",
-        }
-    }
-}
+SIGV4 = {"type": "apiKey", "name": "Authorization", "in": "header", "x-amazon-apigateway-authtype": "awsSigv4"}
+
+SIGNATURES: Mapping[str, Any] = {"securitySchemes": {"sigv4": SIGV4}}
 """The document's `components`, where callers sign."""
 
 
@@ -75,10 +61,7 @@ def _methods(
         "parameters": parameters,
         "responses": {
             status: {"description": text, "headers": {"Cache-Control": {"schema": {"type": "string"}}}}
-            for status, text in {
-                "200": "Minted.",
-                "500": "Refused. The template sets the status and the reason.",
-            }.items()
+            for status, text in (("200", "Minted."), ("500", "Refused. The template sets the status and the reason."))
         },
         **({"security": [{"sigv4": []}]} if settings.signed else {}),
         "x-amazon-apigateway-integration": _paused(response)
@@ -91,11 +74,11 @@ def _methods(
             "passthroughBehavior": "never",
             # Otherwise DynamoDB gets the type of the request's body, and refuses any other.
             "requestParameters": {"integration.request.header.Content-Type": "'application/x-amz-json-1.0'"},
-            "requestTemplates": dict.fromkeys(CONTENT_TYPES, request_template(table, counter)),
+            "requestTemplates": dict.fromkeys(CONTENT_TYPES, templates.request_template(table, counter)),
             "responses": {
-                r"2\d{2}": response("200", minted_template(region)),
-                r"4\d{2}": response("500", refused_template(leaving)),
-                "default": response("500", unavailable_template()),
+                r"2\d{2}": response("200", templates.minted_template(region)),
+                r"4\d{2}": response("500", templates.refused_template(leaving)),
+                "default": response("500", templates.unavailable_template()),
             },
         },
     }
@@ -108,7 +91,7 @@ def _paused(response: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
     Throttling can't stop an API, since API Gateway's limits are targets and no ceilings (guide, "Throttle requests").
     Its operator ends the pause, so there is no hint when to retry.
     """
-    template = unavailable_template("this region is paused by its operator; use another region", retry="")
+    template = templates.unavailable_template("this region is paused by its operator; use another region", retry="")
     return {
         "type": "mock",
         "passthroughBehavior": "never",
@@ -145,7 +128,7 @@ def _responses(*, signed: bool) -> dict[str, Any]:
 def gateway_responses(statuses: Mapping[str, tuple[HTTPStatus, str]]) -> dict[str, Any]:
     """Return responses of API Gateway itself, by type: problem documents, with `Retry-After` where it may help."""
     header, transient = "gatewayresponse.header", (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
-    retry = {f"{header}.Retry-After": f"'{RETRY_AFTER_SECONDS}'"}
+    retry = {f"{header}.Retry-After": f"'{templates.RETRY_AFTER_SECONDS}'"}
     return {
         kind: {
             "statusCode": str(status.value),

@@ -13,10 +13,7 @@ from .watched import Watched
 
 
 class Observability(pulumi.ComponentResource):
-    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region.
-
-    The alarm `noRun` is created after the first run of the coordinator.
-    """
+    """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
 
     def __init__(
         self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions | None = None
@@ -73,7 +70,7 @@ class Observability(pulumi.ComponentResource):
         own = [self._own_topics[region].arn] if region in self._own_topics else []
         actions = [*own, *([topics[region]] if region in topics else [])]
         place = "" if alarm.of_the_whole else region
-        after = [self._coordinator] if alarm.key == "noRun" else None
+        after = [self._coordinator] if alarm.key == "noRun" else None  # its first run
         return aws.cloudwatch.MetricAlarm(
             "-".join(filter(None, [self._name, place, alarm.name])),
             name=self._settings.names.alarm(alarm.name),

@@ -153,10 +153,7 @@ class GlobalIntegersArgs:
     """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
     may only be 0."""
     alarm_emails: Setting[Sequence[str]] = setting(
-        [],
-        example=["operator@shop.example"],
-        pattern=EMAIL,
-        wanted="an e-mail address like operator@shop.example",
+        [], example=["operator@shop.example"], pattern=EMAIL, wanted="an e-mail address like operator@shop.example"
     )
     """Addresses that alarms are sent to. Each must confirm a mail from every region."""
     alarm_topics: Setting[Mapping[str, str]] = setting(
