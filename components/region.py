@@ -142,7 +142,6 @@ def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
 
 
 def _statements(counters: str, receipts: str, coordinator: str, *, open_counters: bool) -> list[dict[str, Any]]:
-    """Return statements that allow only this function's calls."""
     scan = ["dynamodb:Scan"] if open_counters else []
     return [
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", *scan], counters),

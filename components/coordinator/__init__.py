@@ -154,7 +154,6 @@ class Coordinator(pulumi.ComponentResource):
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]
     ) -> aws.lambda_.Invocation:
-        """Return a run of the coordinator after these resources, and after what it needs itself."""
         own = [self._layouts, self._mirror, self.function.policy]
         return aws.lambda_.Invocation(
             f"{self._name}-{name}",

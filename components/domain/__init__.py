@@ -14,7 +14,6 @@ from .dns import (
     ask_for_record,
     health_checks,
     make_records,
-    make_validation_record,
     records_by_hand,
     validation_record,
     zone_id,
@@ -66,8 +65,19 @@ class Domain(pulumi.ComponentResource):
         first = certificates[settings.regions[0]]
         record = validation_record(first)
         zone = zone_id(zone_name, domain, self) if zone_name else None
-        validation = make_validation_record(f"{name}-validation", record, zone, self) if zone is not None else None
-        if validation is None:
+        validation = None
+        if zone is not None:
+            validation = aws.route53.Record(  # it must stay: ACM needs it to renew the certificates
+                f"{name}-validation",
+                zone_id=zone,
+                name=record["name"],
+                type=record["type"],
+                records=[record["value"]],
+                ttl=300,
+                allow_overwrite=True,  # another certificate for the same domain may have needed it
+                opts=child,
+            )
+        else:
             ask_for_record(record, first)
         self.apis = {}
         hosts: list[Name] = []

@@ -52,25 +52,6 @@ def validation_record(certificate: aws.acm.Certificate) -> pulumi.Output[dict[st
     )
 
 
-def make_validation_record(
-    name: str, record: pulumi.Output[dict[str, str]], zone_id: pulumi.Input[str], parent: pulumi.Resource
-) -> aws.route53.Record:
-    """Make that record. It must stay: ACM needs it to renew the certificates.
-
-    It may exist already, if another certificate for the same domain needed it. Then it is taken over as it is.
-    """
-    return aws.route53.Record(
-        name,
-        zone_id=zone_id,
-        name=record["name"],
-        type=record["type"],
-        records=[record["value"]],
-        ttl=300,
-        allow_overwrite=True,
-        opts=pulumi.ResourceOptions(parent=parent),
-    )
-
-
 def ask_for_record(record: pulumi.Output[dict[str, str]], certificate: aws.acm.Certificate) -> None:
     """Say which record must be made by hand, unless the certificate is known to be issued."""
 

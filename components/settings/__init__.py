@@ -160,11 +160,7 @@ RESEMBLES = 0.75
 
 
 def args_of_stack() -> Settings:
-    """Return what the present stack's configuration asks for.
-
-    Raises:
-        SettingsError: as `settings_of`.
-    """
+    """Return what the present stack's configuration asks for, or raise as `settings_of`."""
     project, stack = pulumi.get_project(), pulumi.get_stack()
     config = pulumi.Config(project)
     own = [name for name in SETTINGS if name not in NOT_IN_PROJECT_NAMESPACE]

@@ -192,7 +192,6 @@ class GlobalIntegersArgs:
     """What the names of all resources on AWS begin with. By default `<project>-<stack>-<name of the component>`."""
 
     def __post_init__(self) -> None:
-        """Fill in the defaults."""
         for each in fields(self):
             if getattr(self, each.name) is None and each.default is None:
                 setattr(self, each.name, deepcopy(each.metadata["allowed"].default))

@@ -92,11 +92,8 @@ def _if_now(region: str, allowed: Sequence[str], findings: Findings) -> str:
     return f"if AWS offers all of it in {region} now, allow the region: {how}"
 
 
-FIRST = "first"
-"""In a wave: the first region of the layout."""
-
-REST = "rest"
-"""In a wave: the regions that no wave names. If no wave has it, they join the last wave."""
+FIRST, REST = "first", "rest"
+"""In a wave: the first region of the layout, and the regions that no wave names."""
 
 
 def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]:

@@ -46,7 +46,6 @@ def kind(name: str) -> type:
 
 
 def _declared(name: str) -> Any:
-    """Return the type of a setting, without `Optional`."""
     found = SETTINGS[name].type
     return get_args(found)[0] if type(None) in get_args(found) else found
 
