@@ -1,5 +1,6 @@
 """Clients that mint all the time, through all URLs of all regions."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -122,11 +123,19 @@ class ChaosClient:
         except httpx.TransportError:
             return "no connection"
         if response.status_code != 200:
-            return f"status {response.status_code}"
+            return f"status {response.status_code}: {_reason(response)}"
         document: dict[str, Any] = response.json()
         if "stride" in document:
             return range(document["first"], document["last"] + 1, document["stride"])
         return tuple(document["integers"]) if count is not None else (document["integer"],)
+
+
+def _reason(response: httpx.Response) -> str:
+    """Return what a problem document says, without its numbers, so that reports can count it; else nothing."""
+    try:
+        return re.sub("[0-9]+", "…", response.json()["detail"])
+    except (ValueError, LookupError, TypeError):
+        return "no problem document"
 
 
 @contextmanager

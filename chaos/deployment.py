@@ -44,9 +44,10 @@ def clients(endpoint: str) -> Aws:
     dynamodb = os.environ.get("CHAOS_DYNAMODB")
     aws = Aws(endpoint, dynamodb=dynamodb)
     if dynamodb:
+        events: Any = aws.session.events
         for operation, answer in LACKING.items():
-            aws.session.events.register(f"before-call.dynamodb.{operation}", partial(_answer, answer))
-        aws.session.events.register("after-call.dynamodb", _with_region)
+            events.register(f"before-call.dynamodb.{operation}", partial(_answer, answer))
+        events.register("after-call.dynamodb", _with_region)
     return aws
 
 

@@ -147,8 +147,8 @@ class Proxy:
     """Every write that minted, whoever got the answer."""
     injected: Counter[str] = field(default_factory=Counter[str])
     """How often each fault met a call."""
-    given_up: int = 0
-    """How many of what may be the coordinator's calls had no caller any more when the answer came."""
+    given_up: list[DynamoDBCall] = field(default_factory=list[DynamoDBCall])
+    """The calls that had no caller any more when the answer came."""
 
     @contextmanager
     def listening(self) -> Generator[None]:
@@ -243,9 +243,8 @@ class _Connection(BaseHTTPRequestHandler):
         answer = self._exchange(proxy.dynamodb or proxy.server, body)
         if answer[0] == 200 and call.mints:
             proxy.writes.append(write_of(call, answer[1], began, time.monotonic()))
-        if call.of_layouts and _closed(self.connection):
-            with faults.lock:
-                proxy.given_up += 1
+        if _closed(self.connection):
+            proxy.given_up.append(call)
         if (cut and call.writes) or call.region in faults.unreachable:  # cut off meanwhile
             self._count("cut before the answer")
             return None

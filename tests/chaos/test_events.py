@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from chaos.__main__ import by_region
 from chaos.events import Events
 from chaos.history import History
-from chaos.proxy import Faults, Proxy, Write
+from chaos.proxy import MINTS, DynamoDBCall, Faults, Proxy, Write
 from chaos.stack import BULK, COUNTERS, HEADROOM, REGIONS, SETTINGS, Stack
 from integers.lattice import Layout
 
@@ -32,7 +33,8 @@ class Registers(Stack):
         faults = self.proxy.faults
         self.met.append((set(faults.hot), dict(faults.slow), faults.calm))
         self.epoch += 1
-        self.proxy.given_up += not self.answers
+        if not self.answers:
+            self.proxy.given_up.append(DynamoDBCall(REGIONS[0], "GetItem", {}))
 
     def watch_once(self) -> dict[str, Any]:
         return {}
@@ -91,3 +93,19 @@ def test_the_faults_end_with_the_event() -> None:
 
     faults = events.stack.proxy.faults
     assert (faults.hot, faults.slow, faults.calm) == (set(), {}, False)
+
+
+def test_a_failure_where_nothing_struck_is_a_problem_unless_the_machine_was_too_busy() -> None:
+    events = events_with({BULK: 0})
+    events.stay = REGIONS[:3]
+    events.struck[REGIONS[2]] = ["cut_off"]
+    for region in events.stay:
+        events.stack.history.failed(region, "status 503: why")
+    mint = {"TableName": "x-counters", "UpdateExpression": f"{MINTS} :step"}
+    events.stack.proxy.given_up.append(DynamoDBCall(REGIONS[1], "UpdateItem", mint))
+
+    lines = list(by_region(events))
+
+    assert events.problems == [f"{REGIONS[0]}: nothing struck it, but clients saw failures: 1 status 503: why"]
+    assert f"| {REGIONS[2]} (cut_off) | 1 | 1 | 0.0 s |" in lines
+    assert f"{REGIONS[1]}: DynamoDB answered 1 mints too late, so its failures say nothing" in lines
