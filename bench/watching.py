@@ -148,7 +148,7 @@ def drive(steps: op.Steps[Any], carry_out: Callable[[Sequence[op.Operation]], li
 
 def table() -> str:
     """Return a table of all cases."""
-    rows = [HEAD.split("  ")]
+    rows: list[list[str]] = [[*HEAD.split("  ")]]
     for counters, regions, past in CASES:
         cost = month(counters, regions, past)
         dollars = (f"{part:.2f}" for part in (cost.reads, cost.writes, cost.function, cost.total))
