@@ -19,7 +19,12 @@ from local.paths import ROOT
 
 TIMES = 10
 BUSY_PER_PROCESSOR = 2
-SLOWEST = ("tests/local/stacks/test_changing_regions.py", "tests/local/test_interrupt.py", "tests/local/apigateway")
+SLOWEST = (
+    "tests/local/stacks/test_changing_regions.py",
+    "tests/local/test_interrupt.py",
+    "tests/local/apigateway",
+    "tests/chaos/test_chaos.py::test_clients_of_the_other_regions_see_no_failure",
+)
 """Where the long tests are that are run, too."""
 
 LOGS = ROOT / ".flaky"
