@@ -67,11 +67,7 @@ class DeadlineExceeded(Unavailable):
 
 
 class Requested(NamedTuple):
-    """One request was sent.
-
-    `subject` is "health", "the default counter", "counter 'orders'" or the like. `failure` says why there is no answer,
-    and is None if there is one.
-    """
+    """One request was sent: about "health", "counter 'orders'" or the like. `failure` says why there is no answer."""
 
     region: str
     subject: str

@@ -72,12 +72,8 @@ class Counter(AnyCounter):
 class Integers(Counter):
     """Unique integers from the nearest healthy region. The object is itself the default counter.
 
-    Use one object for a whole process: all threads may share it, and it is safe to use after a fork. No region is
-    asked before the first call.
-
-    A region that doesn't respond, or responds with an error that may pass or that another region may not have (401,
-    403, 404, 408, 410, 429, 5xx …), is left alone for a while. The next nearest one is asked, within the call's
-    deadline. Health checks in the background find the nearest one.
+    Use one object for a whole process: all threads may share it, and it is safe to use after a fork. A region that
+    fails is left alone for a while, and the next nearest one is asked, within the call's deadline.
 
     The key decides which region a request with a key goes to, in the same way in every process: only that region can
     return the integer again. So the request doesn't fail over, unless `key_failover` accepts another integer.
@@ -101,29 +97,25 @@ class Integers(Counter):
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: the stack's address, such as https://integers.example.com/ (stack output `address`), which the first
-                call asks for its regions. Or each region's URL (stack output `urls`), by the region's AWS name, for
-                which requests are signed.
-            counter: the counter of this object's own `next`, by default the first one of the stack's settings.
-            lease: the largest number of integers in one lease, 1 to 100,000. 1 is off: every integer is a request.
+            urls: each region's URL by the region's AWS name (stack output `urls`); or the stack's address, such as
+                https://integers.example.com/ (stack output `address`), which the first call asks for its regions.
+            counter: the counter of this object's own `next`, by default the stack's first one.
+            lease: the largest number of integers in one lease, 1 (off) to 100,000.
             lease_seconds: seconds after which the rest of a lease is dropped.
             timeout: seconds for a whole call, with all attempts.
-            attempt_timeout: seconds for one attempt, which a region that hangs costs. Keep it above 2: a region may
-                take 2 s to respond while a layout changes.
+            attempt_timeout: seconds for one attempt. Keep it above 2: a region may wait 2 s while a layout changes.
             prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
             sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
                 and credentials are found, and those to an address that has refused one without a signature.
-            observer: called with every `Requested`, `FailedOver` and `Leased`. Calls wait for it. An error that
-                it raises is logged.
+            observer: called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged.
             http: returns the `httpx.Client` to use. It is called again after a fork and after `close`. Its own `auth`
                 is used where requests aren't signed.
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address. Or
-                botocore fails while it looks for credentials. It is a `ValueError`. Without `sign`, the first call
-                raises it if the address wants a signature.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address; or
+                botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
         """
         options = Options(
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
@@ -135,12 +127,9 @@ class Integers(Counter):
     def from_env(cls, **options: "Unpack[ClientSettings[httpx.Client]]") -> "Self":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        The variable has the stack's address, an object of URLs by region as JSON, a stack's outputs as JSON, or the
-        path of a file with such JSON (`pulumi stack output --json`, `python -m local outputs --json`). The lines of
-        `python -m local outputs urls` are also accepted.
-
-        Args:
-            options: those of `Integers`, except `urls`.
+        The variable has the stack's address, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
+        with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
+        `Integers`.
 
         Raises:
             ValueError: the variable isn't set, or is wrong.
@@ -156,11 +145,7 @@ class Integers(Counter):
         return self.client.counter(counter, Counter)
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
-        """Create a counter in every region. Return whether it is new.
-
-        Args:
-            counter: the counter's name.
-            timeout: seconds for the whole call, which takes some seconds.
+        """Create a counter in every region, within `timeout` seconds. Return whether it is new.
 
         Raises:
             Refused: the stack doesn't allow it (`openCounters`).
@@ -173,8 +158,7 @@ class Integers(Counter):
         """Return the region that mints an integer of a counter, by default of this object's counter.
 
         Raises:
-            UnknownOwner: no region knows the owner, or the counter. No region has been granted the integer yet, for
-                instance.
+            UnknownOwner: no region knows the owner (yet), or the counter.
             Refused: the request isn't allowed.
             Unavailable: all regions failed. If only the owner does, `minted` is None.
             ValueError: no counter can have this name, or the integer is not within 1 to 2^53 − 1.

@@ -32,23 +32,12 @@ log = logging.getLogger("global_integers")
 
 
 class Client:
-    """What the counters of one `Integers` or `AsyncIntegers` share.
-
-    Attributes:
-        options: its settings.
-        urls: the URL of each region. Those of an address are unknown before the first call.
-        regions: what is known of each region.
-    """
+    """What the counters of one `Integers` or `AsyncIntegers` share."""
 
     def __init__(self, options: Options, io: "Threads | Tasks") -> None:
-        """Prepare. No region is asked.
-
-        Raises:
-            ValueError: the address can't be one of a stack.
-            CannotSign: see `signatures`.
-        """
         self.options = options
         self.urls: Mapping[str, str]
+        """The URL of each region. Those of an address are unknown before the first call."""
         self._address: Address | None = None
         self._signature: Callable[[str], Signature | None]
         if isinstance(options.urls, str):
@@ -72,11 +61,7 @@ class Client:
         return f"{repr(name) if name else 'default counter'}{address} regions={known} lease={self.options.lease}"
 
     def counter(self, name: str, kind: type[C]) -> C:
-        """Return a counter. It is always the same object, so its lease is shared.
-
-        Raises:
-            ValueError: no counter can have this name.
-        """
+        """Return a counter. It is always the same object, so its lease is shared."""
         found = self._counters.get(name)
         if found is None:
             found = self._counters.setdefault(name, kind(self, checked_counter(name)))
@@ -118,7 +103,7 @@ class Client:
                 log.exception("the observer failed")
 
     def turn(self) -> FetchTurn:
-        """Return this thread's or task's turn to get an integer."""
+        """Return a turn of this thread or task to get an integer."""
         return FetchTurn(self._io.caller(), self._io.make_signal())
 
     def start(self, call: Any) -> bool:
@@ -220,10 +205,9 @@ class Client:
 
 
 class AnyCounter:
-    """A counter of a client: its name, and its leased integers."""
+    """A counter of a client: its name, "" for the default one, and its leased integers."""
 
     def __init__(self, client: Client, name: str) -> None:
-        """Use the counter `name`, "" for the default one."""
         self.name = name
         self.client = client
         self.forget()
@@ -244,13 +228,10 @@ class AnyCounter:
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
 
     def __contains__(self, item: object) -> NoReturn:
-        raise TypeError(
-            f"{item!r} can't be looked for by minting: integers[{str(item)!r}] is the counter of this name, and "
-            "integers.owner(n) says who mints n"
-        )
+        instead = f"integers[{str(item)!r}] is the counter of this name, and integers.owner(n) says who mints n"
+        raise TypeError(f"{item!r} can't be looked for by minting: {instead}")
 
     async def _taken(self, count: int, key: str | None) -> list[int]:
-        """Take `count` integers."""
         if type(count) is not int or count < 0:
             raise ValueError(f"{count!r} is not an integer from 0 on")
         deadline = self.client.options.deadline()

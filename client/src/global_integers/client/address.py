@@ -28,19 +28,12 @@ log = logging.getLogger("global_integers")
 
 
 class Address(Mapping[str, str]):
-    """The URLs of an address's regions, once they are known. Iterating gives the regions.
+    """The URLs of an address's regions, once they are known; and its own, under `name`.
 
-    The address itself has a URL too, under `name`. If its host is on this machine or an IP address, its regions have no
-    names. It then stands for the only "region".
+    If its host is on this machine or an IP address, its regions have no names. It then stands for the only "region".
     """
 
     def __init__(self, url: str, options: Options) -> None:
-        """Prepare.
-
-        Raises:
-            ValueError: this can't be the address of a stack.
-            CannotSign: `sign` is True, and botocore, awscrt or the credentials are missing.
-        """
         scheme, host, port, path = _parsed(url)
         self.name = host + port
         """The address's host, with its port if it has one."""
@@ -53,29 +46,24 @@ class Address(Mapping[str, str]):
         self._read_at = -inf
 
     def __getitem__(self, region: str) -> str:
-        """Return the URL of a region, or of the address itself."""
         if region != self.name and not REGION.fullmatch(region):
             raise KeyError(region)
         host = self.name if region == self.name else f"{region}.{self.name}"
         return f"{self._scheme}://{host}{self._path}"
 
     def __contains__(self, region: object) -> bool:
-        """Return whether this is one of the regions."""
         return region in self._regions
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the regions."""
         return iter(self._regions)
 
     def __len__(self) -> int:
-        """Return the number of regions, 0 as long as they aren't known."""
         return len(self._regions)
 
     def signature(self, region: str) -> Signature | None:
         """Return how requests to a region, or to the address itself, are signed; None: they aren't.
 
-        A company's own host name doesn't show whether requests must be signed. So the client begins without signatures,
-        unless `sign` is True, and signs everything after the first refusal.
+        A host name doesn't show whether they must be. So, unless `sign` is True, that begins with the first refusal.
         """
         if self._credentials is None:
             return None
@@ -139,11 +127,7 @@ class Address(Mapping[str, str]):
 
 
 def _parsed(url: str) -> tuple[str, str, str, str]:
-    """Return an address's scheme, host, port (":8443", or "" for the scheme's own) and path, which ends with a slash.
-
-    Raises:
-        ValueError: it can't be an address.
-    """
+    """Return an address's scheme, host, port (":8443"; "": the scheme's own) and path, which ends with a slash."""
     parsed = checked_url(url, f"the address {url!r}", "https://integers.example.com/")
     host = parsed.hostname or ""
     if host.endswith(AWS_HOSTS):

@@ -52,10 +52,7 @@ def order_of(key: str, regions: Iterable[str]) -> list[str]:
 
 
 class Health(NamedTuple):
-    """Whether a region can mint from its default counter now.
-
-    `seconds` is how long the check took, None if there was no response. `reason` says why `ok` is false.
-    """
+    """Whether a region can mint from its default counter now; the check's seconds, None if there was no response."""
 
     ok: bool
     seconds: float | None
@@ -67,13 +64,12 @@ class RegionState:
     """What is known of one region.
 
     Attributes:
-        latency: seconds of a health check, as a moving average; None if there was none yet.
+        latency: seconds of a health check, as a moving average.
         failures: how often it has failed since it last answered a call, up to 30.
         until: the time until which it is left alone, by the clock.
         silent: whether it didn't respond when it was last asked.
         failed: when its last failure was noted.
         checked: when its last health check began.
-        checking: whether a health check is under way.
         reason: why it failed last.
     """
 
@@ -97,14 +93,7 @@ class Regions:
         clock: Callable[[], float] = time.monotonic,
         spread: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        """Know nothing of any region yet.
-
-        Args:
-            names: the regions.
-            prefer: the region that comes first as long as it is healthy, however near others are.
-            clock: returns seconds.
-            spread: returns a random number between two.
-        """
+        """Know nothing of any region yet."""
         self._names = list(names)
         self._last: list[str] = []
         self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
@@ -122,9 +111,7 @@ class Regions:
     def replace(self, names: Iterable[str], last: str) -> None:
         """Use other regions. What is known of those that stay is kept.
 
-        Args:
-            names: the regions.
-            last: what is asked after all of them. It is never measured, since it leads to one of them.
+        `last` is asked after all of them. It is never measured, since it leads to one of them.
         """
         with self._lock:
             self._names, self._last, self.outdated = list(names), [last], False
@@ -152,7 +139,7 @@ class Regions:
             return self._is_healthy(self._states[name], self._clock())
 
     def latency(self, name: str) -> float | None:
-        """Return a region's latency in seconds, or None if it wasn't measured yet."""
+        """Return a region's latency in seconds, if it was measured."""
         return self._states[name].latency
 
     def known(self, name: str) -> str:
@@ -177,10 +164,7 @@ class Regions:
     def failed(self, name: str, began: float, failure: Failure) -> None:
         """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
-        Args:
-            name: the region.
-            began: when the failed attempt began, by `now`.
-            failure: why it failed.
+        `began` is when the failed attempt began, by `now`.
         """
         with self._lock:
             if failure.kind is FailureKind.GONE:
@@ -196,8 +180,7 @@ class Regions:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
         with self._lock:
             now = self._clock()
-            states = {name: self._states[name] for name in self._names}
-            due = [name for name, state in states.items() if not state.checking and self._is_due(state, now)]
+            due = [name for name in self._names if self._is_due(self._states[name], now)]
             for name in due:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
@@ -254,42 +237,31 @@ class Regions:
     def _leave_alone(self, name: str, failure: Failure) -> None:
         state = self._states[name]
         known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
-        log.log(
-            logging.DEBUG if known else logging.WARNING,
-            "%s failed and is left alone for a while: %s",
-            name,
-            failure.reason,
-        )
-        now = self._clock()
+        level, now = logging.DEBUG if known else logging.WARNING, self._clock()
+        log.log(level, "%s failed and is left alone for a while: %s", name, failure.reason)
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
         state.until = now + max(self._spread(pause / 2, pause), failure.retry_after)
         state.failed, state.silent, state.reason = now, failure.kind is FailureKind.SILENT, failure.reason
 
     def _choose(self, healthy: list[str]) -> str | None:
-        """Return the region that is asked first, of those that are well in the order of their latency.
-
-        The nearest one stays the nearest while it is unhealthy, so callers go back to it.
-        """
+        """Return the region to ask first. The nearest one stays so while it is unhealthy, and callers go back to it."""
         if self._prefer in healthy:
             return self._prefer
         if not healthy:
             return None
-        if self._nearest is not None and self._nearest not in healthy:
-            return healthy[0]
-        if self._nearest is None or (
-            _latency(self._states[healthy[0]]) < CLEARLY_NEARER * _latency(self._states[self._nearest])
-        ):
-            self._nearest = healthy[0]
+        first, nearest = healthy[0], self._nearest
+        if nearest is not None and nearest not in healthy:
+            return first
+        if nearest is None or _latency(self._states[first]) < CLEARLY_NEARER * _latency(self._states[nearest]):
+            self._nearest = first
         return self._nearest
 
     def _is_healthy(self, state: RegionState, now: float) -> bool:
         return not state.silent and now >= state.until
 
     def _is_due(self, state: RegionState, now: float) -> bool:
-        if state.silent:
-            return now >= state.until
-        return now >= state.checked + REFRESH
+        return not state.checking and now >= (state.until if state.silent else state.checked + REFRESH)
 
 
 def _latency(state: RegionState) -> float:
@@ -297,7 +269,11 @@ def _latency(state: RegionState) -> float:
 
 
 class Failover:
-    """Asks one region after the other."""
+    """Asks one region after the other.
+
+    `send` sends a request to a region, within so many seconds, and returns the answer or a `Failure`. `sleep` waits for
+    seconds. `tell` is told that another region is asked after one has failed.
+    """
 
     def __init__(
         self,
@@ -306,14 +282,6 @@ class Failover:
         sleep: Callable[[float], Awaitable[None]],
         tell: Callable[[FailedOver], None],
     ) -> None:
-        """Prepare.
-
-        Args:
-            regions: told which ones failed. Its clock is used.
-            send: sends a request to a region, within so many seconds. Returns the answer, or a `Failure`.
-            sleep: waits for so many seconds.
-            tell: called when another region is asked after one has failed.
-        """
         self.regions = regions
         self._send = send
         self._sleep = sleep
@@ -362,45 +330,38 @@ class Failover:
                     failures[region] = answer  # an attempt with too little time says less
                 last = region
             _raise_if_no_retry_helps(request, failures)
-            pause = max(_jittered(wait), min(failure.retry_after for failure in failures.values()))
+            jittered = random.uniform(wait / 2, wait)  # noqa: S311 (not for security)
+            pause = max(jittered, min(failure.retry_after for failure in failures.values()))
             if regions.now() + pause >= deadline.ends:
                 raise _out_of_time(request, failures, regions, len(failures), deadline.timeout)
             await self._sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
 
-def _jittered(seconds: float) -> float:
-    return random.uniform(seconds / 2, seconds)  # noqa: S311 (not for security)
-
-
 def _raise_if_no_retry_helps(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> None:
     kinds = {failure.kind for failure in failures.values()} - {FailureKind.SILENT}
     if not kinds or FailureKind.TRANSIENT in kinds:
         return
-    reasons, hints = _reasons(failures), _hints(failures)
+    reasons = {region: failure.reason for region, failure in failures.items()}
+    hints = [failure.hint for failure in failures.values()]
     if FailureKind.REFUSED in kinds:
         region, failure = next((name, found) for name, found in failures.items() if found.kind is FailureKind.REFUSED)
         raise Refused(region, failure.status, failure.reason, failure.problem, failure.hint)
     if FailureKind.ABSENT in kinds:
         who = "no region knows" if len(reasons) > 1 else "its region doesn't know" if request.keyed else "nobody knows"
         raise request.nowhere(f"{who} {request.subject}{request.nowhere.hint}:", reasons, hints)
-    raise Unavailable(
-        f"{request.subject}: no URL that responded leads to a region of the layout{_advice(request, failures)}:",
-        reasons,
-        hints,
-    )
+    message = f"{request.subject}: no URL that responded leads to a region of the layout{_advice(request, failures)}:"
+    raise Unavailable(message, reasons, hints)
 
 
 def _out_of_time(
     request: ApiRequest[Any], failures: Mapping[str, Failure], regions: Regions, asked: int, timeout: float
 ) -> Unavailable:
-    reasons, hints = _reasons(failures), _hints(failures)
+    reasons = {region: failure.reason for region, failure in failures.items()}
+    hints = [failure.hint for failure in failures.values()]
     if len(failures) < asked:
-        return DeadlineExceeded(
-            f"{request.subject}: {timeout:.3g} s passed before every region could be asked:",
-            {**regions.reasons(), **reasons},
-            hints,
-        )
+        message = f"{request.subject}: {timeout:.3g} s passed before every region could be asked:"
+        return DeadlineExceeded(message, {**regions.reasons(), **reasons}, hints)
     message = f"{request.subject}: no region succeeded within {timeout:.3g} s{_advice(request, failures)}:"
     if all(failure.kind is FailureKind.SILENT for failure in failures.values()):  # mostly, a name or a port is wrong
         message = "{}: {}; {}".format(*next(iter(reasons.items())), message)
@@ -411,11 +372,3 @@ def _advice(request: ApiRequest[Any], failures: Mapping[str, Failure]) -> str:
     if not request.keyed or len(failures) > 1:
         return ""
     return "; only the key's region can return its integer again (key_failover=True accepts another integer)"
-
-
-def _reasons(failures: Mapping[str, Failure]) -> dict[str, str]:
-    return {region: failure.reason for region, failure in failures.items()}
-
-
-def _hints(failures: Mapping[str, Failure]) -> list[str]:
-    return [failure.hint for failure in failures.values()]

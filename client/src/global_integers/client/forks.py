@@ -20,11 +20,10 @@ from weakref import WeakSet
 WIPE_ON_FORK = 18
 """Linux's `MADV_WIPEONFORK` (madvise(2), Linux 4.14), which Python doesn't name."""
 
-log = logging.getLogger("global_integers")
-
-
 WIPED = "wf"
 """How `/proc/<pid>/smaps` flags a mapping that is wiped in a child (proc_pid_smaps(5), `VmFlags`)."""
+
+log = logging.getLogger("global_integers")
 
 
 class _Process:

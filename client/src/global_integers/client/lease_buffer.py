@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
 from typing import Protocol
@@ -67,25 +68,26 @@ def first_of(lease: Lease, now: float) -> int:
     return 0
 
 
+@dataclass(eq=False)
 class FetchTurn:
     """A call's turn to get the next integer: it gets one at once, fetches a block, or waits for one.
 
     Attributes:
         caller: the number of the thread or task.
-        signal: ends its waiting.
         integer: what it got; 0: nothing.
         size: of the block that it must fetch; 0: none.
-        waits: whether it must wait, until its signal is given. If it has no integer then, it must try again.
+        waits: whether it must wait for its signal. If it has no integer then, it must try again.
         own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
         alone: whether the buffer doesn't note it: it is of a signal handler that interrupted its thread in the buffer.
     """
 
-    def __init__(self, caller: int, signal: Signal) -> None:
-        self.caller = caller
-        self.signal = signal
-        self.integer = self.size = 0
-        self.waits = self.alone = False
-        self.own = 1
+    caller: int
+    signal: Signal
+    integer: int = 0
+    size: int = 0
+    waits: bool = False
+    own: int = 1
+    alone: bool = False
 
 
 class Locked:
@@ -122,12 +124,9 @@ class LeaseBuffer:
     """
 
     def __init__(self, most: int, lifetime: float, clock: Callable[[], float] = time.time) -> None:
-        """Start with nothing.
+        """Start with nothing. The largest block is of `most`. What is left of one is dropped after `lifetime` seconds.
 
-        Args:
-            most: the largest block, 1 to 100,000.
-            lifetime: seconds after which what is left of a block is dropped.
-            clock: returns seconds, and goes on while the machine sleeps. If it is set back, blocks may be dropped.
+        The clock must go on while the machine sleeps. If it is set back, blocks may be dropped.
         """
         self.mark = here()
         self.lease: Lease = (iter(()), 0.0, 0.0, self.mark)
@@ -189,7 +188,6 @@ class LeaseBuffer:
                 self._fetched_by(turn)
 
     def _fetched_by(self, turn: FetchTurn) -> None:
-        """Note that a turn fetches no longer."""
         if turn in self._fetching:
             self._fetching.discard(turn)
             if not self._fetching or self._next_size() == self._most:
@@ -273,11 +271,10 @@ class LeaseBuffer:
         self._fetching.add(turn)
 
     def _coming(self) -> int:
-        """Return the number of integers that are being fetched, without those for who fetches them."""
+        """Return how many integers are being fetched, without those for who fetches them."""
         return sum(turn.size - turn.own for turn in self._fetching)
 
     def _next_size(self) -> int:
-        """Return the size of the block to fetch now."""
         if not self._size:
             return max(1, min(self._crowd, self._most))
         used, seconds = self._left_then - self.left, self._clock() - self._fetched

@@ -173,11 +173,7 @@ def _are_names_of(address: str, urls: Any) -> bool:
 
 
 def urls_from_environment() -> dict[str, str] | str:
-    """Return the URLs, or the address, in the environment variable `GLOBAL_INTEGERS_URLS`.
-
-    Raises:
-        ValueError: it isn't set, or is wrong.
-    """
+    """Return the URLs, or the address, in the environment variable `GLOBAL_INTEGERS_URLS`."""
     text = os.environ.get(VARIABLE)
     if text is None or not text.strip():
         state = "not set" if text is None else "empty"

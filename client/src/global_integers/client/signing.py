@@ -37,7 +37,6 @@ class Signature:
     """Signs requests for one region with the credentials that botocore finds and renews."""
 
     def __init__(self, region: str, credentials: "Credentials", service: str = FUNCTION) -> None:
-        """Sign for this region and service."""
         self._region = region
         self._credentials = credentials
         self._service = service
@@ -59,23 +58,18 @@ class Signature:
         for name in ("accept", "idempotency-key"):
             if name in request.headers:
                 signed.headers[name] = request.headers[name]
-        with _said_of_credentials():
-            self._signer().add_auth(signed)
-        request.headers.update(dict(signed.headers.items()))
-
-    def _signer(self) -> Any:
         if self._region == ANY_REGION:
-            from botocore.crt.auth import CrtSigV4AsymAuth
-
-            return CrtSigV4AsymAuth(self._credentials, self._service, self._region)
-        from botocore.auth import SigV4Auth
-
-        return SigV4Auth(self._credentials, self._service, self._region)
+            from botocore.crt.auth import CrtSigV4AsymAuth as Signer
+        else:
+            from botocore.auth import SigV4Auth as Signer
+        with _said_of_credentials():
+            Signer(self._credentials, self._service, self._region).add_auth(signed)
+        request.headers.update(dict(signed.headers.items()))
 
 
 @contextmanager
 def _said_of_credentials() -> Generator[None]:
-    """Say what to do where botocore can't get the credentials that it looks for, as if a profile is missing."""
+    """Say what to do where botocore can't get the credentials that it looks for."""
     from botocore.exceptions import BotoCoreError
 
     try:
@@ -90,39 +84,22 @@ def _said_of_credentials() -> Generator[None]:
 def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signature | None]:
     """Return how each region's requests are signed, None where they aren't.
 
-    Args:
-        urls: the URLs by region.
-        sign: True or False, or None to sign requests to Function URLs if botocore and credentials are found.
+    If `sign` is None, those to Function URLs are signed if botocore and credentials are found.
 
     Raises:
         CannotSign: `sign` is True, and botocore or the credentials are missing; or botocore fails while it looks for
             them, for instance because the profile is missing.
     """
     wanted = {
-        region: sign is not False and (sign is True or (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
+        region
         for region, url in urls.items()
+        if sign is True or (sign is None and (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
     }
-    credentials = _found_credentials(required=sign is True) if any(wanted.values()) else None
+    credentials = _found_credentials(required=sign is True) if wanted else None
     return {
-        region: Signature(region, credentials) if wanted[region] and credentials is not None else None
+        region: Signature(region, credentials) if credentials is not None and region in wanted else None
         for region in urls
     }
-
-
-def _found_credentials(*, required: bool) -> "Credentials | None":
-    try:
-        from botocore.session import Session
-    except ImportError:
-        if required:
-            raise CannotSign('signing needs botocore: pip install "global-integers-client[aws]"') from None
-        return None
-    with _said_of_credentials():
-        credentials = Session().get_credentials()
-    if credentials is None and required:
-        raise CannotSign(
-            "signing needs AWS credentials, and botocore finds none; set them in the environment, a profile or a role"
-        )
-    return credentials
 
 
 def address_credentials() -> "Credentials":
@@ -138,4 +115,20 @@ def address_credentials() -> "Credentials":
     credentials = _found_credentials(required=True) if compat.HAS_CRT else None
     if credentials is None:
         raise CannotSign(NEEDS_CRT)
+    return credentials
+
+
+def _found_credentials(*, required: bool) -> "Credentials | None":
+    try:
+        from botocore.session import Session
+    except ImportError:
+        if required:
+            raise CannotSign('signing needs botocore: pip install "global-integers-client[aws]"') from None
+        return None
+    with _said_of_credentials():
+        credentials = Session().get_credentials()
+    if credentials is None and required:
+        raise CannotSign(
+            "signing needs AWS credentials, and botocore finds none; set them in the environment, a profile or a role"
+        )
     return credentials

@@ -43,7 +43,6 @@ class Tasks:
     sleep = staticmethod(asyncio.sleep)
 
     def __init__(self, make_http: "Callable[[], httpx.AsyncClient] | None") -> None:
-        """Prepare. `make_http` returns an HTTP client, by default one of the transport's."""
         self._make_http = make_http
         self.generation = 0
         """How often the client was closed."""

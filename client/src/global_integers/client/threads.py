@@ -68,7 +68,6 @@ class Threads:
     make_signal = ThreadSignal
 
     def __init__(self, make_http: "Callable[[], httpx.Client] | None") -> None:
-        """Prepare. `make_http` returns an HTTP client, by default one of the transport's."""
         self._make_http = make_http
         self.generation = 0
         """How often the client was closed."""
@@ -90,16 +89,12 @@ class Threads:
         return threading.get_ident()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Wait for some seconds."""
         time.sleep(seconds)
 
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
-        """Return a region's answer.
-
-        A signal handler may interrupt a thread that is sending, and send too. Its request gets a connection of its own,
-        since those of the thread have locks that only the thread can release.
-        """
-        if getattr(self._mine, "sending", False):
+        """Return a region's answer."""
+        if getattr(self._mine, "sending", False):  # in a signal handler: its thread holds locks of the connections
             with transport.client(self._make_http) as http:
                 return await transport.send(http, region, request, seconds)
         try:
@@ -151,14 +146,8 @@ class Threads:
             except BaseException as error:
                 errors.append(error)
 
-        threads: list[threading.Thread] = []
-        for number in range(len(calls)):
-            thread = _started(work, number)
-            if thread is None:
-                work(number)
-            else:
-                threads.append(thread)
-        for thread in threads:
+        threads = [_started(work, number) or work(number) for number in range(len(calls))]
+        for thread in filter(None, threads):
             thread.join()
         if errors:
             raise errors[0]

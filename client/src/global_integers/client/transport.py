@@ -16,7 +16,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, suppress
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
@@ -122,30 +122,19 @@ class _Stream(httpcore.NetworkStream):
 
 
 def _left(timeout: float | None, error: type[Exception]) -> Any:
-    """Return the seconds of a step.
-
-    Raises:
-        error: none are left.
-    """
-    if isinstance(timeout, Left):
-        left = timeout.ends - time.monotonic()
-        if left <= 0:
-            raise error("the attempt's time is over")
-        return left
-    return timeout
+    """Return the seconds of a step, or raise the error if none are left."""
+    if not isinstance(timeout, Left):
+        return timeout
+    left = timeout.ends - time.monotonic()
+    if left <= 0:
+        raise error("the attempt's time is over")
+    return left
 
 
 def _addresses(host: str, port: int, ends: float) -> list[str]:
-    """Return a host's addresses, each once. They are looked up in a thread, since that can't be interrupted.
-
-    Raises:
-        httpcore.ConnectError: there are none.
-        httpcore.ConnectTimeout: the resolver doesn't answer in time.
-    """
-    try:
+    """Return a host's addresses, each once. They are looked up in a thread, since that can't be interrupted."""
+    with suppress(ValueError):
         return [str(ip_address(host))]
-    except ValueError:
-        pass
     found: SimpleQueue[list[str] | OSError] = SimpleQueue()
 
     def look_up() -> None:
@@ -198,7 +187,6 @@ class Transport:
         signature: Callable[[str], Signature | None],
         tell: Callable[[Requested], None],
     ) -> None:
-        """Use the regions' URLs, sign with what `signature` returns for a region, and tell of each request."""
         self._urls = urls
         self._signature = signature
         self._tell = tell
@@ -258,9 +246,8 @@ class Transport:
             again = any(answer.first <= block.last and block.first <= answer.last for block in recent)
             recent.append(answer)
         if again or answer.replayed:
-            return Failure(
-                FailureKind.TRANSIENT, f"the response has integers that were returned before: {answer.first} …"
-            )
+            why = f"the response has integers that were returned before: {answer.first} …"
+            return Failure(FailureKind.TRANSIENT, why)
         return answer
 
 
@@ -296,20 +283,14 @@ async def _awaited_response(
 
 
 def _auth(signature: Signature | None) -> Any:
-    """Return how httpx authorizes a request: by default as the HTTP client does it, and not at all if it is signed."""
+    """Return how httpx authorizes a request: as the HTTP client does by default, and not at all if it is signed."""
     return httpx.USE_CLIENT_DEFAULT if signature is None else None
 
 
 def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
-    """Check what has arrived of a response's body.
-
-    Raises:
-        httpx.DecodingError: it is too large to be this API's. Or it is compressed, although that wasn't asked for: it
-            could become very large.
-        httpx.ReadTimeout: the time is over.
-    """
+    """Raise an error if the time is over, or what has arrived of a response's body can't be this API's."""
     encoding = streamed.headers.get("content-encoding", "identity")
-    if encoding.strip().lower() not in ("", "identity"):
+    if encoding.strip().lower() not in ("", "identity"):  # that wasn't asked for, and could become very large
         raise httpx.DecodingError(f"it is compressed: {encoding[:40]}")
     if content and time.monotonic() > ends:
         raise httpx.ReadTimeout("")
@@ -342,8 +323,7 @@ def _no_connection(error: httpx.ConnectError) -> Failure:
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
         several = isinstance(cause, BaseExceptionGroup)  # of asyncio, for a host with several addresses
         cause = cast("Any", cause).exceptions[-1] if several else cause.__cause__ or cause.__context__
-    said = (
-        "connection refused" if cause is not None else re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection"
-    )
-    hint = ENDED if cause is not None and f"all://{url.host}" in LOOPBACK else ""
+    said, hint = "connection refused", ENDED if f"all://{url.host}" in LOOPBACK else ""
+    if cause is None:
+        said, hint = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or "no connection", ""
     return Failure(FailureKind.SILENT, f"{said} ({url.netloc.decode('ascii')})", hint=hint)
