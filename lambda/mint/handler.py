@@ -5,32 +5,26 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from aws.connection import NoResponse
-from aws.service import ServiceError, set_deadline
+from aws.service import set_deadline
 
 from integers.names import CHECK_COUNTER
 
 from . import minting
-from .api.reply import Problem, Response, finished, json_response, minted_response, problem_response
+from .api.reply import Response, finished, json_response, minted_response
 from .api.request import (
-    CreateCounter,
-    HealthRequest,
+    CounterRequest,
     ListCounters,
     MintRequest,
     OwnerOf,
-    Page,
     Request,
-    Status,
     as_function_url,
     invoked_directly,
     is_https,
     method_of,
     request_of,
-    root_of,
     signer_of,
     wants_html,
 )
-from .errors import RequestError
 
 if TYPE_CHECKING:
     from .permissions import Allowed
@@ -38,65 +32,41 @@ if TYPE_CHECKING:
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
     """Return the response to an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0)."""
-    if "httpMethod" in event:  # only payload format 1.0 has it
-        return {**_answer(as_function_url(event), context), "isBase64Encoded": False}
-    return _answer(event, context)
-
-
-def _answer(event: Mapping[str, Any], context: Any) -> Response:
+    is_rest = "httpMethod" in event  # only payload format 1.0 has it
+    if is_rest:
+        event = as_function_url(event)
+    method, https, request = method_of(event), is_https(event), None
     try:
         set_deadline(context)
-        response = _respond(event)
-    except Problem as problem:
-        response = _problem(problem, event)
-    except Exception:
-        import logging  # rarely needed
-
-        request_id = getattr(context, "aws_request_id", "unknown")
-        logging.getLogger(__name__).exception("unexpected error in request %s", request_id)
-        detail = f"unexpected error; the log has request {request_id}"
-        response = _problem(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail), event)
-    return finished(response, method_of(event), https=is_https(event))
-
-
-def _problem(problem: Problem, event: Mapping[str, Any]) -> Response:
-    region = os.environ.get("AWS_REGION", "unknown")
-    if not wants_html(event):
-        return problem_response(problem, region)
-    from .api.pages import problem_page
-
-    return problem_page(problem, region, root_of(event))
-
-
-def _respond(event: Mapping[str, Any]) -> Response:
-    request = request_of(event, os.environ["DEFAULT_COUNTER"])
-    region = os.environ["AWS_REGION"]
-    try:
+        request, region = request_of(event, os.environ["DEFAULT_COUNTER"]), os.environ["AWS_REGION"]
         callers = minting.callers()
         allowed = None if callers is None or _is_free(request, event) else callers.allowed(signer_of(event))
-        if allowed and not isinstance(request, HealthRequest | ListCounters):
+        if allowed and not isinstance(request, ListCounters):
             allowed.check(request.counter)
         if isinstance(request, MintRequest):
-            block, replayed = minting.mint(
-                request.counter, request.count, request.key, allowed.caller if allowed else ""
-            )
-            return minted_response(request, region, block, replayed=replayed)
-        return _without_minting(request, region, allowed, html=wants_html(event))
-    except (RequestError, ServiceError, NoResponse) as error:
-        from .api.problems import problem_of
+            caller = allowed.caller if allowed else ""
+            block, replayed = minting.mint(request.counter, request.count, request.key, caller)
+            response = minted_response(request, region, block, replayed=replayed)
+        else:
+            response = _without_minting(request, region, allowed, html=wants_html(event))
+    except Exception as error:
+        from .api.problems import error_response
 
-        raise problem_of(error, request, os.environ["DEFAULT_COUNTER"]) from None
+        response = error_response(error, request, event, getattr(context, "aws_request_id", "unknown"))
+    response = finished(response, method, https=https)
+    return {**response, "isBase64Encoded": False} if is_rest else response
 
 
 def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
     """Return whether nobody has to sign: for health checks, and for what the coordinator asks to check a region."""
     if isinstance(request, MintRequest):
         return request.counter == CHECK_COUNTER
-    return isinstance(request, HealthRequest) or (isinstance(request, Status) and invoked_directly(event))
+    kind = request.kind if isinstance(request, CounterRequest) else None
+    return kind == "health" or (kind == "status" and invoked_directly(event))
 
 
 def _without_minting(
-    request: Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters,
+    request: CounterRequest | OwnerOf | ListCounters,
     region: str,
     allowed: "Allowed | None",
     *,
@@ -105,15 +75,15 @@ def _without_minting(
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = minting.table()
     match request:
-        case HealthRequest():
+        case CounterRequest("health", counter):
             from .api.problems import health
 
-            return health(table, region, os.environ["DEFAULT_COUNTER"])
-        case Status(counter):
+            return health(table, region, counter)
+        case CounterRequest("status", counter):
             from .api.problems import status
 
             return status(table, region, counter, html=html)
-        case Page(counter):
+        case CounterRequest("page", counter):
             from .api.pages import page
 
             layouts, item = table.layouts(counter), table.find(counter)
@@ -127,7 +97,7 @@ def _without_minting(
 
                 return owner_page(document, region)
             return json_response(document, headers={"Vary": "Accept"})
-        case CreateCounter(counter):
+        case CounterRequest(counter=counter):
             from .counters import create
 
             document, is_new = create(counter)

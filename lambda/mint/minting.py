@@ -5,9 +5,8 @@ What is kept is created at its first use, or by `prepare`.
 
 import os
 import time
-from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from aws.service import DynamoDB, time_left
 
@@ -25,69 +24,44 @@ MAX_WAIT = 2.0
 FIRST_PAUSE = 0.05
 MAX_PAUSE = 0.4
 
-T = TypeVar("T")
-
 
 def mint(counter: str, count: int | None, key: str | None = None, caller: str = "") -> tuple[Block, bool]:
     """Return the minted block, and whether an earlier request with the same key minted it.
 
-    Args:
-        counter: the counter.
-        count: the size of the block, 1 to 100,000; None for a single integer, which may come from a lease.
-        key: the Idempotency-Key, if the request has one.
-        caller: who signed it, if the setting `callers` is on. Each caller has keys of its own.
+    `count` is None for a single integer, which may come from a lease. `caller` is who signed the request, if the
+    setting `callers` is on: each caller has keys of its own.
 
     Raises:
         RequestError: as `CounterTable.mint`; RequestRefused if the key was used for another count.
     """
+    if key is None:
+        return _minted(counter, count), False
+    from .receipts import receipt_of
 
-    def mint_once() -> Block:
-        if count is None:
-            return minter().mint(counter)
-        return table().mint(counter) if count == 1 else table().mint_block(counter, count)
+    receipt = receipt_of(key, counter, caller)
+    found = receipts().find(receipt, count or 1)
+    return (found, True) if found else receipts().keep(receipt, _minted(counter, count))
 
-    def mint_with_retries() -> Block:
+
+def _minted(counter: str, count: int | None) -> Block:
+    """Mint. While the ceiling is fenced, retry with full jitter, so callers seldom notice a change of layout."""
+    ends, pause = None, FIRST_PAUSE
+    while True:
         try:
-            return mint_once()
+            if count is None:
+                return minter().mint(counter)
+            return table().mint(counter) if count == 1 else table().mint_block(counter, count)
         except CeilingReached as reached:
             if not reached.item.fenced or os.environ.get("LEAVING"):  # in a region that leaves, a fence stays
                 raise
-            return wait_out_fence(mint_once, reached)
+            import random  # 1 ms
 
-    if key is None:
-        return mint_with_retries(), False
-    from .receipts import receipt_of
-
-    return receipts().once(receipt_of(key, counter, caller), count or 1, mint_with_retries)
-
-
-def wait_out_fence(mint: Callable[[], T], reached: CeilingReached) -> T:
-    """Retry `mint` with full jitter, for up to `MAX_WAIT` seconds while the ceiling is fenced.
-
-    So clients normally don't notice a change of layout.
-
-    Args:
-        mint: mints, or raises CeilingReached.
-        reached: what it has raised.
-
-    Raises:
-        CeilingReached: the counter is still fenced, or its ceiling is reached without a fence, and waiting can't help.
-    """
-    import random  # 1 ms
-
-    ends = time.monotonic() + min(MAX_WAIT, time_left())
-    pause = FIRST_PAUSE
-    while reached.item.fenced:
-        wait = random.uniform(0, pause)  # noqa: S311 (not for security)
-        if time.monotonic() + wait > ends:
-            break
+            now, wait = time.monotonic(), random.uniform(0, pause)  # noqa: S311 (not for security)
+            ends = now + min(MAX_WAIT, time_left()) if ends is None else ends
+            if now + wait >= ends:
+                raise
         time.sleep(wait)
-        try:
-            return mint()
-        except CeilingReached as again:
-            reached = again
         pause = min(2 * pause, MAX_PAUSE)
-    raise reached
 
 
 @cache

@@ -5,7 +5,7 @@ that a crash could leave behind. A request that loses a race returns the winner'
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aws.service import DynamoDB, ServiceError
@@ -35,28 +35,28 @@ class Receipts:
         self._lifetime = lifetime
         self._dynamodb = dynamodb or DynamoDB()
 
-    def once(self, receipt: str, count: int, mint: Callable[[], Block]) -> tuple[Block, bool]:
-        """Return the block minted for this receipt, and whether an earlier request minted it.
-
-        Args:
-            receipt: see `receipt_of`.
-            count: the size of the requested block.
-            mint: mints the block; called only if there is no receipt. Its errors are passed on.
+    def find(self, receipt: str, count: int) -> Block | None:
+        """Return the block of `count` integers that an earlier request minted for this receipt, if there was one.
 
         Raises:
-            RequestError: RequestRefused, if the key was used for another count.
+            RequestRefused: the key was used for another count.
         """
         request = {"TableName": self._table, "Key": {"receipt": {"S": receipt}}, "ConsistentRead": True}
         found = self._dynamodb.call("GetItem", request).get("Item")
-        if found and int(found["expires"]["N"]) > time.time():
-            return _block_of(found, count), True
-        block = mint()
+        return _block_of(found, count) if found and int(found["expires"]["N"]) > time.time() else None
+
+    def keep(self, receipt: str, block: Block) -> tuple[Block, bool]:
+        """Write the receipt of a block. Return it and False, or the block of a request that won the race and True.
+
+        Raises:
+            RequestRefused: the winner used the key for another count.
+        """
         try:
             self._put(receipt, block)
         except ServiceError as failed:
             if failed.meaning != "condition":
                 raise
-            winner = _block_of(failed.item or {}, count)  # there is a receipt; nothing else can make the condition fail
+            winner = _block_of(failed.item or {}, block.count)  # there is one; nothing else makes the condition fail
             return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
 

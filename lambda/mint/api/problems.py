@@ -20,14 +20,14 @@ from ..errors import (
     LayoutUnknown,
     NoItem,
     Reason,
-    RequestError,
     RequestRefused,
+    TableUnavailable,
     Unusable,
     WentBackwards,
 )
 from ..table import CounterItem, CounterTable
-from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response
-from .request import HealthRequest, MintRequest, OwnerOf, Request
+from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response, problem_response
+from .request import CounterRequest, MintRequest, OwnerOf, Request, root_of, wants_html
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
@@ -46,16 +46,31 @@ REFUSED: dict[Reason, tuple[HTTPStatus, Mapping[str, str] | None]] = {
 log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
 
-def problem_of(error: RequestError | ServiceError | NoResponse, request: Request, default: str) -> Problem:
-    """Return the problem of a request that failed, and log what an operator should know.
+def error_response(error: Exception, request: Request | None, event: Mapping[str, Any], request_id: str) -> Response:
+    """Return an error as a page for a browser that reads, otherwise as a problem document.
 
-    `default` is the counter of a request without one: health checks. An error of this function's own is raised again.
+    `request` is None if the error is in the event itself.
     """
-    counter = getattr(request, "counter", default)
+    try:
+        problem = error if isinstance(error, Problem) else _problem_of(error, request)
+    except Exception:
+        log.exception("unexpected error in request %s", request_id)
+        problem = Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
+    region = os.environ.get("AWS_REGION", "unknown")
+    if not wants_html(event):
+        return problem_response(problem, region)
+    from .pages import problem_page
+
+    return problem_page(problem, region, root_of(event))
+
+
+def _problem_of(error: Exception, request: Request | None) -> Problem:
+    """Return the problem of a request that failed, and log what an operator should know. Another error is raised."""
+    counter: str = getattr(request, "counter", "")
     count = request.count if isinstance(request, MintRequest) else None
     match error:
         case NoItem():
-            return missing(counter, in_health_check=isinstance(request, HealthRequest))
+            return missing(counter, in_health_check=isinstance(request, CounterRequest) and request.kind == "health")
         case CeilingReached(item=item):
             return ceiling_reached(counter, count, item)
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
@@ -76,11 +91,12 @@ def problem_of(error: RequestError | ServiceError | NoResponse, request: Request
             log.error("AWS doesn't accept this function's role or signature: %s", error)
             detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER)
-        case ServiceError() if not error.transient and error.meaning != "gone":
-            raise error
+        case TableUnavailable() | NoResponse():
+            return _unavailable(error)
+        case ServiceError() if error.transient or error.meaning == "gone":
+            return _unavailable(error)
         case _:
-            log.warning("table unavailable: %s", error)
-            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
+            raise error
 
 
 def regions_instead(item: CounterItem | None) -> list[str]:
@@ -139,6 +155,11 @@ def _beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
         RETRY_LATER,
         {"granted": item.ceiling},
     )
+
+
+def _unavailable(error: Exception) -> Problem:
+    log.warning("table unavailable: %s", error)
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
 
 
 def _unusable() -> Problem:

@@ -48,14 +48,15 @@ def minted_response(request: "MintRequest", region: str, block: "Block", *, repl
     They are `replayed` if an earlier request with the same Idempotency-Key minted them.
     """
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
-    integers = block.integers()
     if request.form == "text":
-        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", "".join(f"{n}\n" for n in integers), headers)
+        text = "".join(f"{n}\n" for n in block.integers())
+        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", text, headers)
     document: dict[str, Any] = {"counter": request.counter, "region": region}
     if request.form == "block":
-        document |= {"first": integers[0], "last": integers[-1], "stride": block.stride, "count": block.count}
+        last = block.integers()[-1]
+        document |= {"first": block.first, "last": last, "stride": block.stride, "count": block.count}
         return _response(HTTPStatus.OK, BLOCK, json.dumps(document), headers)
-    document |= {"integer": block.first} if request.count is None else {"integers": list(integers)}
+    document |= {"integer": block.first} if request.count is None else {"integers": list(block.integers())}
     return json_response(document, headers=headers)
 
 

@@ -49,19 +49,10 @@ class MintRequest(NamedTuple):
     form: Format = "json"
 
 
-class Page(NamedTuple):
-    """Send the page for browsers."""
+class CounterRequest(NamedTuple):
+    """Send the page, check that the counter can be minted, say how it stands here, or create it in every region."""
 
-    counter: str
-
-
-class HealthRequest:
-    """Check that the table responds."""
-
-
-class Status(NamedTuple):
-    """Say how a counter stands in this region."""
-
+    kind: Literal["page", "health", "status", "create"]
     counter: str
 
 
@@ -72,12 +63,6 @@ class OwnerOf(NamedTuple):
     integer: int
 
 
-class CreateCounter(NamedTuple):
-    """Create a counter in every region."""
-
-    counter: str
-
-
 class ListCounters(NamedTuple):
     """List up to `limit` counters, 1 to 1,000, after the key `after`."""
 
@@ -85,7 +70,7 @@ class ListCounters(NamedTuple):
     after: str | None
 
 
-Request = MintRequest | Page | HealthRequest | Status | OwnerOf | CreateCounter | ListCounters
+Request = MintRequest | CounterRequest | OwnerOf | ListCounters
 
 
 def request_of(event: Mapping[str, Any], default: str) -> Request:
@@ -106,10 +91,10 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     match path.lstrip("/").split("/"):
         case ["-", "health"]:
             _check_method(method, READ)
-            return HealthRequest()
+            return CounterRequest("health", default)
         case ["-", "status"]:
             _check_method(method, READ)
-            return Status(_counter_parameter(query) or default)
+            return CounterRequest("status", _counter_parameter(query) or default)
         case ["-", "counters"]:
             _check_method(method, READ)
             return ListCounters(_integer_parameter(query, "limit", MAX_LIMIT) or DEFAULT_LIMIT, after_parameter(query))
@@ -132,11 +117,11 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
         case _:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
-        return CreateCounter(counter)
+        return CounterRequest("create", counter)
     headers = _headers(event)
     accepted = _accepted(headers, html=method == "GET")
     if accepted == "html":
-        return Page(counter)
+        return CounterRequest("page", counter)
     if PREFETCH in headers.get("sec-purpose", ""):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)

@@ -93,8 +93,12 @@ def test_many_at_once_with_one_key_get_the_same_integer(stack: Stack) -> None:
     table = CounterTable(stack.counters)
     receipts = Receipts(stack.receipts, 3600)
 
+    def once() -> tuple[Block, bool]:
+        found = receipts.find(KEY, 1)
+        return (found, True) if found else receipts.keep(KEY, table.mint("integers"))
+
     with ThreadPoolExecutor(8) as pool:
-        runs = [pool.submit(receipts.once, KEY, 1, lambda: table.mint("integers")) for _ in range(24)]
+        runs = [pool.submit(once) for _ in range(24)]
         responses = [run.result() for run in runs]
 
     assert len({block for block, _ in responses}) == 1
@@ -105,22 +109,17 @@ def test_the_loser_of_a_race_returns_the_winners_integers(stack: Stack) -> None:
     receipts = Receipts(stack.receipts, 3600)
     winner = Block(1, 3, 1)
 
-    def late() -> Block:
-        receipts.once(KEY, 1, lambda: winner)
-        return Block(4, 3, 1)
-
-    assert receipts.once(KEY, 1, late) == (winner, True)
+    assert receipts.find(KEY, 1) is None
+    assert receipts.keep(KEY, winner) == (winner, False)
+    assert receipts.keep(KEY, Block(4, 3, 1)) == (winner, True)
 
 
 def test_the_loser_of_a_race_to_another_request_is_refused(stack: Stack) -> None:
     receipts = Receipts(stack.receipts, 3600)
-
-    def late() -> Block:
-        receipts.once(KEY, 2, lambda: Block(1, 3, 2))
-        return Block(4, 3, 1)
+    receipts.keep(KEY, Block(1, 3, 2))
 
     with pytest.raises(RequestRefused, match="another count"):
-        receipts.once(KEY, 1, late)
+        receipts.keep(KEY, Block(4, 3, 1))
 
 
 def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) -> None:
