@@ -13,7 +13,7 @@ from pathlib import Path
 import trustme
 
 from bench import callers
-from bench.figures import FILE, PICTURE, drawn, write
+from bench.figures import FILE, write
 from bench.functions import SUBJECTS, measure, table
 from local.paths import ROOT
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: 9)")
     parser.add_argument("--requests", type=int, default=1000, help="to each function in each round (default: 1000)")
     parser.add_argument("--seconds", type=float, default=3, help="for each of the client's rows (default: 3)")
-    parser.add_argument("--keep", action="store_true", help=f"write {FILE.relative_to(ROOT)} and its picture")
+    parser.add_argument("--keep", action="store_true", help=f"write {FILE.relative_to(ROOT)}")
     options = parser.parse_args()
     functions = measure(SUBJECTS, options.rounds, options.requests)
     print(table(functions), flush=True)
@@ -39,7 +39,6 @@ def main() -> None:
     print(f"\nthe client\n{callers.table(clients)}")
     if options.keep:
         write(subjects=functions, https=https, callers=clients)
-        PICTURE.write_text(drawn(functions, SUBJECTS))
 
 
 def _certificates(folder: Path) -> tuple[Path, str]:

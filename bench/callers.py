@@ -15,11 +15,13 @@ import uuid
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from multiprocessing import get_context
 from statistics import median
+from typing import Any
 
-from bench.figures import Columns, Figures, compared
+from bench.figures import Columns, Figures, compared, medians
 from local.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "client" / "src"))
@@ -37,46 +39,13 @@ COLUMNS: Columns = {
 }
 
 LEASE = 100_000
-SAMPLES = 200_000
-"""The largest number of calls that are timed one by one."""
-
 UNTIMED = 50
-"""Where several mint at once: how many calls each makes between two that are timed."""
+"""How many calls are made between two that are timed, where a call takes less than a clock's reading."""
 
 Row = dict[str, float]
 """One subject's figures."""
 
 Urls = Mapping[str, str]
-
-
-def percentiles(times: list[float]) -> Row:
-    """Return percentiles of calls' seconds."""
-    times.sort()
-    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
-    return {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
-
-
-def timed(call: Callable[[], object], seconds: float) -> Row:
-    """Call for so many seconds. Return the rate, and percentiles of the times of further calls."""
-    calls, clock = 0, time.perf_counter
-    began = clock()
-    while clock() < began + seconds:
-        for _ in range(1000):
-            call()
-        calls += 1000
-    rate = calls / (clock() - began)
-    return {"per_s": rate, **percentiles(sampled(call, min(SAMPLES, calls)))}
-
-
-def sampled(call: Callable[[], object], count: int) -> list[float]:
-    """Return the seconds of each of so many calls."""
-    clock = time.perf_counter
-    times: list[float] = []
-    for _ in range(count):
-        began = clock()
-        call()
-        times.append(clock() - began)
-    return times
 
 
 class Requests(list[float]):
@@ -102,6 +71,49 @@ def client(urls: Urls, lease: int) -> tuple[Callable[[], int], Requests]:
     return made.next, requests
 
 
+def calling(
+    call: Callable[[], object], seconds: float, *, threads: int = 1, untimed: int = UNTIMED, pause: float = 0
+) -> tuple[Row, int]:
+    """Call from each thread for so many seconds, at most once in `pause` seconds. Return figures and all calls."""
+    clock = time.perf_counter
+    begun = clock()
+
+    def work(_: int) -> list[float]:
+        times, due = list[float](), begun
+        while (began := clock()) < begun + seconds:
+            call()
+            times.append(clock() - began)
+            for _ in range(untimed):
+                call()
+            due += pause
+            while clock() < due:
+                time.sleep(0.00002)
+        return times
+
+    with ThreadPoolExecutor(threads) as pool:
+        times = [*chain.from_iterable(pool.map(work, range(threads)))]
+    return figures(times, untimed, clock() - begun)
+
+
+def figures(times: list[float], untimed: int, seconds: float) -> tuple[Row, int]:
+    """Return the rate of all calls in so many seconds, with percentiles of the `times` of some; and how many they are.
+
+    Each of these was followed by so many untimed calls.
+    """
+    times.sort()
+    shares = {"p50_us": 0.5, "p99_us": 0.99, "p9999_us": 0.9999}
+    row = {name: times[min(int(len(times) * share), len(times) - 1)] * 1e6 for name, share in shares.items()}
+    total = len(times) * (1 + untimed)
+    return {"per_s": total / seconds, **row}, total
+
+
+def minting(urls: Urls, seconds: float, lease: int = LEASE, **options: Any) -> Row:
+    """Measure a client in threads, with options of `calling`."""
+    call, requests = client(urls, lease)
+    row, total = calling(call, seconds, **options)
+    return row | requests.figures(total)
+
+
 def memory(urls: Urls, seconds: float) -> Row:
     """Return the rate within one block: of 5,000 calls during which no request ended."""
     call, requests = client(urls, LEASE)
@@ -116,31 +128,6 @@ def memory(urls: Urls, seconds: float) -> Row:
         if len(requests) == sent:
             rates.append(5000 / took)
     return {"per_s": median(rates)}
-
-
-def one(urls: Urls, seconds: float) -> Row:
-    """Measure one thread that mints without a pause."""
-    call, requests = client(urls, LEASE)
-    found = timed(call, seconds)
-    return found | requests.figures(found["per_s"] * seconds + SAMPLES)
-
-
-def eight(urls: Urls, seconds: float) -> Row:
-    """Measure eight threads that mint without a pause."""
-    call, requests = client(urls, LEASE)
-    ends = time.perf_counter() + seconds
-
-    def work(_: int) -> list[float]:
-        clock, mine = time.perf_counter, list[float]()
-        while (began := clock()) < ends:
-            call()
-            mine.append(clock() - began)
-            for _ in range(UNTIMED):
-                call()
-        return mine
-
-    with ThreadPoolExecutor(8) as pool:
-        return _together([*chain.from_iterable(pool.map(work, range(8)))], seconds, requests)
 
 
 def tasks(urls: Urls, seconds: float) -> Row:
@@ -166,57 +153,35 @@ async def _tasks(urls: Urls, seconds: float) -> Row:
                 await asyncio.sleep(0)
 
         await asyncio.gather(*(work() for _ in range(100)))
-        return _together(times, seconds, requests)
-
-
-def _together(times: list[float], seconds: float, requests: Requests) -> Row:
-    total = len(times) * (1 + UNTIMED)
-    return {"per_s": total / seconds, **percentiles(times), **requests.figures(total)}
+        row, total = figures(times, UNTIMED, seconds)
+        return row | requests.figures(total)
 
 
 def paced(urls: Urls, seconds: float) -> Row:
-    """Measure one thread that takes an integer every 100 µs, over many changes of blocks."""
-    call, requests = client(urls, 5000)  # a block lasts half a second
-    clock, times = time.perf_counter, list[float]()
-    began = next_at = clock()
-    ends = began + 2 * seconds
-    while next_at < ends:
-        while clock() < next_at:
-            time.sleep(0.00002)
-        times += sampled(call, 1)
-        next_at += 0.0001
-    return {"per_s": len(times) / (clock() - began), **percentiles(times), **requests.figures(len(times))}
-
-
-def request(urls: Urls, seconds: float) -> Row:
-    """Measure a client that sends a request for each integer."""
-    call, requests = client(urls, 1)
-    ends, times = time.perf_counter() + seconds, list[float]()
-    while time.perf_counter() < ends:
-        times += sampled(call, 10)
-    return {"per_s": len(times) / sum(times), **percentiles(times), **requests.figures(len(times))}
+    """Measure one thread that takes an integer every 100 µs, over many changes of blocks: one lasts half a second."""
+    return minting(urls, 2 * seconds, 5000, untimed=0, pause=0.0001)
 
 
 def uuid4(_: Urls, seconds: float) -> Row:
     """Measure random UUIDs."""
-    return timed(uuid.uuid4, seconds)
+    return calling(uuid.uuid4, seconds)[0]
 
 
 SUBJECTS: Mapping[str, tuple[str, Callable[[Urls, float], Row]]] = {
     "memory": ("next(), from memory", memory),
-    "one": ("next(), lease=100000", one),
-    "eight": ("next(), lease=100000, 8 threads", eight),
+    "one": ("next(), lease=100000", minting),
+    "eight": ("next(), lease=100000, 8 threads", partial(minting, threads=8)),
     "tasks": ("await next(), lease=100000, 100 tasks", tasks),
     "paced": ("next(), lease=5000, 10,000 a second", paced),
-    "request": ("next(), lease=1: a request each", request),
+    "request": ("next(), lease=1: a request each", partial(minting, lease=1, untimed=0)),
     "uuid4": ("uuid.uuid4()", uuid4),
 }
 """What a reader calls it, and what measures it for so many seconds."""
 
 
-def table(figures: Figures) -> str:
+def table(found: Figures) -> str:
     """Return a table with a row per subject."""
-    return compared(figures, {subject: title for subject, (title, _) in SUBJECTS.items()}, COLUMNS)
+    return compared(found, {subject: title for subject, (title, _) in SUBJECTS.items()}, COLUMNS)
 
 
 def measure(rounds: int, seconds: float) -> Figures:
@@ -227,7 +192,7 @@ def measure(rounds: int, seconds: float) -> Figures:
         for _ in range(rounds):
             for subject, (_, run) in SUBJECTS.items():
                 runs[subject].append(pool.submit(run, urls, seconds).result())
-    return {subject: {c: median(run[c] for run in made) for c in made[0]} for subject, made in runs.items()}
+    return medians(runs)
 
 
 @contextmanager

@@ -6,10 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any, cast
 
-from bench.figures import Columns, Figures, compared
+from bench.figures import Columns, Figures, compared, medians
 from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
 from bench.stand_in import Rejected, serving
 from components.function import archive
@@ -109,7 +108,7 @@ def measure(
                         made.append(_measured(runtime, QUERY.get(subject, ""), requests, stub))
                     except FunctionError as failed:
                         raise SystemExit(f"{subject} failed: {failed}\n{runtime.log}") from failed
-    return {subject: {c: median(run[c] for run in made) for c in made[0]} for subject, made in runs.items()}
+    return medians(runs)
 
 
 def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:

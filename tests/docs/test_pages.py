@@ -7,7 +7,6 @@ import pytest
 import yaml
 from mint.api.pages import colour_of
 
-from bench import figures, functions
 from local import operations
 from local.paths import ROOT
 
@@ -69,10 +68,6 @@ def test_a_picture_can_be_read_on_light_and_dark_pages(drawing: Path) -> None:
     assert re.search(r"prefers-color-scheme: dark\) \{\s*text \{ fill: #e", picture)
     assert f'<rect width="{width}" height="{height}"' not in picture, "it has no background of its own"
     assert "<title" in picture
-
-
-def test_the_bars_show_the_figures_that_were_kept() -> None:
-    assert figures.PICTURE.read_text() == figures.drawn(figures.read()["subjects"], functions.SUBJECTS)
 
 
 @pytest.mark.parametrize("drawing", ["regions", "layout-change"])
