@@ -134,11 +134,10 @@ def _counters(event: Mapping[str, Any], key: str, also: str = "") -> tuple[str, 
 
 def _names(event: Mapping[str, Any], key: str, least: int = 1) -> tuple[str, ...]:
     names: Any = event.get(key)
-    if not isinstance(names, list) or not all(isinstance(n, str) for n in cast("list[Any]", names)):
+    found = cast("list[Any]", names) if isinstance(names, list) else None
+    if found is None or len(found) < least or not all(isinstance(name, str) for name in found):
         raise Refused(f"{key}: {names!r} is not a list of names.")
-    if len(cast("list[Any]", names)) < least:
-        raise Refused(f"{key}: {names!r} is not a list of names.")
-    return tuple(cast("list[str]", names))
+    return tuple(found)
 
 
 def _integer(event: Mapping[str, Any], key: str, least: int = 0, most: int = 2**53) -> int:

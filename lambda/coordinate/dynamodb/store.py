@@ -89,7 +89,7 @@ class Store:
             case op.ReadRecordCopy():
                 return self._record(client, self._mirror, record_copy_of)
             case op.WriteRecordCopy(old, new):
-                return _replace(client, replacement(self._mirror, record_copy_attributes, old, new))
+                return held(lambda: client.put_item(**replacement(self._mirror, record_copy_attributes, old, new)))
             case op.ReadRegister(counter):
                 return read(register_of, get(client, self._layouts, counter))
             case op.WriteRegister(old, new, record):
@@ -105,7 +105,7 @@ class Store:
             case op.ReadCopy(counter):
                 return read(copy_of, get(client, self._mirror, counter))
             case op.WriteCopy(old, new):
-                return _replace(client, replacement(self._mirror, copy_attributes, old, new))
+                return held(lambda: client.put_item(**replacement(self._mirror, copy_attributes, old, new)))
             case op.ScanRegisters():
                 return scan(client, self._layouts, REGISTER_NAMES, register_of)
             case op.ScanCopies():
@@ -194,9 +194,9 @@ def _change(operation: op.ItemUpdate) -> tuple[str, str, dict[str, Any]]:
         case op.CloseItem(_, _, over, epoch):
             past = [f"{issued_in(over)} = issued"] if over < epoch else []
             sets = ["ceiling = issued", "fenced = :true", "epoch = :epoch", *past]
-            removed = [issued_in(past) for past in forgotten(over, epoch)] if over < epoch else []
+            removed = ["opening", *(issued_in(earlier) for earlier in forgotten(over, epoch))]
             return (
-                f"SET {', '.join(sets)} REMOVE {', '.join(['opening', *removed])}",
+                f"SET {', '.join(sets)} REMOVE {', '.join(removed)}",
                 "epoch = :over",
                 {":over": {"N": str(over)}, ":epoch": {"N": str(epoch)}, ":true": TRUE},
             )
@@ -208,10 +208,6 @@ def forgotten(over: int, epoch: int) -> range:
     An expression may not name an attribute twice (DynamoDB guide, "Update expressions").
     """
     return range(max(1, over - MAX_PAST), min(over, epoch - MAX_PAST))
-
-
-def _replace(client: "DynamoDBClient", request: dict[str, Any]) -> bool:
-    return held(lambda: client.put_item(**request))
 
 
 def _together(client: "DynamoDBClient", *parts: Any) -> bool:
@@ -273,21 +269,16 @@ def update(
     client: "DynamoDBClient", table: str, key: str, update: str, condition: str, values: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
     """Update an item if the condition holds. Return it as it is then, or None if the condition didn't hold."""
+    request: dict[str, Any] = {
+        "TableName": table,
+        "Key": {"counter": {"S": key}},
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
+        "ExpressionAttributeValues": values,
+        "ReturnValues": "ALL_NEW",
+    }
     new: list[Any] = []
-    request: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
-    done = held(
-        lambda: new.append(
-            client.update_item(
-                TableName=table,
-                Key={"counter": {"S": key}},
-                UpdateExpression=update,
-                ConditionExpression=condition,
-                ReturnValues="ALL_NEW",
-                **request,
-            )
-        )
-    )
-    return new[-1]["Attributes"] if done else None
+    return new[-1]["Attributes"] if held(lambda: new.append(client.update_item(**request))) else None
 
 
 def replacement(table: str, encode: Callable[[T], Mapping[str, Any]], before: T | None, after: T) -> dict[str, Any]:
