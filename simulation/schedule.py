@@ -253,7 +253,7 @@ class RandomSchedule:
 
     def _lose_region(self) -> None:
         there = [region for region in sorted(self.world.tables) if region in self.pulumi.tables]
-        if there and self._may_lose():
+        if there and self.pulumi.stood and len(self.lost) < self.losses:
             region = self.random.choice(there)
             self.network.forget(region)
             self.world.lose(region, self.random.choice(("recreated", "restored", "gone")), self.random)
@@ -264,9 +264,6 @@ class RandomSchedule:
         if began and self.world.backups.get(name) and len(self.lost) < self.losses:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
             self.lost[name] = self.world.clock
-
-    def _may_lose(self) -> bool:
-        return self.pulumi.stood and len(self.lost) < self.losses
 
     def _finish(self) -> None:
         while self.runs:

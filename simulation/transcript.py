@@ -18,7 +18,7 @@ Lines that begin with `#` are comments. The commands:
     show                  print the record, the register and the items
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
@@ -47,7 +47,7 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 from coordinate.request import Deploy, Watch
-from coordinate.run import RunResult, run
+from coordinate.run import RunResult, pending_regions, run
 
 from .checks import CheckedWorld
 from .coordinator import SimulatedCoordinator
@@ -202,11 +202,8 @@ def _named_each(value: Any, names: Sequence[str]) -> list[str]:
 
 
 COUNTER = "orders"
-HEADROOM = 10
-"""Integers that a region may still mint after its fence. Really 10,000; the transcripts stay readable with few."""
-
-WINDOW = 100
-"""Integers that a region may mint before the limit must be raised. Really 100,000,000."""
+HEADROOM, WINDOW = 10, 100
+"""Really 10,000 and 100,000,000. The transcripts stay readable with few."""
 
 LINE = "----"
 
@@ -235,31 +232,43 @@ class Player:
     coordinators: dict[str, SimulatedCoordinator] = field(default_factory=dict[str, SimulatedCoordinator])
 
     def carry_out(self, command: str) -> list[str]:
-        """Carry out a command and return the lines that it prints.
+        """Carry out a command, and return the lines that it prints."""
+        match command.split():
+            case ["deploy", name, *words]:
+                return self._deploy(name, words)
+            case ["watch", name]:
+                self._start(name, Watch())
+                return []
+            case ["step", name, *count]:
+                return self._advance(name, int(count[0]) if count else 1, ())
+            case ["run", name, *until]:
+                return self._run(name, until)
+            case ["writes", name, *until]:
+                reads = (f"{name} reads", f"{name} describes")
+                return [line for line in self._run(name, until) if not line.startswith(reads)]
+            case ["finish", name]:
+                return self._run(name, [])[-1:]
+            case ["crash", name]:
+                following = self.coordinators.pop(name).todo[0][2]
+                return [f"{name} has crashed before {shown_operation(following)}"]
+            case ["mint", region, *count]:
+                return self._mint(region, int(count[0]) if count else 1)
+            case ["lose", name]:
+                self.world.lose(name, "recreated", Random(0))
+                made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
+                return [f"made again, empty: {shown_id(made.id)}"]
+            case ["away", region]:
+                self.world.away.add(region)
+                return []
+            case ["back", region]:
+                self.world.away.remove(region)
+                return []
+            case ["show"]:
+                return self._show()
+            case _:
+                raise ValueError(f"{command!r} is no command")
 
-        Raises:
-            ValueError: there is no such command.
-        """
-        name, *words = command.split()
-        commands: dict[str, Callable[..., list[str]]] = {
-            "deploy": self._deploy,
-            "watch": self._watch,
-            "step": self._step,
-            "run": self._run,
-            "writes": self._writes,
-            "finish": self._finish,
-            "crash": self._crash,
-            "mint": self._mint,
-            "lose": self._lose,
-            "away": self._away,
-            "back": self._back,
-            "show": self._show,
-        }
-        if name not in commands:
-            raise ValueError(f"{command!r} is no command; there are {', '.join(commands)}")
-        return commands[name](*words)
-
-    def _deploy(self, name: str, *words: str) -> list[str]:
+    def _deploy(self, name: str, words: list[str]) -> list[str]:
         words, floor = _split(words, "floor")
         regions, leaving = _split(words, "leaving")
         for region in regions:
@@ -272,26 +281,12 @@ class Player:
         self._start(name, Deploy(asked, read.number if read else 0, self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
-    def _watch(self, name: str) -> list[str]:
-        self._start(name, Watch())
-        return []
-
     def _start(self, name: str, request: Deploy | Watch) -> None:
         self.world.now += 60
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), name)
 
-    def _step(self, name: str, count: str = "1") -> list[str]:
-        return self._advance(name, int(count), ())
-
-    def _run(self, name: str, _until: str = "until", kind: str | None = None) -> list[str]:
-        return self._advance(name, None, () if kind is None else getattr(operations, kind))
-
-    def _writes(self, name: str, *until: str) -> list[str]:
-        reads = (f"{name} reads", f"{name} describes")
-        return [line for line in self._run(name, *until) if not line.startswith(reads)]
-
-    def _finish(self, name: str) -> list[str]:
-        return self._run(name)[-1:]
+    def _run(self, name: str, until: list[str]) -> list[str]:
+        return self._advance(name, None, getattr(operations, until[-1]) if until else ())
 
     def _advance(self, name: str, most: int | None, before: Any) -> list[str]:
         """Let a coordinator carry out so many operations at most, and stop before one of a kind."""
@@ -315,29 +310,12 @@ class Player:
             ending = ending or [f"{name} has finished{_pending(coordinator.result)}"]
         return [*shown_steps(name, steps), *ending]
 
-    def _crash(self, name: str) -> list[str]:
-        following = self.coordinators.pop(name).todo[0][2]
-        return [f"{name} has crashed before {shown_operation(following)}"]
-
-    def _mint(self, region: str, count: str = "1") -> list[str]:
-        minted = [self.world.mint(region, COUNTER) for _ in range(int(count))]
+    def _mint(self, region: str, count: int) -> list[str]:
+        minted = [self.world.mint(region, COUNTER) for _ in range(count)]
         integers = ["none" if integer is None else str(integer) for integer in minted]
         if len(integers) > 12:
             integers[3:-2] = ["..."]
         return [f"{region}: {' '.join(integers)}"]
-
-    def _lose(self, name: str) -> list[str]:
-        self.world.lose(name, "recreated", Random(0))
-        made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
-        return [f"made again, empty: {shown_id(made.id)}"]
-
-    def _away(self, region: str) -> list[str]:
-        self.world.away.add(region)
-        return []
-
-    def _back(self, region: str) -> list[str]:
-        self.world.away.remove(region)
-        return []
 
     def _show(self) -> list[str]:
         lines = [f"record: {shown(self.world.layouts.record)}"]
@@ -348,12 +326,12 @@ class Player:
         return lines
 
 
-def _split(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split(words: list[str], word: str) -> tuple[list[str], list[str]]:
     """Return what comes before a word, and what comes after it."""
     where = words.index(word) if word in words else len(words)
     return words[:where], words[where + 1 :]
 
 
 def _pending(result: RunResult | None) -> str:
-    pending = {region for outcome in result.outcomes.values() for region in outcome.pending} if result else ()
-    return f", pending: {shown(tuple(sorted(pending)))}" if pending else ""
+    pending = pending_regions(result.outcomes.values()) if result else ()
+    return f", pending: {shown(tuple(pending))}" if pending else ""
