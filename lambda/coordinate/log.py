@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -161,76 +160,44 @@ MOST_HOURS = 10_000.0
 """What is said of a ceiling that lasts this long, or for ever: more than a year."""
 
 
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """What every region had issued of every counter when a run looked."""
+def paces(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan | None) -> dict[str, dict[str, float]]:
+    """Return the metrics `OF_A_REGION` of each region that answered and of which a rate is known.
 
-    at: float
-    """Seconds since 1970."""
-    issued: Mapping[tuple[str, str], tuple[int, int]]
-    """(Region, counter) → the epoch, and the last integer issued."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """One region, all counters together."""
-
-    per_second: float
-    """Integers per second."""
-    hours: float
-    """Until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`."""
-
-
-def positions(items: Mapping[str, Mapping[str, Item | Absent] | Absent], at: float) -> Positions:
-    """Return the positions of items that were scanned at this time (seconds since 1970)."""
-    return Positions(
-        at,
-        {
-            (region, counter): (item.epoch, item.issued)
-            for region, found in items.items()
-            if not isinstance(found, Absent)
-            for counter, item in found.items()
-            if isinstance(item, Item)
-        },
-    )
-
-
-def paces(
-    registers: Mapping[str, Register],
-    items: Mapping[str, Mapping[str, Item | Absent] | Absent],
-    outcomes: Mapping[str, Outcome],
-    before: Positions | None,
-    now: float,
-) -> dict[str, Pace]:
-    """Return the pace of each region that answered and of which a rate is known.
-
-    `registers` and `items` (by region) were scanned `now`, in seconds since 1970; `outcomes` are those of the run, as
-    far as it got. `before` is what an earlier run of the same process saw.
+    The hours are those until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`. `outcomes`
+    are those of the run that has scanned, as far as it got. `before` is what an earlier run of the same process saw.
     """
     found: dict[str, list[tuple[float, float]]] = {}
-    for counter, register in registers.items():
+    for counter, register in scan.registers.items():
         first = wanted_items(register)
         outcome = outcomes.get(counter, Outcome(register, register.regions))
         after = first if outcome.register is register else wanted_items(outcome.register)
         for region in register.regions:
-            there = items.get(region)
-            item = there.get(counter) if there is not None and not isinstance(there, Absent) else None
-            if not isinstance(item, Item) or item.epoch != register.epoch or item.opening is not None:
+            item = _item(scan, region, counter)
+            if item is None or item.epoch != register.epoch or item.opening is not None:
                 continue
-            rate = _rate(region, register, first[region], item, before, now)
+            rate = _rate(region, register, first[region], item, before, scan.at)
             if rate is None:
                 continue
             pending = region in outcome.pending
             left = _left(item, item if pending or region not in after else after[region])
             found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
     return {
-        region: Pace(sum(rate for rate, _ in counters), min(hours for _, hours in counters))
+        region: {
+            "IntegersPerSecond": sum(rate for rate, _ in counters),
+            "HoursToCeiling": min(hours for _, hours in counters),
+        }
         for region, counters in found.items()
     }
 
 
+def _item(scan: TablesScan, region: str, counter: str) -> Item | None:
+    items = scan.items.get(region, Absent.GONE)
+    item = None if isinstance(items, Absent) else items.get(counter)
+    return item if isinstance(item, Item) else None
+
+
 def _rate(
-    region: str, register: Register, first: Item, item: Item, before: Positions | None, now: float
+    region: str, register: Register, first: Item, item: Item, before: TablesScan | None, now: float
 ) -> float | None:
     """Return a counter's integers per second in one region; None if it was seen for too short a time.
 
@@ -239,8 +206,8 @@ def _rate(
     """
     start, seconds = first.issued, now - (before.at if before is not None else now)
     if before is not None and seconds >= LEAST_SECONDS:
-        epoch, issued = before.issued.get((region, register.counter), (0, 0))
-        start = issued if epoch == item.epoch else start
+        seen = _item(before, region, register.counter)
+        start = seen.issued if seen is not None and seen.epoch == item.epoch else start
     else:
         seconds = now - register.granted
         if seconds < LEAST_SECONDS:
@@ -257,7 +224,7 @@ def _left(item: Item, after: Item) -> float:
     return (max(item.ceiling, after.ceiling) - item.issued) / item.stride
 
 
-def documents(statistics: RunStatistics, ended: float, before: Positions | None) -> list[dict[str, Any]]:
+def documents(statistics: RunStatistics, ended: float, before: TablesScan | None) -> list[dict[str, Any]]:
     """Return the lines of a run: that of the stack, then one for each region whose pace is known.
 
     CloudWatch user guide, "Specification: Embedded metric format": CloudWatch makes metrics of them. Such a line has
@@ -273,36 +240,35 @@ def documents(statistics: RunStatistics, ended: float, before: Positions | None)
     named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
     if record is not None:
         values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.asked, 0)
-    regions: dict[str, Pace] = {}
+    regions: dict[str, dict[str, float]] = {}
     if scan.items:
         pending, lost = pending_regions(outcomes.values()), lost_tables(scan, record)
         named |= {"pending": pending, "lost": lost}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
         values["Counters"] = len({*scan.registers, *outcomes} - {CHECK_COUNTER})
-        regions = paces(scan.registers, scan.items, outcomes, before, scan.at)
+        regions = paces(scan, outcomes, before)
     if regions:
-        values["IntegersPerSecond"] = sum(pace.per_second for pace in regions.values())
-        values["HoursToCeiling"] = min(pace.hours for pace in regions.values())
+        values["IntegersPerSecond"] = sum(pace["IntegersPerSecond"] for pace in regions.values())
+        values["HoursToCeiling"] = min(pace["HoursToCeiling"] for pace in regions.values())
     stack = _document(ended, {"Stack": statistics.stack}, values)
     # Only a failed run of the schedule may wake somebody: a refused deployment has a user who sees it.
     stack["Run"], stack["Failed"] = statistics.kind, int(statistics.failed)
     stack["_aws"]["CloudWatchMetrics"].append(_directive(["Stack", "Run"], ["Failed"]))
     lines = [{**stack, **named}]
     for region, pace in sorted(regions.items()):
-        of_region = {"IntegersPerSecond": pace.per_second, "HoursToCeiling": pace.hours}
-        lines.append(_document(ended, {"Stack": statistics.stack, "Region": region}, of_region))
+        lines.append(_document(ended, {"Stack": statistics.stack, "Region": region}, pace))
     return lines
 
 
 class Metrics:
-    """Writes the metrics of every run, and remembers the positions that the last one saw.
+    """Writes the metrics of every run, and remembers the items that the last one saw.
 
     The memory is the process's own. Lambda keeps a function that runs every few minutes in the same one, mostly; the
     first run in a new process measures rates since the last grant instead.
     """
 
     def __init__(self) -> None:
-        self._before: Positions | None = None
+        self._before: TablesScan | None = None
 
     def write(self, statistics: RunStatistics) -> None:
         """Write the lines of a run that has just ended to the log."""
@@ -310,7 +276,7 @@ class Metrics:
             sys.stderr.write(json.dumps(document) + "\n")
         scan = statistics.result.scan
         if scan.items and (self._before is None or scan.at - self._before.at >= LEAST_SECONDS):
-            self._before = positions(scan.items, scan.at)
+            self._before = TablesScan(items=scan.items, at=scan.at)
 
 
 def _document(ended: float, dimensions: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:
