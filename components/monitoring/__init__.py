@@ -75,7 +75,7 @@ class Observability(pulumi.ComponentResource):
             "-".join(filter(None, [self._name, place, alarm.name])),
             name=self._settings.names.alarm(alarm.name),
             region=region,
-            alarm_description=alarm.text,
+            alarm_description=alarm.text(self._settings),
             **(_filled if alarm.missing == "zero" else _as_it_is)(alarm),
             evaluation_periods=alarm.periods,
             datapoints_to_alarm=alarm.breaching,

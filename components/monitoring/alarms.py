@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Literal
 
 from ..settings.args import Settings
 from ..settings.rules import EVERY_REGION, THRESHOLDS
@@ -10,9 +10,9 @@ from .watched import Metric, Watched
 
 FIVE_MINUTES = 300
 
-ABOVE: Final = "GreaterThanThreshold"
-AT_LEAST: Final = "GreaterThanOrEqualToThreshold"
-BELOW: Final = "LessThanThreshold"
+ABOVE = "GreaterThanThreshold"
+AT_LEAST = "GreaterThanOrEqualToThreshold"
+BELOW = "LessThanThreshold"
 
 MORE = "docs/operations.md says what to do."
 
@@ -27,7 +27,7 @@ class Alarm:
     statistic: str
     period: int
     """Seconds of which one datapoint is made, a multiple of 60. The window slides every minute."""
-    comparison: Literal["GreaterThanOrEqualToThreshold", "GreaterThanThreshold", "LessThanThreshold"]
+    comparison: str
     threshold: float
     missing: Literal["zero", "notBreaching", "ignore"]
     """What a period without data is. `ignore` keeps the alarm as it was.
@@ -39,20 +39,24 @@ class Alarm:
     breaching: int = 1
     """How many of the last `periods` datapoints must breach the threshold."""
     periods: int = 1
-    text: str = ""
-    """What it says to whoever is woken."""
-    front: Literal["", "address"] = ""
-    """`address`, if it is about the callers that come by it."""
+    of_domain: bool = False
+    """Whether it is about the callers that come by the domain."""
 
     @property
     def name(self) -> str:
         """What it is called: as its threshold, or `addressErrors` for the `errors` of the domain."""
-        return f"{self.front}{self.key[0].upper()}{self.key[1:]}" if self.front else self.key
+        return f"address{self.key[0].upper()}{self.key[1:]}" if self.of_domain else self.key
 
     @property
     def of_the_whole(self) -> bool:
         """Whether it is on the coordinator's metrics, so that the composite alarm joins it."""
         return self.key not in EVERY_REGION
+
+    def text(self, settings: Settings) -> str:
+        """Return what it says to whoever is woken."""
+        region = f"the API of the address in {self.metric.region}" if self.of_domain else self.metric.region
+        of = THRESHOLDS[self.key]
+        return f"{settings.prefix}: {of.meaning.format(region=region)} ({settings.alarms[self.key]} {of.unit}). {MORE}"
 
 
 def alarms(watched: Watched) -> list[Alarm]:
@@ -60,7 +64,7 @@ def alarms(watched: Watched) -> list[Alarm]:
     settings = watched.settings
     minting = [region for region in settings.regions if region not in settings.paused]
     found = [*(alarm for region in minting for alarm in _regional(watched, region)), *_whole(watched)]
-    return [replace(alarm, text=_text(alarm, settings)) for alarm in found if settings.alarms[alarm.key]]
+    return [alarm for alarm in found if settings.alarms[alarm.key]]
 
 
 def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
@@ -82,8 +86,8 @@ def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
         yield latency(watched.url("UrlRequestLatency", region))
     if region in watched.apis:
         # Not one alarm on an expression of both: the rule for percentiles of few samples is for a single metric.
-        yield replace(count("errors", watched.domain("5xx", region)), front="address")
-        yield replace(latency(watched.domain("Latency", region)), front="address")
+        yield replace(count("errors", watched.domain("5xx", region)), of_domain=True)
+        yield replace(latency(watched.domain("Latency", region)), of_domain=True)
 
 
 def _whole(watched: Watched) -> list[Alarm]:
@@ -98,9 +102,3 @@ def _whole(watched: Watched) -> list[Alarm]:
         Alarm("failedRuns", stack("Failed", Run="schedule"), "Sum", between * (failed + 1), AT_LEAST, failed, "zero"),
         Alarm("noRun", stack("Failed"), "SampleCount", limits["noRun"] * 60, BELOW, 1, "zero"),
     ]
-
-
-def _text(alarm: Alarm, settings: Settings) -> str:
-    region = f"the API of the address in {alarm.metric.region}" if alarm.front else alarm.metric.region
-    of = THRESHOLDS[alarm.key]
-    return f"{settings.prefix}: {of.meaning.format(region=region)} ({settings.alarms[alarm.key]} {of.unit}). {MORE}"

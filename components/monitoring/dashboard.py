@@ -31,13 +31,7 @@ def body(watched: Watched) -> dict[str, Any]:
 def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
     settings, stack, between = watched.settings, watched.stack, watched.settings.watch_minutes * 60
     regions, limits, graph = settings.regions, settings.alarms, partial(_graph, settings.home)
-    requests = [
-        *(_line(*front) for front in _fronts(watched, regions, "UrlRequestCount", "Count")),
-        *(
-            _line(metric, f"{label} (leaving)", statistic)
-            for metric, label, statistic in _fronts(watched, settings.leaving, "UrlRequestCount", "Count")
-        ),
-    ]
+    requests = [_line(*front) for front in _fronts(watched, settings.deployed, "UrlRequestCount", "Count")]
     slow = [
         _line(metric, f"{label} {percentile}", percentile)
         for metric, label, _ in _fronts(watched, regions, "UrlRequestLatency", "Latency")
@@ -96,11 +90,12 @@ def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
 def _fronts(watched: Watched, regions: Iterable[str], of_url: str, of_domain: str) -> Iterator[tuple[Metric, str, str]]:
     """Return metric, label and statistic of each way by which callers come: a Function URL, and the domain's API."""
     for region in regions:
+        leaving = " (leaving)" if region in watched.settings.leaving else ""
         if watched.settings.function_urls:
-            yield watched.url(of_url, region), region, "Sum"
+            yield watched.url(of_url, region), f"{region}{leaving}", "Sum"
         if region in watched.apis:
             statistic = "SampleCount" if of_domain == "Count" else "Sum"
-            yield watched.domain(of_domain, region), f"{region} (address)", statistic
+            yield watched.domain(of_domain, region), f"{region} (address){leaving}", statistic
 
 
 def _line(metric: Metric, label: str, statistic: str = "Sum") -> list[Any]:

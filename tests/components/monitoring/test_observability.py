@@ -120,14 +120,15 @@ def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) ->
     by_region = {region: {a.name for a in found if a.metric.region == region} for region in (HOME, "a", "b", "d")}
 
     assert by_region == {HOME: expected | {*OF_THE_WHOLE}, "a": expected, "b": set(), "d": set()}
-    assert not any(alarm.of_the_whole for alarm in found if alarm.front == "address")
+    assert not any(alarm.of_the_whole for alarm in found if alarm.of_domain)
 
 
 def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
-    found = {a.name: a for a in alarms(watched(HOME, apis=True, thresholds={"errors": 7, "latency": 0}))}
+    one = watched(HOME, apis=True, thresholds={"errors": 7, "latency": 0})
+    found = {a.name: a for a in alarms(one)}
 
     assert found["addressErrors"].threshold == found["errors"].threshold == 7
-    assert f"the API of the address in {HOME} answers 5xx" in found["addressErrors"].text
+    assert f"the API of the address in {HOME} answers 5xx" in found["addressErrors"].text(one.settings)
     assert not {"latency", "addressLatency"} & found.keys()
 
 
@@ -248,10 +249,11 @@ def test_alarms_are_switched_off_one_by_one_or_all() -> None:
     [("unfinished", 30, 1800), ("ceiling", 12, 12), ("errors", 1, 1), ("latency", 250, 250), ("failedRuns", 1, 1)],
 )
 def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registered: int) -> None:
-    (alarm,) = [alarm for alarm in alarms(watched(HOME, thresholds={key: threshold})) if alarm.name == key]
+    one = watched(HOME, thresholds={key: threshold})
+    (alarm,) = [alarm for alarm in alarms(one) if alarm.name == key]
 
     assert alarm.threshold == registered
-    assert f"({threshold} " in alarm.text
+    assert f"({threshold} " in alarm.text(one.settings)
 
 
 def test_the_thresholds_are_drawn_into_the_dashboard() -> None:
