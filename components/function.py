@@ -169,7 +169,11 @@ def archived(function: str, *shared: str) -> dict[str, Path]:
     """
     files: dict[str, Path] = {}
     for folder in (*(FUNCTIONS / name for name in (function, *shared)), SHARED):
-        found = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".html"))
+        found = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.suffix in (".py", ".html") and "tests" not in path.relative_to(folder).parts
+        )
         if not found:
             raise FileNotFoundError(f"{folder.relative_to(ROOT)} has no .py files")
         files |= {path.relative_to(folder.parent).as_posix(): path for path in found}

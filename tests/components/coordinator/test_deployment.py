@@ -20,7 +20,7 @@ from components.coordinator.deployment import (
     record_of,
     request,
 )
-from components.settings import SettingsError
+from components.settings import SettingsError, settings_of
 from components.settings.values import canonical
 from tests.components.aws_answers import FUNCTION, LABEL
 from tests.components.recording import Aws, Deployment
@@ -84,7 +84,9 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
     """Run a program that makes the tables of `WISH` and asks for it, with these changes, and for nothing else."""
-    desired = {**WISH, **changed}
+    desired = {**WISH, "counters": ["orders"], **changed}
+    given = {("watch_minutes" if key == "watchMinutes" else key): value for key, value in desired.items()}
+    settings = settings_of({**given, "home": HOME, "protect": protect}, PREFIX)
 
     def program() -> None:
         parent = pulumi.ComponentResource("x:index:X", "x")
@@ -94,7 +96,7 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
             for region in (*desired["regions"], *desired["leaving"])
         }
         home = pulumi.Output.from_input(HERE)
-        asked = request(parent, HOME, layouts, desired, home=home, first=home, tables=tables, protect=protect)
+        asked = request(parent, settings, layouts, tables, home=home, first=home)
         pulumi.export("event", asked)
 
     try:
@@ -112,7 +114,7 @@ def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
 WISH: dict[str, Any] = {
     "regions": [HOME, OTHER],
     "leaving": [],
-    "counters": ["orders"],
+    "counters": ["orders", "-check"],
     "floors": {"*": 7},
     "window": 100_000_000,
     "headroom": 10_000,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from components.gateway import openapi as gateway_api
+from components.gateway import templates
 from tests.components.aws_answers import ACCOUNT, API_DEPLOYMENT, METHOD_SETTINGS, POLICY, REST_API, ROLE, STAGE
 from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy
@@ -164,5 +165,5 @@ def test_it_is_deployed_anew_only_when_the_api_changes(
 
     rate_only = deploy(config(HOME, apiGateway=True, apiGatewayRate=50))
     assert trigger(rate_only) == trigger(on) != trigger(public_and_paused)
-    monkeypatch.setattr(gateway_api, "RETRY_AFTER_SECONDS", "2")
+    monkeypatch.setattr(templates, "RETRY_AFTER_SECONDS", "2")
     assert trigger(deploy(config(HOME, apiGateway=True), aws=Aws())) != trigger(on)
