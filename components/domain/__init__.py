@@ -1,6 +1,6 @@
 """One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pulumi
 import pulumi_aws as aws
@@ -9,15 +9,7 @@ from ..gateway import Gateway
 from ..region import RegionalCounter
 from ..settings.args import Settings
 from .api import DomainApi
-from .dns import (
-    Name,
-    ask_for_record,
-    health_checks,
-    make_records,
-    records_by_hand,
-    validation_record,
-    zone_id,
-)
+from .dns import alias_records, ask_for_record, health_checks, validation_record, zone_id
 
 GATEWAY = "gateway"
 """The label in front of the domain that leads to the API Gateways without a function. No region has this name."""
@@ -80,7 +72,8 @@ class Domain(pulumi.ComponentResource):
         else:
             ask_for_record(record, first)
         self.apis = {}
-        hosts: list[Name] = []
+        self._zone, self._checks = zone, health_checks(name, settings, self) if zone is not None else {}
+        by_hand, ready = [record], list[pulumi.Resource]()
         for region, certificate in certificates.items():
             issued = aws.acm.CertificateValidation(
                 f"{name}-{region}-issued",
@@ -89,20 +82,19 @@ class Domain(pulumi.ComponentResource):
                 validation_record_fqdns=[validation.fqdn] if validation is not None else None,
                 opts=child,
             )
-            hosts += self._names(name, region, issued.certificate_arn)
-        if zone is not None:
-            ready = make_records(hosts, zone, health_checks(name, settings, self), self)
-            self.records = None
-        else:
-            ready = [resource for host in hosts for resource in host.ready]
-            self.records = records_by_hand(hosts, record)
+            for to_make, made in self._names(name, region, issued.certificate_arn):
+                by_hand.append(to_make)
+                ready += made
+        self.records = None if zone is not None else pulumi.Output.all(*by_hand)
         self.url = _once(ready, domain)
         self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if gateways else None
         self.urls = {region: _once(ready, f"{region}.{domain}") for region in counters}
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
-    def _names(self, name: str, region: str, certificate_arn: pulumi.Output[str]) -> list[Name]:
-        """Add a region's API and its names. Return the names that need a record in DNS.
+    def _names(
+        self, name: str, region: str, certificate_arn: pulumi.Output[str]
+    ) -> Iterator[tuple[pulumi.Output[dict[str, str]], list[pulumi.Resource]]]:
+        """Add a region's API and its names. Return each name's record, as `records` has it, and what is to exist first.
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
@@ -115,7 +107,6 @@ class Domain(pulumi.ComponentResource):
         }
         if gateway is not None:
             fronts[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
-        found: list[Name] = []
         for label, (host, front) in fronts.items():
             domain = aws.apigatewayv2.DomainName(
                 f"{name}-{region}-{label}",
@@ -141,10 +132,16 @@ class Domain(pulumi.ComponentResource):
                 ),
             )
             shared = label != "own"
-            if region in settings.regions or not shared:
-                ready = [mapping, self._reconciled] if shared else [mapping]
-                found.append(Name(f"{name}-{region}-{label}", host, region, shared, domain, ready))
-        return found
+            if shared and region not in settings.regions:
+                continue
+            ready: list[pulumi.Resource] = [mapping, self._reconciled] if shared else [mapping]
+            if self._zone is not None:
+                check = self._checks[region] if shared else None
+                opts = pulumi.ResourceOptions(parent=self, depends_on=ready)
+                ready = alias_records(f"{name}-{region}-{label}", self._zone, host, domain, region, check, opts)
+            target = domain.domain_name_configuration.target_domain_name
+            place = {"region": region} if shared else {}
+            yield pulumi.Output.all(name=host, type="CNAME", value=target, **place), ready
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:

@@ -1,7 +1,6 @@
 """The domain in DNS: its hosted zone, its certificates in every region, and the records of its names."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -76,21 +75,6 @@ FAILURES = 2
 leaves out a region that can't mint (guide, "How Amazon Route 53 determines whether a health check is healthy")."""
 
 
-@dataclass(frozen=True)
-class Name:
-    """A host name at one region's API."""
-
-    name: str
-    """The resource's name in the program."""
-    host: str
-    region: str
-    shared: bool
-    """Whether other regions have it too. Then the nearest healthy one answers."""
-    domain: aws.apigatewayv2.DomainName
-    ready: Sequence[pulumi.Resource]
-    """What must exist before anybody is sent there."""
-
-
 def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dict[str, aws.route53.HealthCheck]:
     """Make a health check for each region, which asks at the region's own name whether it can mint."""
     return {
@@ -110,51 +94,40 @@ def health_checks(name: str, settings: Settings, parent: pulumi.Resource) -> dic
     }
 
 
-def make_records(
-    hosts: Sequence[Name],
+def alias_records(
+    name: str,
     zone_id: pulumi.Input[str],
-    checks: Mapping[str, aws.route53.HealthCheck],
-    parent: pulumi.Resource,
-) -> list[aws.route53.Record]:
-    """Make an A and an AAAA record for each name. They are aliases of API Gateway's own names: queries are free."""
-    made: list[aws.route53.Record] = []
-    for host in hosts:
-        shared: dict[str, Any] = {}
-        if host.shared:
-            shared = {
-                "set_identifier": host.region,
-                "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=host.region)],
-                "health_check_id": checks[host.region].id,
-            }
-        target = host.domain.domain_name_configuration
-        alias = aws.route53.RecordAliasArgs(
-            name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=host.shared
+    host: str,
+    domain: aws.apigatewayv2.DomainName,
+    region: str,
+    check: aws.route53.HealthCheck | None,
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Make an A and an AAAA record for a host name at a region's API.
+
+    With `check`, other regions have the name too, and the nearest healthy one answers. The records are aliases of API
+    Gateway's own names: queries are free.
+    """
+    shared: dict[str, Any] = {}
+    if check is not None:
+        shared = {
+            "set_identifier": region,
+            "latency_routing_policies": [aws.route53.RecordLatencyRoutingPolicyArgs(region=region)],
+            "health_check_id": check.id,
+        }
+    target = domain.domain_name_configuration
+    alias = aws.route53.RecordAliasArgs(
+        name=target.target_domain_name, zone_id=target.hosted_zone_id, evaluate_target_health=check is not None
+    )
+    return [
+        aws.route53.Record(
+            f"{name}-{type_.lower()}",
+            zone_id=zone_id,
+            name=host,
+            type=type_,
+            aliases=[alias],
+            **shared,
+            opts=opts,
         )
-        made += [
-            aws.route53.Record(
-                f"{host.name}-{type_.lower()}",
-                zone_id=zone_id,
-                name=host.host,
-                type=type_,
-                aliases=[alias],
-                **shared,
-                opts=pulumi.ResourceOptions(parent=parent, depends_on=list(host.ready)),
-            )
-            for type_ in ("A", "AAAA")
-        ]
-    return made
-
-
-def records_by_hand(
-    hosts: Sequence[Name], validation: pulumi.Output[dict[str, str]]
-) -> pulumi.Output[list[dict[str, str]]]:
-    """Return the records to make by hand: `name`, `type`, `value`, and the `region` of a shared name."""
-
-    def records(resolved: Sequence[Any]) -> list[dict[str, str]]:
-        proof, *targets = resolved
-        regions = [{"region": host.region} if host.shared else {} for host in hosts]
-        names = zip(hosts, targets, regions, strict=True)
-        return [proof, *({"name": host.host, "type": "CNAME", "value": to, **region} for host, to, region in names)]
-
-    targets = (host.domain.domain_name_configuration.target_domain_name for host in hosts)
-    return pulumi.Output.all(validation, *targets).apply(records)
+        for type_ in ("A", "AAAA")
+    ]
