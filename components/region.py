@@ -104,36 +104,28 @@ class RegionalCounter(pulumi.ComponentResource):
             )
             self.url = function_url.function_url
             if not settings.signed:
-                self.statements += self._open_to_everyone(name, region, function_url)
+                self._open_to_everyone(name, region, function_url)
         self.register_outputs({"url": self.url, "table": self.table.name})
 
-    def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> list[pulumi.Resource]:
+    def _open_to_everyone(self, name: str, region: str, function_url: aws.lambda_.FunctionUrl) -> None:
         """Add both statements that a public URL needs (Lambda guide, "Control access to function URLs").
 
         Lambda has asked for both since October 2025. The provider adds them itself when it creates a public URL,
         but not when a signed one is made public; so these have statement ids of their own.
         """
-        url = aws.lambda_.Permission(
-            f"{name}-public-url",
-            region=region,
-            function=self.mint.name,
-            statement_id="global-integers-public-url",
-            action="lambda:InvokeFunctionUrl",
-            principal="*",
-            function_url_auth_type="NONE",
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[function_url]),
-        )
-        invoke = aws.lambda_.Permission(
-            f"{name}-public-invoke",
-            region=region,
-            function=self.mint.name,
-            statement_id="global-integers-public-invoke",
-            action="lambda:InvokeFunction",
-            principal="*",
-            invoked_via_function_url=True,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[url]),
-        )
-        return [url, invoke]
+        url: dict[str, Any] = {"action": "lambda:InvokeFunctionUrl", "function_url_auth_type": "NONE"}
+        invoke: dict[str, Any] = {"action": "lambda:InvokeFunction", "invoked_via_function_url": True}
+        for statement, what in {"public-url": url, "public-invoke": invoke}.items():
+            permission = aws.lambda_.Permission(
+                f"{name}-{statement}",
+                region=region,
+                function=self.mint.name,
+                statement_id=f"global-integers-{statement}",
+                principal="*",
+                **what,
+                opts=pulumi.ResourceOptions(parent=self, depends_on=self.statements[-1:] or [function_url]),
+            )
+            self.statements.append(permission)
 
 
 def _coordinator(table_arn: str, home: str, names: ResourceNames) -> str:
