@@ -14,7 +14,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from ..gateway import Throttle, rest_stage
+from ..gateway import rest_stage
 from ..gateway.openapi import GATEWAY_RESPONSES, SIGNATURES, gateway_responses
 from ..region import RegionalCounter, cors
 from ..settings.args import Settings
@@ -143,11 +143,11 @@ class DomainApi(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=pulumi.ResourceOptions(parent=self),
         )
-        throttles = {
-            "methods": Throttle("*/*", *throttle(settings, region)),
-            "health": Throttle(f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
+        limits = {
+            "methods": ("*/*", *throttle(settings, region)),
+            "health": (f"{HEALTH.replace('/', '~1')}/GET", *OF_HEALTH),
         }
-        stage = rest_stage(name, region, api, body, throttles, self)
+        stage = rest_stage(name, region, api, body, limits, self)
         return api.id, stage.stage_name, api.execution_arn
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 import pulumi
 import pulumi_aws as aws
@@ -56,8 +56,8 @@ class Gateway(pulumi.ComponentResource):
             endpoint_configuration=aws.apigateway.RestApiEndpointConfigurationArgs(types="REGIONAL"),
             opts=child,
         )
-        throttles = {"methods": Throttle("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
-        stage = rest_stage(name, region, api, body, throttles, self, after=[allowed])
+        limits = {"methods": ("*/*", settings.api_gateway_rate, settings.api_gateway_burst)}
+        stage = rest_stage(name, region, api, body, limits, self, after=[allowed])
         self.api_id, self.stage = api.id, stage.stage_name
         self.url = stage.invoke_url.apply(lambda url: f"{url}/")
         self.register_outputs({"url": self.url})
@@ -66,30 +66,21 @@ class Gateway(pulumi.ComponentResource):
 STAGE = "v1"
 
 
-class Throttle(NamedTuple):
-    """The limit of a method (API Gateway API reference, UpdateStage)."""
-
-    method: str
-    """Like `~1path/GET`, in which a path's slashes are written as in a JSON Pointer. `*/*` is all methods."""
-    rate: int
-    """Requests per second."""
-    burst: int
-    """Requests at once above that rate."""
-
-
 def rest_stage(
     name: str,
     region: str,
     api: aws.apigateway.RestApi,
     body: pulumi.Output[str],
-    throttles: Mapping[str, Throttle],
+    limits: Mapping[str, tuple[str, int, int]],
     parent: pulumi.Resource,
     *,
     after: Sequence[pulumi.Resource] = (),
 ) -> aws.apigateway.Stage:
     """Register an API's stage, the deployment of its document `body`, and its limits, as children of `parent`.
 
-    A limit's name in the program ends with its key in `throttles`. The API is deployed after `after`.
+    A limit's name in the program ends with its key in `limits`. It is of a method like `~1path/GET`, in which a path's
+    slashes are written as in a JSON Pointer, or of all, `*/*`: requests per second, and at once above that (API Gateway
+    API reference, UpdateStage). The API is deployed after `after`.
     """
     deployment = aws.apigateway.Deployment(
         f"{name}-deployment",
@@ -107,15 +98,15 @@ def rest_stage(
         opts=pulumi.ResourceOptions(parent=parent),
     )
     before: list[pulumi.Resource] = []
-    for end, throttle in throttles.items():  # one after the other, since each changes the stage
+    for end, (method, rate, burst) in limits.items():  # one after the other, since each changes the stage
         settings = aws.apigateway.MethodSettings(
             f"{name}-{end}",
             region=region,
             rest_api=api.id,
             stage_name=stage.stage_name,
-            method_path=throttle.method,
+            method_path=method,
             settings=aws.apigateway.MethodSettingsSettingsArgs(
-                throttling_rate_limit=throttle.rate, throttling_burst_limit=throttle.burst
+                throttling_rate_limit=rate, throttling_burst_limit=burst
             ),
             opts=pulumi.ResourceOptions(parent=parent, depends_on=before),
         )
