@@ -33,8 +33,8 @@ class StoredRecord:
     """When it was asked for, in seconds since 1970."""
     desired: Mapping[str, Any]
     reconciled: bool
-    report: Mapping[str, Any]
-    """`counters`: name → its `epoch` and `base`."""
+    counters: Mapping[str, Any]
+    """Name → its `epoch` and `base`; empty until it is carried out."""
 
 
 def record_of(item: str) -> StoredRecord:
@@ -46,7 +46,7 @@ def record_of(item: str) -> StoredRecord:
         asked=int(attributes["asked"]["N"]),
         desired=json.loads(attributes["wish"]["S"]),
         reconciled=attributes["settled"]["BOOL"],
-        report=json.loads(attributes.get("report", {}).get("S") or "{}"),  # empty until it is carried out
+        counters=json.loads(attributes.get("report", {}).get("S") or "{}").get("counters", {}),
     )
 
 
@@ -61,12 +61,6 @@ def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> 
     if record and record.desired == desired:
         follows, asked = record.follows, record.asked
     return canonical({"wish": desired, "follows": follows, "asked": asked})
-
-
-def dropped(desired: Mapping[str, Any], record: StoredRecord | None) -> list[str]:
-    """Return the regions that were in the layout and are neither in it nor leaving now."""
-    before = record.desired["regions"] if record else ()
-    return _without(before, [*desired["regions"], *desired["leaving"]])
 
 
 MOST = 10
@@ -92,21 +86,19 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         again = "is continued" if same else "is replaced by this one"
         yield f"deployment {record.number} is not finished, and {again}"
     yield from _epochs(desired, record)
-    regions = [*desired["regions"], *desired["leaving"]]
-    yield from _listed("joining", _without(desired["regions"], before["regions"]))
     gone = _without(before["regions"], desired["regions"])
-    yield from _listed("leaving", [region for region in gone if region in desired["leaving"]])
-    yield from _listed(
-        "deleted at once, with their URLs (list them in leaving instead)", _without(gone, desired["leaving"])
-    )
-    yield from _listed("deleted", _without(before["leaving"], regions))
-    yield from _listed(
-        "new counters", _without(desired["counters"], [*before["counters"], *_reported(record), CHECK_COUNTER])
-    )
-    kept = [counter for counter in before["counters"] if counter in _reported(record)]
-    yield from _listed("no longer in the settings, but still minting", _without(kept, desired["counters"]))
+    kept = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
-    yield from _listed("floors", [f"{counter} {n:,}" for counter, n in sorted(floors.items())])
+    lists = {
+        "joining": _without(desired["regions"], before["regions"]),
+        "leaving": [region for region in gone if region in desired["leaving"]],
+        "deleted at once, with their URLs (list them in leaving instead)": _without(gone, desired["leaving"]),
+        "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
+        "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
+        "no longer in the settings, but still minting": _without(kept, desired["counters"]),
+        "floors": [f"{counter} {n:,}" for counter, n in sorted(floors.items())],
+    }
+    yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
     for key, words in NUMBERS.items():
         if before[key] != desired[key]:
             later = " (from each counter's next epoch on)" if key == "window" and desired[key] < before[key] else ""
@@ -123,26 +115,17 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
     gap = f"up to {stride * before['window']:,}" if lost else f"about {stride * desired['headroom']:,}"
-    counters = _reported(record)
-    for name in sorted(counters)[:MOST]:
-        epoch = counters[name]["epoch"]
+    for name in sorted(record.counters)[:MOST]:
+        epoch = record.counters[name]["epoch"]
         yield f"{name}: epoch {epoch} → {epoch + 1}, gap {gap}"
-    if len(counters) > MOST:
-        yield f"{len(counters) - MOST} more counters likewise"
-    yield from _listed("lost tables", lost)
-
-
-def _reported(record: StoredRecord) -> Mapping[str, Any]:
-    return record.report.get("counters", {})
+    if len(record.counters) > MOST:
+        yield f"{len(record.counters) - MOST} more counters likewise"
+    if lost:
+        yield f"lost tables: {', '.join(lost)}"
 
 
 def _without(values: Sequence[str], others: Iterable[str]) -> list[str]:
     return [value for value in values if value not in set(others)]
-
-
-def _listed(what: str, values: Sequence[str]) -> Iterator[str]:
-    if values:
-        yield f"{what}: {', '.join(values)}"
 
 
 def request(
@@ -157,25 +140,15 @@ def request(
     """Return the coordinator's event. A preview says in words what it will change.
 
     It has the stream labels of the counters tables, so that a recreated table changes it. The output fails if a
-    protected region would be deleted without having left.
-
-    Args:
-        parent: the component.
-        settings: those of the deployment.
-        layouts: it stays in the region in which it was created, whatever the settings say.
-        tables: region → its counters table.
-        home: the home region and the label of its layouts table.
-        first: what `home` was when the stack was first deployed; empty where that isn't known.
+    protected region would be deleted without having left. `home` is the home region with the label of its layouts
+    table, `first` what it was when the stack was first deployed; empty where that isn't known.
     """
     desired = desired_state_of(settings)
     # The ARN is unknown until the table exists. Until then nothing is read.
     record = layouts.arn.apply(lambda arn: _read(at_home(arn, settings.home), parent))
+    if settings.protect:
+        record = record.apply(lambda record: _check_that_regions_leave(desired, record))
     labels = {region: table.stream_label for region, table in tables.items()}
-
-    def check(record: StoredRecord | None) -> StoredRecord | None:
-        if settings.protect:
-            _check_that_regions_leave(desired, record)
-        return record
 
     def say(resolved: Sequence[Any]) -> None:
         text = changes({**desired, "tables": resolved[1]}, resolved[0])
@@ -186,12 +159,11 @@ def request(
         record, labels, home, first = resolved
         return event({**desired, "tables": labels, "home": home, "first": first}, record, int(time.time()))
 
-    checked = record.apply(check)
     if pulumi.runtime.is_dry_run():
         # A table that the deployment will create has no label yet.
         known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
-        pulumi.Output.all(checked, pulumi.Output.from_input(known)).apply(say)
-    return pulumi.Output.all(checked, pulumi.Output.from_input(labels), home, first).apply(event_of)
+        pulumi.Output.all(record, pulumi.Output.from_input(known)).apply(say)
+    return pulumi.Output.all(record, pulumi.Output.from_input(labels), home, first).apply(event_of)
 
 
 def first_home(description: str | None, home: str) -> str:
@@ -249,8 +221,8 @@ def _missing(error: Exception) -> None:
         raise pulumi.RunError(f"the record of the last deployment can't be read: {error}")
 
 
-def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord | None) -> None:
-    gone = dropped(desired, record)
+def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord | None) -> StoredRecord | None:
+    gone = _without(record.desired["regions"] if record else (), [*desired["regions"], *desired["leaving"]])
     if gone:
         raise SettingsError(
             f"regions: {', '.join(gone)}: tables are protected here, so a region can't be removed before it has left. "
@@ -259,6 +231,7 @@ def _check_that_regions_leave(desired: Mapping[str, Any], record: StoredRecord |
             f"  regions: {json.dumps(desired['regions'])}\n"
             f"Then remove {', '.join(gone)} from leaving and deploy again."
         )
+    return record
 
 
 def _if_known(label: Any) -> str:

@@ -25,7 +25,7 @@ def desired(*regions: str) -> dict[str, Any]:
 
 
 def record(asked_for: Mapping[str, Any]) -> StoredRecord:
-    return StoredRecord(1, 0, 0, asked_for, reconciled=True, report={"counters": {"integers": {"epoch": 1, "base": 1}}})
+    return StoredRecord(1, 0, 0, asked_for, reconciled=True, counters={"integers": {"epoch": 1, "base": 1}})
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from components.coordinator.deployment import (
     MOST,
     StoredRecord,
     changes,
-    dropped,
     event,
     first_home,
     record_of,
@@ -289,9 +288,9 @@ BEFORE: dict[str, Any] = {
     "watchMinutes": 5,
     "tables": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
 }
-REPORT: dict[str, Any] = {"counters": {"integers": {"epoch": 3, "base": 1}}, "pending": []}
+COUNTERS = {"integers": {"epoch": 3, "base": 1}}
 RECORDED = StoredRecord(
-    number=4, follows=3, asked=0, desired={**BEFORE, "home": "h", "first": "h"}, reconciled=True, report=REPORT
+    number=4, follows=3, asked=0, desired={**BEFORE, "home": "h", "first": "h"}, reconciled=True, counters=COUNTERS
 )
 
 
@@ -350,12 +349,12 @@ def test_an_unfinished_deployment_is_named() -> None:
 def test_a_counter_created_by_hand_is_not_a_new_one() -> None:
     counters = {name: {"epoch": 1, "base": 1} for name in ("integers", "invoices")}
 
-    assert words(replace(RECORDED, report={"counters": counters}), counters=["integers", "invoices"]) == ""
+    assert words(replace(RECORDED, counters=counters), counters=["integers", "invoices"]) == ""
 
 
 def test_only_some_of_many_counters_are_named() -> None:
     counters = {f"c{number:02}": {"epoch": 1, "base": 1} for number in range(MOST + 5)}
-    text = words(replace(RECORDED, report={"counters": counters}), regions=["us-east-1"])
+    text = words(replace(RECORDED, counters=counters), regions=["us-east-1"])
 
     assert text.count("epoch 1 → 2") == MOST
     assert "; 5 more counters likewise; " in text
@@ -374,7 +373,7 @@ def test_the_counter_of_the_check_is_no_news() -> None:
 NOW = 1_795_000_000
 WISHED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
 ANOTHER = {**WISHED, "counters": ["a", "b"]}
-DONE = StoredRecord(number=7, follows=5, asked=1_794_000_000, desired=WISHED, reconciled=True, report={})
+DONE = StoredRecord(number=7, follows=5, asked=1_794_000_000, desired=WISHED, reconciled=True, counters={})
 
 
 def asked_after(record: StoredRecord | None, desired: dict[str, Any] = WISHED) -> tuple[int, int]:
@@ -424,15 +423,9 @@ def test_a_record_is_read_from_its_item() -> None:
     }
 
     assert record_of(json.dumps(item)) == StoredRecord(
-        7, 5, 1_794_000_000, WISHED, reconciled=True, report={"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}
+        7, 5, 1_794_000_000, WISHED, reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
     )
     item["report"] = {"S": ""}  # accepted, and not carried out: the coordinator was killed
-    assert record_of(json.dumps(item)).report == {}
+    assert record_of(json.dumps(item)).counters == {}
     del item["report"]
     assert record_of(json.dumps(item)) == DONE
-
-
-def test_a_region_is_dropped_that_is_not_even_leaving() -> None:
-    assert dropped({"regions": ["us-east-1"], "leaving": []}, DONE) == ["eu-west-1"]
-    assert dropped({"regions": ["us-east-1"], "leaving": ["eu-west-1"]}, DONE) == []
-    assert dropped({"regions": [], "leaving": []}, None) == []
