@@ -16,28 +16,13 @@ from integers.lattice import MAX_INTEGER, places
 from integers.names import CHECK_COUNTER
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
-from .aws_regions import check_regions, waves
-from .rules import (
-    callers,
-    check_alarm_topics,
-    check_alarms,
-    check_budget,
-    check_counters,
-    check_domain,
-    check_keys,
-    check_prefix,
-    thresholds,
-)
+from .aws_regions import waves
+from .rules import CHECKS, callers, thresholds
 from .values import Findings, camel, canonical, checked, kind, unknown_setting, whole
 
 PUBLIC_CONCURRENCY = 10
 """The limit on concurrent executions of a public function, unless another one is set. It bounds what an attack costs
 (docs/permissions.md): a Function URL serves at most 10 requests per second for each."""
-
-CHECKS = (
-    *(check_regions, check_domain, check_counters, check_alarms, check_alarm_topics),
-    *(check_keys, check_budget, check_prefix),
-)
 
 
 class SettingsError(pulumi.RunError):

@@ -10,7 +10,7 @@ from integers.lattice import MAX_FLOOR
 from integers.names import COUNTER_NAME, RESERVED, reserved
 
 from .args import HOST, Settings
-from .aws_regions import partitions
+from .aws_regions import check_regions, partitions
 from .names import MAX_ROLE_NAME, PREFIX
 from .values import Findings, did_you_mean, whole
 
@@ -55,10 +55,7 @@ def check_counters(settings: Settings, findings: Findings) -> None:
     for counter, floor in settings.floors.items():
         if counter != ALL:
             _check_counter("floors", counter, findings)
-        number = whole(floor)
-        if number is None or not 1 <= number <= MAX_FLOOR:
-            what = "is not an integer" if number is None else "is out of range"
-            findings.wrong(f"floors.{counter}", floor, f"{what}; 1 to {MAX_FLOOR} (2^52) are allowed")
+        findings.integer(f"floors.{counter}", floor, 1, MAX_FLOOR, f"1 to {MAX_FLOOR} (2^52)")
 
 
 def _check_counter(name: str, counter: str, findings: Findings) -> None:
@@ -251,17 +248,15 @@ TOPIC = re.compile(r"arn:[a-z-]+:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]{1,256}
 def check_alarms(settings: Settings, findings: Findings) -> None:
     """Check the thresholds that are set, by alarm. 0 switches it off; `*` stands for those that are not named."""
     for name, value in settings.alarms.items():
-        entry, number = f"alarms.{name}", whole(value)
+        entry, known = f"alarms.{name}", THRESHOLDS.get(name)
         if name == ALL:
-            if number != 0:
+            if whole(value) != 0:
                 findings.wrong(entry, value, "is not 0; for all alarms, only 0 (off) is allowed")
-        elif name not in THRESHOLDS:
+        elif known is None:
             hint = did_you_mean(name, THRESHOLDS) or f"; there are {', '.join(THRESHOLDS)}"
             findings.add(entry, f"there is no such alarm{hint}")
-        elif number is None or not 0 <= number <= THRESHOLDS[name].most:
-            what = "is not an integer" if number is None else "is out of range"
-            allowed = f"0 (off) to {THRESHOLDS[name].most} {THRESHOLDS[name].unit} are allowed"
-            findings.wrong(entry, value, f"{what}; {allowed}")
+        else:
+            findings.integer(entry, value, 0, known.most, f"0 (off) to {known.most} {known.unit}")
 
 
 def check_alarm_topics(settings: Settings, findings: Findings) -> None:
@@ -276,3 +271,10 @@ def check_alarm_topics(settings: Settings, findings: Findings) -> None:
             findings.wrong(entry, arn, f"is not the ARN of an SNS topic like {topic}")
         elif match[1] != region:
             findings.wrong(entry, arn, f"is in {match[1]}; an alarm can only notify a topic of its own region")
+
+
+CHECKS = (
+    *(check_regions, check_domain, check_counters, check_alarms, check_alarm_topics),
+    *(check_keys, check_budget, check_prefix),
+)
+"""In the order of what they report."""

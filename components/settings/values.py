@@ -39,6 +39,15 @@ class Findings:
         """Add that a value is wrong, with what is allowed."""
         self.add(name, f"{value!r} {allowed}")
 
+    def integer(self, name: str, value: object, least: int, most: int, allowed: str = "") -> int | None:
+        """Return the value if it is an integer. Add what is wrong if it is none, or out of range."""
+        number = whole(value)
+        if number is None or not least <= number <= most:
+            what = "is not an integer" if number is None else "is out of range"
+            shown = value if number is None else number
+            self.wrong(name, shown, f"{what}; {allowed or f'{least} to {most}'} are allowed")
+        return number
+
 
 def kind(name: str) -> type:
     """Return which of these the type of a setting is: `int`, `bool`, `str`, `Sequence` or `Mapping`."""
@@ -60,14 +69,13 @@ def checked(args: GlobalIntegersArgs, findings: Findings) -> Iterator[tuple[str,
 
 
 def _integer(name: str, value: object, allowed: Range, findings: Findings) -> int | None:
+    if not allowed.choices:
+        return findings.integer(name, value, allowed.least, allowed.most)
     number, only = whole(value), ", ".join(map(str, allowed.choices))
     if number is None:
-        what = f"one of {only} is" if only else f"{allowed.least} to {allowed.most} are"
-        findings.wrong(name, value, f"is not an integer; {what} allowed")
-    elif only and number not in allowed.choices:
+        findings.wrong(name, value, f"is not an integer; one of {only} is allowed")
+    elif number not in allowed.choices:
         findings.wrong(name, number, f"is not allowed; one of {only} is")
-    elif not only and not allowed.least <= number <= allowed.most:
-        findings.wrong(name, number, f"is out of range; {allowed.least} to {allowed.most} are allowed")
     return number
 
 
