@@ -6,7 +6,6 @@ Pulumi zips an archive with fixed times, so it is byte for byte the same until a
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -63,7 +62,7 @@ class PythonFunction(pulumi.ComponentResource):
         reserved_concurrency: int = -1,
         role_description: pulumi.Input[str] | None = None,
         after: Sequence[pulumi.Resource] = (),
-        opts: pulumi.ResourceOptions | None = None,
+        opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:PythonFunction", name, None, opts)
         logs = aws.cloudwatch.LogGroup(
@@ -146,14 +145,9 @@ def version(files: Mapping[str, Path]) -> str:
     content = sha256()
     for name, path in sorted(files.items()):
         content.update(f"{name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return f"{_project_version()}+{content.hexdigest()[:12]}"
-
-
-@cache
-def _project_version() -> str:
-    if PROJECT.exists():
-        return tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"]
-    return installed_version("global-integers")
+    checkout = tomllib.loads(PROJECT.read_text(encoding="utf-8")) if PROJECT.exists() else None
+    release = checkout["project"]["version"] if checkout else installed_version("global-integers")
+    return f"{release}+{content.hexdigest()[:12]}"
 
 
 def version_in(code: pulumi.AssetArchive) -> str:

@@ -51,7 +51,7 @@ class RegionalCounter(pulumi.ComponentResource):
         region: str,
         code: pulumi.AssetArchive,
         after: Sequence[pulumi.Resource],
-        opts: pulumi.ResourceOptions | None = None,
+        opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:RegionalCounter", name, None, opts)
         names, kms_key, leaving = settings.names, settings.kms_key(region), region in settings.leaving

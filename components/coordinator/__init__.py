@@ -24,7 +24,7 @@ class Schedule(pulumi.ComponentResource):
     """A rule, the function that it calls, and the permission to call it. A run that fails isn't retried."""
 
     def __init__(
-        self, name: str, settings: Settings, function: aws.lambda_.Function, opts: pulumi.ResourceOptions | None = None
+        self, name: str, settings: Settings, function: aws.lambda_.Function, opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__("global-integers:index:Schedule", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
@@ -89,7 +89,7 @@ class Coordinator(pulumi.ComponentResource):
     """The coordinator's report, once every counter has its layout."""
     function: PythonFunction
 
-    def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, settings: Settings, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Coordinator", name, None, opts)
         names, home, protect, key = settings.names, settings.home, settings.protect, settings.kms_key(settings.home)
         self._name = name

@@ -37,7 +37,7 @@ class Domain(pulumi.ComponentResource):
         counters: Mapping[str, RegionalCounter],
         gateways: Mapping[str, Gateway],
         reconciled: pulumi.Resource,
-        opts: pulumi.ResourceOptions | None = None,
+        opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("global-integers:index:Address", name, None, opts)
         self._settings, self._counters, self._gateways, self._reconciled = settings, counters, gateways, reconciled

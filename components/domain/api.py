@@ -58,12 +58,7 @@ class DomainApi(pulumi.ComponentResource):
     """Without it, API Gateway can't call the function."""
 
     def __init__(
-        self,
-        name: str,
-        settings: Settings,
-        region: str,
-        counter: RegionalCounter,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, settings: Settings, region: str, counter: RegionalCounter, opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__("global-integers:index:AddressApi", name, None, opts)
         kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)

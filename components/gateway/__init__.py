@@ -25,12 +25,7 @@ class Gateway(pulumi.ComponentResource):
     stage: pulumi.Output[str]
 
     def __init__(
-        self,
-        name: str,
-        settings: Settings,
-        region: str,
-        table: aws.dynamodb.Table,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, settings: Settings, region: str, table: aws.dynamodb.Table, opts: pulumi.ResourceOptions
     ) -> None:
         super().__init__("global-integers:index:Gateway", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)

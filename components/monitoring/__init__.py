@@ -15,9 +15,7 @@ from .watched import Watched
 class Observability(pulumi.ComponentResource):
     """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
 
-    def __init__(
-        self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
         found, names, home = alarms(watched), watched.settings.names, watched.settings.home
         self._name, self._coordinator, self._settings = name, coordinator, watched.settings

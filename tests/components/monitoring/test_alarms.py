@@ -328,7 +328,7 @@ def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
     def program() -> None:
         of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Observability("alarms", of_home, coordinator)
+        Observability("alarms", of_home, coordinator, pulumi.ResourceOptions())
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 
