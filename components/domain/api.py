@@ -41,9 +41,8 @@ def throttle(settings: Settings, region: str) -> tuple[int, int]:
     Requests above that aren't billed, but those that Lambda throttles are (API Gateway pricing).
     """
     rate, burst = OF_ACCOUNT_ELSEWHERE if region in ELSEWHERE else OF_ACCOUNT
-    if settings.reserved_concurrency < 1:
-        return rate, burst
-    return min(10 * settings.reserved_concurrency, rate), min(10 * settings.reserved_concurrency, burst)
+    limit = 10 * settings.reserved_concurrency
+    return (min(limit, rate), min(limit, burst)) if limit > 0 else (rate, burst)
 
 
 class DomainApi(pulumi.ComponentResource):

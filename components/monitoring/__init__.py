@@ -7,7 +7,7 @@ import pulumi_aws as aws
 
 from ..settings.args import Settings
 from ..settings.names import STAYS
-from .alarms import MORE, Alarm, alarms
+from .alarms import BELOW, MORE, Alarm, alarms
 from .dashboard import body
 from .watched import Watched
 
@@ -74,7 +74,7 @@ class Observability(pulumi.ComponentResource):
             name=self._settings.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text(self._settings),
-            **(_filled if alarm.missing == "zero" else _as_it_is)(alarm),
+            **_data(alarm),
             evaluation_periods=alarm.periods,
             datapoints_to_alarm=alarm.breaching,
             comparison_operator=alarm.comparison,
@@ -85,41 +85,33 @@ class Observability(pulumi.ComponentResource):
         )
 
 
-def _as_it_is(alarm: Alarm) -> dict[str, Any]:
-    percentile = alarm.statistic.startswith("p")
-    return {
-        "namespace": alarm.metric.namespace,
-        "metric_name": alarm.metric.name,
-        "dimensions": alarm.metric.dimensions,
-        "statistic": None if percentile else alarm.statistic,
-        "extended_statistic": alarm.statistic if percentile else None,
-        # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
-        "evaluate_low_sample_count_percentiles": "ignore" if percentile else None,
-        "period": alarm.period,
-        "treat_missing_data": alarm.missing,
-    }
-
-
-def _filled(alarm: Alarm) -> dict[str, Any]:
-    """Return the arguments of an alarm on a metric with a zero in every period without data.
+def _data(alarm: Alarm) -> dict[str, Any]:
+    """Return an alarm's data: its metric as it is, or with a zero in every period without data.
 
     Where there has never been any, there may be nothing to fill: then missing data count as the zero would.
     """
-    metric = aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(
-        namespace=alarm.metric.namespace,
-        metric_name=alarm.metric.name,
-        dimensions=alarm.metric.dimensions,
-        stat=alarm.statistic,
-        period=alarm.period,
-    )
+    metric, percentile = alarm.metric, alarm.statistic.startswith("p")
+    of: dict[str, Any] = {
+        "namespace": metric.namespace,
+        "metric_name": metric.name,
+        "dimensions": metric.dimensions,
+        "period": alarm.period,
+    }
+    if alarm.missing != "zero":
+        return {
+            **of,
+            "extended_statistic" if percentile else "statistic": alarm.statistic,
+            # Of a few requests, the slowest is the slowest 1 %: that is one cold start.
+            "evaluate_low_sample_count_percentiles": "ignore" if percentile else None,
+            "treat_missing_data": alarm.missing,
+        }
+    query = aws.cloudwatch.MetricAlarmMetricQueryArgs
     return {
         "metric_queries": [
-            aws.cloudwatch.MetricAlarmMetricQueryArgs(id="metric", metric=metric),
-            aws.cloudwatch.MetricAlarmMetricQueryArgs(
-                id="filled", expression="FILL(metric, 0)", label=alarm.metric.name, return_data=True
-            ),
+            query(id="metric", metric=aws.cloudwatch.MetricAlarmMetricQueryMetricArgs(**of, stat=alarm.statistic)),
+            query(id="filled", expression="FILL(metric, 0)", label=metric.name, return_data=True),
         ],
-        "treat_missing_data": "breaching" if alarm.comparison == "LessThanThreshold" else "notBreaching",
+        "treat_missing_data": "breaching" if alarm.comparison == BELOW else "notBreaching",
     }
 
 
