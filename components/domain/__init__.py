@@ -1,6 +1,6 @@
 """One domain for all regions, `https://<domain>/`: the nearest healthy region answers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_aws as aws
@@ -73,7 +73,7 @@ class Domain(pulumi.ComponentResource):
             ask_for_record(record, first)
         self.apis = {}
         self._zone, self._checks = zone, health_checks(name, settings, self) if zone is not None else {}
-        by_hand, ready = [record], list[pulumi.Resource]()
+        self._by_hand, ready = [record], list[pulumi.Resource]()
         for region, certificate in certificates.items():
             issued = aws.acm.CertificateValidation(
                 f"{name}-{region}-issued",
@@ -82,19 +82,15 @@ class Domain(pulumi.ComponentResource):
                 validation_record_fqdns=[validation.fqdn] if validation is not None else None,
                 opts=child,
             )
-            for to_make, made in self._names(name, region, issued.certificate_arn):
-                by_hand.append(to_make)
-                ready += made
-        self.records = None if zone is not None else pulumi.Output.all(*by_hand)
+            ready += self._names(name, region, issued.certificate_arn)
+        self.records = None if zone is not None else pulumi.Output.all(*self._by_hand)
         self.url = _once(ready, domain)
         self.gateway_url = _once(ready, f"{GATEWAY}.{domain}") if gateways else None
         self.urls = {region: _once(ready, f"{region}.{domain}") for region in counters}
         self.register_outputs({"url": self.url, "gatewayUrl": self.gateway_url, "records": self.records})
 
-    def _names(
-        self, name: str, region: str, certificate_arn: pulumi.Output[str]
-    ) -> Iterator[tuple[pulumi.Output[dict[str, str]], list[pulumi.Resource]]]:
-        """Add a region's API and its names. Return each name's record, as `records` has it, and what is to exist first.
+    def _names(self, name: str, region: str, certificate_arn: pulumi.Output[str]) -> list[pulumi.Resource]:
+        """Add a region's API, its names and their records. Return what must exist before anybody is sent there.
 
         A leaving region's API still takes requests for the shared names, since callers may use an old answer of DNS.
         """
@@ -107,6 +103,7 @@ class Domain(pulumi.ComponentResource):
         }
         if gateway is not None:
             fronts[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
+        made: list[pulumi.Resource] = []
         for label, (host, front) in fronts.items():
             domain = aws.apigatewayv2.DomainName(
                 f"{name}-{region}-{label}",
@@ -138,10 +135,13 @@ class Domain(pulumi.ComponentResource):
             if self._zone is not None:
                 check = self._checks[region] if shared else None
                 opts = pulumi.ResourceOptions(parent=self, depends_on=ready)
-                ready = alias_records(f"{name}-{region}-{label}", self._zone, host, domain, region, check, opts)
-            target = domain.domain_name_configuration.target_domain_name
-            place = {"region": region} if shared else {}
-            yield pulumi.Output.all(name=host, type="CNAME", value=target, **place), ready
+                made += alias_records(f"{name}-{region}-{label}", self._zone, host, domain, region, check, opts)
+            else:
+                target = domain.domain_name_configuration.target_domain_name
+                place = {"region": region} if shared else {}
+                self._by_hand.append(pulumi.Output.all(name=host, type="CNAME", value=target, **place))
+                made += ready
+        return made
 
 
 def _once(ready: Sequence[pulumi.Resource], host: str) -> pulumi.Output[str]:
