@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
@@ -70,50 +70,23 @@ def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
 
 
 class _Invocation(Kind):
-    """A call of a function at every change, as the provider makes it.
-
-    With the lifecycle scope CREATE_ONLY, a change is another call, which replaces the one before; its deletion
-    calls nothing. With CRUD, a change is an update and the deletion calls too; the event's `tf` says which it is,
-    and what the last event was.
-    """
+    """A call of a function, of lifecycle scope CREATE_ONLY: a change is another call, which replaces the one before."""
 
     identity = ("region", "functionName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        event = json.loads(inputs["input"])
-        if crud := _is_crud(inputs):
-            event |= _tf("update", before.inputs) if before else _tf("create", None)
-        scope = "CRUD" if crud else "CREATE_ONLY"
-        result = _invoke(aws, inputs, event)
-        return Result(f"{inputs['functionName']}:{scope}", {"result": result}, before is not None and not crud)
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        if _is_crud(made.inputs):
-            _invoke(aws, made.inputs, json.loads(made.inputs["input"]) | _tf("delete", made.inputs))
+        name = inputs["functionName"]
+        response = aws.client("lambda", inputs["region"]).invoke(FunctionName=name, Payload=inputs["input"])
+        payload = response["Payload"].read().decode()
+        if "FunctionError" in response:
+            raise LocalError(f"{name}: {json.loads(payload).get('errorMessage', payload)}")
+        return Result(f"{name}:CREATE_ONLY", {"result": payload}, before is not None)
 
 
 def subject(inputs: Inputs) -> str:
     """Return what tells a call from others of the same function, for its key: the region of a check, or nothing."""
     check = json.loads(inputs["input"]).get("check", {})
     return f" check {check['region']}" if check else ""
-
-
-def _is_crud(inputs: Inputs) -> bool:
-    return inputs.get("lifecycleScope") == "CRUD"
-
-
-def _tf(action: str, before: Inputs | None) -> dict[str, Any]:
-    return {"tf": {"action": action, "prev_input": json.loads(before["input"]) if before else None}}
-
-
-def _invoke(aws: Aws, inputs: Mapping[str, Any], event: Mapping[str, Any]) -> str:
-    response = aws.client("lambda", inputs["region"]).invoke(
-        FunctionName=inputs["functionName"], Payload=json.dumps(event)
-    )
-    payload = response["Payload"].read().decode()
-    if "FunctionError" in response:
-        raise LocalError(f"{inputs['functionName']}: {json.loads(payload).get('errorMessage', payload)}")
-    return payload
 
 
 KINDS: dict[str, Kind] = {
@@ -165,7 +138,6 @@ PERIOD = 0.05
 """Seconds between two reads. A shorter phase may not be seen."""
 
 MAX_LINES = 30
-"""Of phases that are shown."""
 
 
 @contextmanager

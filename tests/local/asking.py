@@ -54,7 +54,7 @@ def program() -> None:
             "asked",
             region=HOME,
             function_name=function.name,
-            lifecycle_scope=config.get("scope") or "CREATE_ONLY",
+            lifecycle_scope="CREATE_ONLY",
             input=event,
         )
         pulumi.export("result", asked.result.apply(json.loads))

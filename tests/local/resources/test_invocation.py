@@ -143,32 +143,6 @@ def test_what_was_replaced_is_forgotten_at_the_end(asking: Asking) -> None:
     assert asking.calls() == [ONE, TWO, ONE]
 
 
-def test_a_lifecycle_is_updated_in_place_and_told_its_deletion(asking: Asking) -> None:
-    asking.up(ONE, scope="CRUD")
-    assert asking.up(TWO, scope="CRUD")[1] == Counter(updated=1)
-    asking.up(None)
-
-    assert [call["tf"] for call in asking.calls()] == [
-        {"action": "create", "prev_input": None},
-        {"action": "update", "prev_input": ONE},
-        {"action": "delete", "prev_input": TWO},
-    ]
-
-
-def test_a_replaced_lifecycle_is_deleted_once_at_the_end(asking: Asking) -> None:
-    asking.up(ONE, scope="CRUD")
-    with pytest.raises(LocalError, match="after"):
-        asking.up(TWO, after="nonesuch")
-    assert len(asking.calls()) == 2, "the deletion waits until all else has succeeded"
-
-    asking.up(TWO)
-    asking.up(TWO)
-
-    _, new, deletion = asking.calls()
-    assert new == TWO
-    assert deletion == {**ONE, "tf": {"action": "delete", "prev_input": ONE}}
-
-
 def test_an_ignored_change_keeps_what_the_state_has(asking: Asking) -> None:
     for first, description in (("home", "home"), ("elsewhere", "home")):
         exported, _ = asking.up(None, description=first)
