@@ -9,7 +9,7 @@ GATEWAY = BackgroundService("gateway", "local.apigateway.server")
 
 
 def running(endpoint: str) -> int:
-    """Return the process's port. Start it if it doesn't run, so that it calls the server at this URL."""
+    """Return the process's port. Start it unless it runs. It calls the local AWS server at this URL."""
     documents().mkdir(parents=True, exist_ok=True)
     return GATEWAY.running(endpoint, "serves gatewayUrls")
 

@@ -34,17 +34,13 @@ class Input:
 
     def path(self, expression: str) -> Any:
         """Return the value at a path of names, like `$.Attributes.issued.N`, or None."""
-        value: Any = self._document()
-        for name in expression.removeprefix("$").strip(".").split("."):
-            if name:
-                value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
-        return value
-
-    def _document(self) -> Any:
         try:
-            return json.loads(self._body)
+            value: Any = json.loads(self._body)
         except ValueError:
-            return {}
+            value = {}
+        for name in filter(None, expression.removeprefix("$").split(".")):
+            value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+        return value
 
 
 class Util:
@@ -57,13 +53,11 @@ class Util:
 
 @dataclass
 class Rendered:
-    """What a template rendered."""
+    """What a template rendered, and the status and headers that it sets instead of the usual ones."""
 
     text: str
     status: int | None = None
-    """The status that it sets instead of the usual one, if any."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    """The headers that it sets."""
 
 
 def render(
@@ -72,13 +66,10 @@ def render(
     body: str,
     repeated: Mapping[str, list[str]] | None = None,
 ) -> Rendered:
-    """Render a template.
+    """Render a template for a document, which `$input` reads.
 
-    Args:
-        template: In Velocity.
-        parameters: The request's, by place: `path`, `querystring`, `header`. Of a repeated one, the last value.
-        body: The document that `$input` reads.
-        repeated: The parameters of the query string with all their values.
+    `parameters` are the request's, by place: `path`, `querystring`, `header`; of a repeated one, the last value.
+    `repeated` has those of the query string with all their values.
     """
     override: dict[str, Any] = {"header": {}}
     variables = {
@@ -117,7 +108,7 @@ class GatewayRequest:
 
 @dataclass(frozen=True)
 class GatewayResponse:
-    """What a caller gets."""
+    """What a caller gets, in text."""
 
     status: int
     headers: Mapping[str, str]
@@ -145,11 +136,6 @@ class Call:
         fixed = self.integration.get("requestParameters", {}).get("integration.request.header.Content-Type")
         caller = next((v for name, v in self.parameters["header"].items() if name.lower() == "content-type"), JSON)
         return str(fixed).strip("'") if fixed else caller
-
-    @property
-    def role(self) -> str:
-        """The ARN of the role that makes the call."""
-        return self.integration["credentials"]
 
 
 def call_of(api: Document, request: GatewayRequest) -> Call | GatewayResponse:
@@ -200,7 +186,6 @@ def gateway_response(api: Document, kind: str) -> GatewayResponse:
 
 
 def _route(api: Document, path: str) -> str:
-    """Return the path as the document names it: a fixed one before one with a variable."""
     if path in api["paths"] and "{" not in path:
         return path
     return "/{counter}" if path.count("/") == 1 and path != "/" else ""

@@ -81,7 +81,7 @@ class GatewayServer:
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
         }
         request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
-        SigV4Auth(self._credentials(call.role), service, region).add_auth(request)
+        SigV4Auth(self._credentials(call.integration["credentials"]), service, region).add_auth(request)
         response = self._session.send(request.prepare())
         return response.status_code, response.text
 
@@ -98,9 +98,7 @@ class GatewayServer:
 
 def _served(gateway: GatewayServer, method: str, target: str, headers: Headers, body: bytes) -> ServedResponse:
     response = gateway.respond(method, target, dict(headers), body.decode(errors="replace"))
-    content = response.body.encode()
-    length = ("Content-Length", str(len(content)))
-    return ServedResponse(response.status, [*response.headers.items(), length], content)
+    return ServedResponse(response.status, [*response.headers.items()], response.body.encode())
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from . import zone
 from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer
 
 HERE = "us-east-1"
-"""Where callers are that don't send this header."""
+"""Where callers are that don't send the header `FROM`."""
 
 INTEGRATION_TIMEOUT = 30
 """Seconds (API Gateway guide, "Quotas for configuring and running an HTTP API": the maximum integration timeout)."""
@@ -141,8 +141,7 @@ class DomainServer:
             return _said(403, "Forbidden")  # as API Gateway responds to a name that leads nowhere
         url = api.url
         if api.signed and "authorization" in headers:
-            alone = [other.host for other in known.records].count(host) == 1
-            if not alone:
+            if [other.host for other in known.records].count(host) > 1:
                 return _said(
                     501,
                     "the local server can check a signature only for a name of one region; sign for "
@@ -181,8 +180,6 @@ def _pass_on(
         response = connection.getresponse()
         content = response.read()
         kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
-        if response.getheader("Content-Length") is None:
-            kept.append(("Content-Length", str(len(content))))
         return ServedResponse(response.status, kept, content)
     except TimeoutError:
         return _said(504, "Endpoint request timed out")
@@ -203,15 +200,12 @@ def _of_lambda(response: ServedResponse) -> bool:
 
 def _instead(of: ServedResponse, failed: rest.GatewayResponse) -> ServedResponse:
     """Return API Gateway's own response in place of another, for the same pages of other origins."""
-    body = failed.body.encode()
     origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
-    return ServedResponse(failed.status, [*failed.headers.items(), *origins, ("Content-Length", str(len(body)))], body)
+    return ServedResponse(failed.status, [*failed.headers.items(), *origins], failed.body.encode())
 
 
 def _said(status: int, message: str) -> ServedResponse:
-    """Return a response of the domain's own, in API Gateway's form."""
-    body = json.dumps({"message": message}).encode()
-    return ServedResponse(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))], body)
+    return ServedResponse(status, [("Content-Type", "application/json")], json.dumps({"message": message}).encode())
 
 
 if __name__ == "__main__":

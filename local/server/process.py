@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
@@ -23,15 +24,13 @@ from ..terminal import uninterrupted
 
 def is_free(port: int) -> bool:
     """Return whether a server could listen on the port, or raise `PermissionError`: it is too low for this user."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except PermissionError:
-            raise
-        except OSError:
-            return False
-    return True
+    try:
+        with reserved(port):
+            return True
+    except PermissionError:
+        raise
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -107,7 +106,7 @@ _children: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class BackgroundService:
-    """A kind of process of which one runs at a time in a state folder, which is its working folder."""
+    """A process of which one runs at a time in a state folder, which is its working folder."""
 
     name: str
     mark: str
@@ -169,12 +168,7 @@ class BackgroundService:
     def running(self, endpoint: str, what: str) -> int:
         """Return the port of this project's module `mark`. If it doesn't respond, start it, on the same port if free.
 
-        Args:
-            endpoint: The local AWS server's URL, which a process that is started calls.
-            what: What it does, for an error.
-
-        Raises:
-            LocalError: it doesn't come up.
+        `endpoint` is the local AWS server's URL, for a process that is started; `what` it does, for an error.
         """
 
         def responds(port: int) -> bool:
@@ -186,11 +180,7 @@ class BackgroundService:
                 return port
             self.stop()
             folder = state_folder().resolve()
-            environment = {
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "HOME": str(folder),
-                "GLOBAL_INTEGERS_LOCAL": str(folder),
-            }
+            environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder), "GLOBAL_INTEGERS_LOCAL": str(folder)}
             with reserved(port if port and is_free(port) else 0) as chosen:
                 process = self.start([sys.executable, "-m", self.mark, str(chosen), endpoint], environment, chosen)
                 if not self.comes_up(process.pid, lambda: responds(chosen)):
@@ -242,31 +232,27 @@ class BackgroundService:
                     os.killpg(pid, sign)
                 except (ProcessLookupError, PermissionError):
                     break
-                self._wait_for_end(pid)
+                deadline = time.monotonic() + END_TIMEOUT
+                while self.alive(pid) and time.monotonic() < deadline:
+                    time.sleep(0.02)
             for child in (child for child in _children if child.pid == pid):
                 child.wait()
         self.record.unlink(missing_ok=True)
         return running
 
-    def _wait_for_end(self, pid: int) -> None:
-        deadline = time.monotonic() + END_TIMEOUT
-        while self.alive(pid) and time.monotonic() < deadline:
-            time.sleep(0.02)
-
-    def log_end(self, lines: int = 15) -> str:
+    def log_end(self) -> str:
         """Return the end of its log, with the log's path."""
         try:
-            end = self.log.read_text(errors="replace").splitlines()[-lines:]
+            end = self.log.read_text(errors="replace").splitlines()[-15:]
         except FileNotFoundError:
             return "There is no log."
-        return "\n".join(
-            [f"The end of {self.log}:", *(f"  {line}" for line in end)] if end else [f"{self.log} is empty."]
-        )
+        lines = "".join(f"\n  {line}" for line in end)
+        return f"The end of {self.log}:{lines}" if end else f"{self.log} is empty."
 
 
 @dataclass(frozen=True)
 class ServedResponse:
-    """What a caller gets."""
+    """What a caller gets. `serve` adds `Content-Length`."""
 
     status: int
     headers: Sequence[tuple[str, str]]
@@ -291,6 +277,9 @@ def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], byt
             self.send_response_only(response.status)
             for name, value in response.headers:
                 self.send_header(name, value)
+            named = {name.lower() for name, _ in response.headers}
+            if "content-length" not in named and response.status != HTTPStatus.NO_CONTENT:
+                self.send_header("Content-Length", str(len(response.body)))
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(response.body)

@@ -38,7 +38,7 @@ def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) ->
 
     assert isinstance(call, Call)
     assert call.target == ("eu-west-1", "dynamodb", "UpdateItem")
-    assert call.role == ROLE
+    assert call.integration["credentials"] == ROLE
     assert json.loads(call.body)["Key"] == {"counter": {"S": counter}}
 
 
