@@ -92,12 +92,19 @@ def _parser() -> argparse.ArgumentParser:
 
     add(lambda options: demo(options.stack), "demo", "mint from every region and show it", "")
 
-    logged = add(_logs, "logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
+    def show_logs(options: argparse.Namespace) -> None:
+        print(logs(options.stack, options.region, options.lines))
+
+    logged = add(show_logs, "logs", "print what the functions have logged", "", "eu-west-1", "-n 200")
     logged.add_argument("region", nargs="?", help="only this region's")
     lines = _number(1, 999_999, "a number of lines; 1 to 999999 are allowed")
     logged.add_argument("-n", dest="lines", type=lines, default=50, metavar="N", help="how many lines (default: 50)")
 
-    lost = add(_lose, "lose", "delete a table, as if AWS had lost it; `up` recreates it", "eu-west-1", "--layouts")
+    def lose_tables(options: argparse.Namespace) -> None:
+        print(lose(options.stack, options.region, layouts=options.layouts))
+
+    what = "delete a table, as if AWS had lost it; `up` recreates it"
+    lost = add(lose_tables, "lose", what, "eu-west-1", "--layouts")
     lost.add_argument("region", nargs="?", help="delete this region's counters table")
     lost.add_argument("--layouts", action="store_true", help="delete the layouts table")
 
@@ -106,8 +113,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _number(least: int, most: int, refusal: str) -> Callable[[str], int]:
-    """Return a type of option: an integer, or an error."""
-
     def read(text: str) -> int:
         if not re.fullmatch("[0-9]{1,6}", text) or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"{text} is not {refusal}")
@@ -162,7 +167,6 @@ GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")
 
 
 def _up(options: argparse.Namespace) -> None:
-    """Start the server unless it runs, deploy the stack to it, and print what was exported."""
     stack: str = options.stack
     config, zone = _settings(stack, options.overrides)
     name = project()["name"]
@@ -237,7 +241,6 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def _server(port: int | None) -> server.Server:
-    """Return the server that runs, else start it."""
     if server.recorded() is None:
         preferred = server.preferred_port()
         started = server.start(port)
@@ -254,15 +257,6 @@ def _server(port: int | None) -> server.Server:
         )
     print(f"local AWS server: running on {started.endpoint} (process {started.pid})")
     return started
-
-
-def _logs(options: argparse.Namespace) -> None:
-    for line in logs(options.stack, options.region, options.lines):
-        print(line)
-
-
-def _lose(options: argparse.Namespace) -> None:
-    print(lose(options.stack, options.region, layouts=options.layouts))
 
 
 def _outputs(options: argparse.Namespace) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from components.settings.names import ResourceNames
 
 MOST_COUNTERS = 20
-"""`status` shows so many counters at most."""
 
 PLATFORM = ("START ", "END ", "REPORT ")
 """How the platform's own lines begin. With this program's settings, Lambda doesn't keep them, but this server does."""
@@ -112,40 +111,38 @@ def _state_of(deployed: Deployed, region: str) -> str:
 
 
 def _alarms(deployed: Deployed, home: str) -> str:
-    found: list[tuple[str, str, str]] = []
+    names = {made.id for made in deployed.state.resources.values() if "Alarm" in made.type}
+    own: list[tuple[str, str, str]] = []
     for region in dict.fromkeys((home, *deployed.regions)):
         client = deployed.aws.client("cloudwatch", region)
-        for kind in ("MetricAlarm", "CompositeAlarm"):
-            alarms = client.describe_alarms(AlarmTypes=[kind])[f"{kind}s"]
-            found += [(region, alarm["AlarmName"], alarm["StateValue"]) for alarm in alarms]
-    names = {made.id for made in deployed.state.resources.values() if "Alarm" in made.type}
-    own = [alarm for alarm in found if alarm[1] in names]
+        found = client.describe_alarms(AlarmTypes=["MetricAlarm", "CompositeAlarm"])
+        alarms = (*found["MetricAlarms"], *found["CompositeAlarms"])
+        own += [(region, alarm["AlarmName"], alarm["StateValue"]) for alarm in alarms if alarm["AlarmName"] in names]
     states = Counter(state for _, _, state in own)
     ringing = [f"{name} in {region}" for region, name, state in own if state == "ALARM"]
     quiet = f"{states['OK']} OK, {states['INSUFFICIENT_DATA']} without data"
     return f"{', '.join(ringing) or 'none is in ALARM'} ({quiet})"
 
 
-def logs(stack: str, region: str | None, count: int) -> list[str]:
+def logs(stack: str, region: str | None, count: int) -> str:
     """Return the last lines that the functions have logged in a region, or in all; the newest last, without metrics."""
     deployed = Deployed(stack)
-    regions = deployed.functions() if region is None else [(deployed.checked(region), "")]
-    functions = [found for found in deployed.functions() if found[0] in dict(regions)]
+    only = None if region is None else deployed.checked(region)
+    functions = [(at, name) for at, name in deployed.functions() if only in (None, at)]
     events: list[tuple[int, str, str, str]] = []
     for at, function in functions:
         client = deployed.aws.client("logs", at)
         pages = client.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
         with suppress(client.exceptions.ResourceNotFoundException):  # somebody has deleted it
-            for page in pages:
-                found = page["events"]
-                events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in found]
+            found = [event for page in pages for event in page["events"]]
+            events += [(event.get("timestamp", 0), at, function, event.get("message", "")) for event in found]
     shown = [event for event in events if not event[3].startswith(PLATFORM) and not _is_metrics(event[3])]
     if not shown:
-        return [f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"]
-    return [
+        return f"the functions{f' in {region}' if region else ''} have logged nothing yet: minting logs only errors"
+    return "\n".join(
         f"{time.strftime('%H:%M:%S', time.localtime(at / 1000))} {where} {function}: {message.rstrip()}"
         for at, where, function, message in sorted(shown, key=lambda event: event[0])[-count:]
-    ]
+    )
 
 
 def _is_metrics(message: str) -> bool:
@@ -193,7 +190,6 @@ def check(urls: Mapping[str, str], proxy: str = "") -> None:
 
 
 MINTS = 5
-"""Integers per region."""
 
 MOVE_TIMEOUT = 15
 """Seconds. The shared name leaves a region out after two failed checks, which are 2 s apart here."""
@@ -255,15 +251,15 @@ def mint_once_moved(url: str) -> int:
 
 def table(outputs: Mapping[str, Any], minted: Mapping[str, list[int]]) -> str:
     """Return what was minted as a table. Each URL has a line of its own, so a narrow terminal can show the table."""
-    rows = [("region", "offset", "stride", "just minted")]
+    rows = [["region", "offset", "stride", "just minted"]]
     for region, integers in minted.items():
         place = outputs["layout"][region]
-        rows.append((region, str(place["offset"]), str(place["stride"]), ", ".join(map(str, integers)) or "paused"))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    head = [lines[0], "  ".join("─" * width for width in widths)]
-    regions = zip(lines[1:], minted, strict=True)
-    return "\n".join([*head, *(f"{line}\n  {outputs['urls'][region]}" for line, region in regions)])
+        rows.append([region, str(place["offset"]), str(place["stride"]), ", ".join(map(str, integers)) or "paused"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["─" * width for width in widths])
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    below = [f"{line}\n  {outputs['urls'][region]}" for line, region in zip(lines[2:], minted, strict=True)]
+    return "\n".join([*lines[:2], *below])
 
 
 def demo(stack: str) -> None:

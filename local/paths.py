@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-"""The repository."""
 
 VERSION = 4
 """Of what `.local/` holds and of the server. Raise it when this version can't go on with what an older one left."""

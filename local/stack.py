@@ -85,7 +85,6 @@ def _with_part(text: str, kind: str, entry: str, value: str) -> list[Any] | dict
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Return what is below `config` in a stack's file, under the names there."""
     settings: Any = _read(path).get("config")
     if settings is None:
         return {}
@@ -102,7 +101,6 @@ def _full(key: str, project_name: str) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    """Return a value as the engine hands it over."""
     if isinstance(value, str):
         return value
     try:
@@ -137,7 +135,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _kind(value: Any) -> str:
-    """Return what a reader of YAML calls a value that is no mapping."""
     return "a list" if isinstance(value, list) else f"the value {value!r}"
 
 
@@ -153,12 +150,10 @@ class Made:
     """Its type and identifying inputs (`Kind.identity`): two of the same key are one resource."""
     type: str
     name: str
-    """In the program."""
     inputs: dict[str, Any]
     id: str
     outputs: dict[str, Any]
     protect: bool = False
-    """Whether it was registered as protected: then it isn't deleted."""
     updating: bool = False
     """Whether an update has begun and not succeeded: it may be as before, as wanted then, or in between."""
 
@@ -191,9 +186,7 @@ class State:
         self._path: Path = state_folder() / f"{stack}.json"
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
-        """By key."""
         self.outputs: dict[str, Any] = {}
-        """What the last successful deployment exported."""
         if self._path.exists():
             self._read()
 

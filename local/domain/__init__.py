@@ -17,12 +17,9 @@ DOMAIN = BackgroundService("address", "local.domain.server", former="local.addre
 
 
 def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
-    """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL.
-
-    Without a hosted zone it isn't started: it decides by the zone's records, and there are none.
-    """
+    """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL."""
     outputs = dict(exported)
-    if "address" in outputs and "records" not in outputs:
+    if "address" in outputs and "records" not in outputs:  # without a zone, it would have no records to decide by
         outputs[LOCAL] = f"http://127.0.0.1:{DOMAIN.running(endpoint, 'is the address')}/"
         State(stack).finish(outputs)
     elif all(LOCAL not in State(other).outputs for other in stacks()):
@@ -38,16 +35,13 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         again = command(f"up -c domain={host_of(outputs['address'])} -c hostedZone={host_of(outputs['address'])}")
         return f"address: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
     host, url, last = host_of(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
-    if any(api.signed for api in zone.apis("").values()):
-        signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
-    else:
-        signed = ""
+    signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
     return (
         f"address: a small process here stands for {outputs['address']}, without TLS\n"
         f"  the nearest region:    curl {url}    (Host: {host})\n"
         f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
         f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
-        f"{signed}"
+        f"{signed if any(api.signed for api in zone.apis('').values()) else ''}"
     )
 
 

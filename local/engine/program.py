@@ -46,7 +46,6 @@ class Registration:
     inputs: dict[str, Any]
     protect: bool
     dependencies: frozenset[str]
-    """URNs."""
     providers: tuple[str, ...]
     """Explicit ones, by any of the options that name one."""
     aliases: tuple[str, ...]
@@ -146,7 +145,6 @@ async def _in_stack(program: Callable[[], None], outputs: dict[str, Any]) -> Non
 
 
 async def _plain(value: Any) -> Any:
-    """Return an exported value without outputs in it."""
     match value:
         case pulumi.Output():
             output = cast("pulumi.Output[Any]", value)
@@ -223,7 +221,6 @@ class _Monitor(mocks.MockMonitor):
 
 @contextmanager
 def _event_loop() -> Generator[asyncio.AbstractEventLoop]:
-    """Give this thread an event loop for as long as the block runs."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # the stubs are for the checks, not for running
 
 
 SOON: Any = {"Delay": 1, "MaxAttempts": 30}
-"""For waiters."""
 
 
 class Table(Kind):

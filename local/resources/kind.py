@@ -150,7 +150,6 @@ class Described(Kind):
     """A type of resource that is created, read and deleted by one call each."""
 
     service: str
-    """As boto3 calls it."""
     identity: tuple[str, ...] = ("region", "name")
     _: KW_ONLY
     id: str | Callable[[Inputs], str] = ""

@@ -76,14 +76,9 @@ def check_version() -> None:
 
 
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
-    """Start the server on `port`, by default the preferred one or, if that is taken, a free one.
+    """Start the server on `port`; 0: on any free one. By default, on the preferred one or, if that is taken, any.
 
-    Args:
-        port: where it listens. 0: on any free port.
-        more: further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
-
-    Raises:
-        LocalError: the port can't be used, or the server does not come up.
+    `more` are further environment variables. The functions inherit them: `AWS_ENDPOINT_URL_DYNAMODB`, for example.
     """
     (state_folder() / "tmp").mkdir(parents=True, exist_ok=True)
     try:
@@ -136,7 +131,6 @@ def taken(port: int) -> str:
 
 
 def _environment(port: int) -> dict[str, str]:
-    """Return the server's settings."""
     return {
         "HOME": str(state_folder() / "tmp"),
         "TMPDIR": str(state_folder() / "tmp"),
