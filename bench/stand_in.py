@@ -28,9 +28,8 @@ HEAD = re.compile(
     rb"^(?:x-amz-target: *\w+\.(\w+)|content-length: *(\d+)|authorization: .*?/\d{8}/([^/]+)/.*)\r?$", re.M | re.I
 )
 
-ASSIGNMENT = re.compile(r"(\w+) = (?:(:\w+)|(\w+)(?: \+ (:\w+))?)")
-
-UPDATE = re.compile(r"SET (.+?)(?: REMOVE (.+))?")
+ASSIGNMENT = r"(\w+) = (?:(:\w+)|(\w+)(?: \+ (:\w+))?)"
+UPDATE = re.compile(rf"SET ({ASSIGNMENT}(?:, {ASSIGNMENT})*)(?: REMOVE (?P<removed>\w+(?:, \w+)*))?")
 
 Attributes = Mapping[str, Any]
 
@@ -135,28 +134,20 @@ class Tables:
 def updated(expression: str, values: Mapping[str, Any], before: Attributes) -> dict[str, Any]:
     """Return an item's attributes after `SET a = :a, b = c, d = e + :f REMOVE g, h`; other forms are `Rejected`."""
     assignments, removed = _changes(expression)
-    new = dict(before)
+    new = {name: value for name, value in before.items() if name not in removed}
     for name, value, source, addend in assignments:
-        if value:
-            new[name] = values[value]
-        elif addend:
+        new[name] = values[value] if value else before[source]
+        if addend:
             new[name] = {"N": str(int(before[source]["N"]) + int(values[addend]["N"]))}
-        else:
-            new[name] = before[source]
-    for name in removed:
-        new.pop(name, None)
     return new
 
 
 @lru_cache(maxsize=256)
 def _changes(expression: str) -> tuple[list[tuple[str, str, str, str]], list[str]]:
     parts = UPDATE.fullmatch(expression)
-    found = [ASSIGNMENT.fullmatch(part) for part in parts[1].split(", ")] if parts else [None]
-    assignments = [cast("tuple[str, str, str, str]", one.groups("")) for one in found if one is not None]
-    removed = parts[2].split(", ") if parts and parts[2] else []
-    if len(assignments) != len(found) or not all(re.fullmatch(r"\w+", name) for name in removed):
+    if parts is None:
         raise Rejected("ValidationException", f"an update that the stand-in doesn't know: {expression}")
-    return assignments, removed
+    return re.findall(ASSIGNMENT, parts[1]), (parts["removed"] or "").split(", ")
 
 
 def size_of(attributes: Attributes) -> int:
