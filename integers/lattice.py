@@ -21,21 +21,11 @@ MAX_REGIONS = 64
 """The largest number of regions in a layout, and so the largest stride."""
 
 
-class _Place(NamedTuple):
-    offset: int
-    stride: int
-
-
-class Place(_Place):
+class Place(NamedTuple):
     """One region's place in a layout: its offset, 1 to `stride`, and the stride, which is the number of regions."""
 
-    __slots__ = ()
-
-    def __new__(cls, offset: int, stride: int) -> "Place":
-        """Raise ValueError if the offset is not within 1 to the stride."""
-        if not 1 <= offset <= stride:
-            raise ValueError(f"offset {offset} is not within 1 to stride {stride}")
-        return super().__new__(cls, offset, stride)
+    offset: int
+    stride: int
 
     def first(self, base: int) -> int:
         """Return this place's smallest integer that is at least `base` (from 1). It may exceed `MAX_INTEGER`."""

@@ -87,12 +87,6 @@ def test_at_the_end_a_region_mints_the_last_integers_only(place: Place, base: in
     assert list(minted) == [n for n in range(base, MAX_INTEGER + 1) if belongs(n, place)]
 
 
-@pytest.mark.parametrize(("offset", "stride"), [(0, 3), (4, 3), (-1, 3), (1, 0)])
-def test_an_offset_outside_its_stride_is_refused(offset: int, stride: int) -> None:
-    with pytest.raises(ValueError, match=f"offset {offset} is not within 1 to stride {stride}"):
-        Place(offset, stride)
-
-
 @pytest.mark.parametrize("number", [0, MAX_REGIONS + 1])
 def test_a_layout_of_no_or_too_many_regions_is_refused(number: int) -> None:
     with pytest.raises(ValueError, match=f"{number} regions; 1 to 64 are possible"):
