@@ -11,20 +11,7 @@ from integers.names import CHECK_COUNTER
 
 from . import minting
 from .api.reply import Response, finished, json_response, minted_response
-from .api.request import (
-    CounterRequest,
-    ListCounters,
-    MintRequest,
-    OwnerOf,
-    Request,
-    as_function_url,
-    invoked_directly,
-    is_https,
-    method_of,
-    request_of,
-    signer_of,
-    wants_html,
-)
+from .api.request import CounterRequest, ListCounters, MintRequest, OwnerOf, Received, Request, received, request_of
 
 if TYPE_CHECKING:
     from .permissions import Allowed
@@ -32,45 +19,37 @@ if TYPE_CHECKING:
 
 def handler(event: Mapping[str, Any], context: Any) -> Response:
     """Return the response to an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0)."""
-    is_rest = "httpMethod" in event  # only payload format 1.0 has it
-    if is_rest:
-        event = as_function_url(event)
-    method, https, request = method_of(event), is_https(event), None
+    sent, request = received(event), None
     try:
         set_deadline(context)
-        request, region = request_of(event, os.environ["DEFAULT_COUNTER"]), os.environ["AWS_REGION"]
+        request, region = request_of(sent, os.environ["DEFAULT_COUNTER"]), os.environ["AWS_REGION"]
         callers = minting.callers()
-        allowed = None if callers is None or _is_free(request, event) else callers.allowed(signer_of(event))
-        if allowed and not isinstance(request, ListCounters):
-            allowed.check(request.counter)
+        counter = None if isinstance(request, ListCounters) else request.counter
+        allowed = None if callers is None or _is_free(request, sent) else callers.allowed(sent.signer, counter)
         if isinstance(request, MintRequest):
             caller = allowed.caller if allowed else ""
             block, replayed = minting.mint(request.counter, request.count, request.key, caller)
             response = minted_response(request, region, block, replayed=replayed)
         else:
-            response = _without_minting(request, region, allowed, html=wants_html(event))
+            response = _without_minting(request, sent, region, allowed)
     except Exception as error:
         from .api.problems import error_response
 
-        response = error_response(error, request, event, getattr(context, "aws_request_id", "unknown"))
-    response = finished(response, method, https=https)
-    return {**response, "isBase64Encoded": False} if is_rest else response
+        response = error_response(error, request, sent, getattr(context, "aws_request_id", "unknown"))
+    response = finished(response, sent.method, https=sent.https)
+    return {**response, "isBase64Encoded": False} if "httpMethod" in event else response  # a REST API wants it
 
 
-def _is_free(request: Request, event: Mapping[str, Any]) -> bool:
+def _is_free(request: Request, sent: Received) -> bool:
     """Return whether nobody has to sign: for health checks, and for what the coordinator asks to check a region."""
     if isinstance(request, MintRequest):
         return request.counter == CHECK_COUNTER
     kind = request.kind if isinstance(request, CounterRequest) else None
-    return kind == "health" or (kind == "status" and invoked_directly(event))
+    return kind == "health" or (kind == "status" and sent.direct)
 
 
 def _without_minting(
-    request: CounterRequest | OwnerOf | ListCounters,
-    region: str,
-    allowed: "Allowed | None",
-    *,
-    html: bool,
+    request: CounterRequest | OwnerOf | ListCounters, sent: Received, region: str, allowed: "Allowed | None"
 ) -> Response:
     """Return the response to a request that mints nothing. Its modules are imported only here."""
     table = minting.table()
@@ -82,7 +61,7 @@ def _without_minting(
         case CounterRequest("status", counter):
             from .api.problems import status
 
-            return status(table, region, counter, html=html)
+            return status(table, region, counter, html=sent.html)
         case CounterRequest("page", counter):
             from .api.pages import page
 
@@ -92,7 +71,7 @@ def _without_minting(
             from .owner import owner_document
 
             document = owner_document(table, region, counter, integer)
-            if html:
+            if sent.html:
                 from .api.pages import owner_page
 
                 return owner_page(document, region)

@@ -8,33 +8,20 @@ pattern of a role counts without its path. This loses nothing: an account has no
 import json
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from .errors import RequestRefused
 
 ALL = "*"
 
 
-class Allowed:
-    """The counters that one caller may use."""
+class Allowed(NamedTuple):
+    """What one caller may use."""
 
-    def __init__(self, caller: str, names: frozenset[str]) -> None:
-        self.caller = as_role(caller)
-        """The ARN of the user or role: all sessions of a role are one caller."""
-        self._signer = caller
-        self._names = names
-
-    @property
-    def names(self) -> list[str] | None:
-        """The counters in order, or None if it may use all."""
-        return None if ALL in self._names else sorted(self._names)
-
-    def check(self, counter: str) -> None:
-        """Raise RequestRefused unless the caller may use the counter, which needn't exist."""
-        if ALL not in self._names and counter not in self._names:
-            message = (
-                f"{self._signer} may not use the counter {counter!r}; an operator can add it to the setting callers"
-            )
-            raise RequestRefused("forbidden", message)
+    caller: str
+    """The ARN of the user or role: all sessions of a role are one caller."""
+    names: list[str] | None
+    """The counters in order, or None if it may use all."""
 
 
 class Callers:
@@ -45,16 +32,22 @@ class Callers:
         rules: Mapping[str, list[str]] = json.loads(setting)
         self._rules = [(_compiled(pattern), counters) for pattern, counters in rules.items()]
 
-    def allowed(self, caller: str) -> Allowed:
-        """Return what the user, role or session with this ARN may use. RequestRefused: it isn't listed, or is ""."""
-        if not caller:
+    def allowed(self, signer: str, counter: str | None = None) -> Allowed:
+        """Return what the user, role or session with this ARN may use.
+
+        Raises:
+            RequestRefused: it isn't listed, is "", or may not use this counter, which needn't exist.
+        """
+        if not signer:
             raise RequestRefused("forbidden", "this request doesn't say who signed it, which the setting callers needs")
-        forms = {caller, as_role(caller)}
-        found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, forms))]
-        if not found:
-            message = f"{caller} may use no counter; an operator can add it to the setting callers"
+        caller = as_role(signer)
+        found = [counters for pattern, counters in self._rules if any(map(pattern.fullmatch, {signer, caller}))]
+        names = {name for counters in found for name in counters}
+        if not found or (counter is not None and names.isdisjoint((ALL, counter))):
+            what = f"not use the counter {counter!r}" if found else "use no counter"
+            message = f"{signer} may {what}; an operator can add it to the setting callers"
             raise RequestRefused("forbidden", message)
-        return Allowed(caller, frozenset(counter for counters in found for counter in counters))
+        return Allowed(caller, None if ALL in names else sorted(names))
 
 
 def as_role(arn: str) -> str:

@@ -51,33 +51,23 @@ class Receipts:
         Raises:
             RequestRefused: the winner used the key for another count.
         """
+        now = int(time.time())
+        numbers = {"count": block.count, "first": block.first, "stride": block.stride, "expires": now + self._lifetime}
+        request = {
+            "TableName": self._table,
+            "Item": {"receipt": {"S": receipt}, **{name: {"N": str(number)} for name, number in numbers.items()}},
+            "ConditionExpression": "attribute_not_exists(receipt) OR expires <= :now",
+            "ExpressionAttributeValues": {":now": {"N": str(now)}},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
         try:
-            self._put(receipt, block)
+            self._dynamodb.call("PutItem", request)
         except ServiceError as failed:
             if failed.meaning != "condition":
                 raise
             winner = _block_of(failed.item or {}, block.count)  # there is one; nothing else makes the condition fail
             return winner, winner != block  # equal: an attempt of this request, whose response was lost, wrote it
         return block, False
-
-    def _put(self, receipt: str, block: Block) -> object:
-        now = int(time.time())
-        return self._dynamodb.call(
-            "PutItem",
-            {
-                "TableName": self._table,
-                "Item": {
-                    "receipt": {"S": receipt},
-                    "count": {"N": str(block.count)},
-                    "first": {"N": str(block.first)},
-                    "stride": {"N": str(block.stride)},
-                    "expires": {"N": str(now + self._lifetime)},
-                },
-                "ConditionExpression": "attribute_not_exists(receipt) OR expires <= :now",
-                "ExpressionAttributeValues": {":now": {"N": str(now)}},
-                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            },
-        )
 
 
 def _block_of(found: Mapping[str, Any], count: int) -> Block:

@@ -18,7 +18,7 @@ from integers.lattice import Layout
 
 from ..table import CounterItem
 from .problems import regions_instead
-from .reply import Problem, Response
+from .reply import Problem, Response, response_with
 
 _COLOURS = """
 af-south-1 #954d05  ap-east-1 #8457d8  ap-east-2 #c43783  ap-northeast-1 #554f07  ap-northeast-2 #93147f
@@ -165,19 +165,14 @@ def _html(
     """
     html, own = _source(name)
     policy = own | {directive.replace("_", "-"): sources for directive, sources in allowed.items()}
-    return {
-        "statusCode": status.value,
-        "headers": {
-            "Content-Type": "text/html; charset=utf-8",
-            "Cache-Control": "no-store",
-            "Vary": "Accept",
-            "Content-Security-Policy": "; ".join(f"{directive} {sources}" for directive, sources in policy.items()),
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            **(headers or {}),
-        },
-        "body": re.sub("%([A-Z]+)%", lambda place: parts[place[1]], html),
+    common = {
+        "Vary": "Accept",
+        "Content-Security-Policy": "; ".join(f"{directive} {sources}" for directive, sources in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
     }
+    body = re.sub("%([A-Z]+)%", lambda place: parts[place[1]], html)
+    return response_with(status, "text/html; charset=utf-8", body, common | dict(headers or {}))
 
 
 @cache

@@ -20,6 +20,7 @@ from ..errors import (
     LayoutUnknown,
     NoItem,
     Reason,
+    RequestError,
     RequestRefused,
     TableUnavailable,
     Unusable,
@@ -27,7 +28,7 @@ from ..errors import (
 )
 from ..table import CounterItem, CounterTable
 from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response, problem_response
-from .request import CounterRequest, MintRequest, OwnerOf, Request, root_of, wants_html
+from .request import CounterRequest, MintRequest, OwnerOf, Received, Request
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
@@ -46,10 +47,10 @@ REFUSED: dict[Reason, tuple[HTTPStatus, Mapping[str, str] | None]] = {
 log = logging.getLogger("mint.handler")  # whoever searches the log finds the same name wherever an error is told
 
 
-def error_response(error: Exception, request: Request | None, event: Mapping[str, Any], request_id: str) -> Response:
+def error_response(error: Exception, request: Request | None, sent: Received, request_id: str) -> Response:
     """Return an error as a page for a browser that reads, otherwise as a problem document.
 
-    `request` is None if the error is in the event itself.
+    `request` is None if what was `sent` can't be understood.
     """
     try:
         problem = error if isinstance(error, Problem) else _problem_of(error, request)
@@ -57,11 +58,11 @@ def error_response(error: Exception, request: Request | None, event: Mapping[str
         log.exception("unexpected error in request %s", request_id)
         problem = Problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"unexpected error; the log has request {request_id}")
     region = os.environ.get("AWS_REGION", "unknown")
-    if not wants_html(event):
+    if not sent.html:
         return problem_response(problem, region)
     from .pages import problem_page
 
-    return problem_page(problem, region, root_of(event))
+    return problem_page(problem, region, sent.root)
 
 
 def _problem_of(error: Exception, request: Request | None) -> Problem:
@@ -76,27 +77,35 @@ def _problem_of(error: Exception, request: Request | None) -> Problem:
         case LayoutUnknown(item=item) if item is not None and isinstance(request, OwnerOf):
             return _beyond_knowledge(counter, request.integer, item)
         case LayoutUnknown():
-            detail = "a change of layout is just reaching this region; try again"
-            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER)
+            return _unavailable("a change of layout is just reaching this region; try again", RETRY_AFTER)
         case RequestRefused(reason=reason):
             status, headers = REFUSED[reason]
             return Problem(status, str(error), headers)
         case Unusable():
+            # The coordinator hasn't written the item, so only an operator can repair it.
             log.error("the counter's item can't be used: %s", error)
-            return _unusable()
+            return _unavailable("the counter's item in this region can't be used; the function's log shows it")
         case WentBackwards():  # it is logged once, by the function that has seen it
-            return _restored()
+            begun = "it mints again when the home region has begun a new epoch; try again later"
+            return _unavailable(f"this region's table was restored; {begun}", RETRY_LATER)
         case ServiceError() if error.unaccepted:
             # A role that has just been created is accepted after some seconds. An error that stays needs the operator.
             log.error("AWS doesn't accept this function's role or signature: %s", error)
             detail = "the table doesn't accept this function yet; try again, and if that doesn't help, the log says why"
-            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_LATER)
-        case TableUnavailable() | NoResponse():
-            return _unavailable(error)
-        case ServiceError() if error.transient or error.meaning == "gone":
-            return _unavailable(error)
+            return _unavailable(detail, RETRY_LATER)
+        case ServiceError() if not error.transient and error.meaning != "gone":
+            raise error
+        case TableUnavailable() | NoResponse() | ServiceError():
+            log.warning("table unavailable: %s", error)
+            return _unavailable("the table is unavailable; try again", RETRY_AFTER)
         case _:
             raise error
+
+
+def _unavailable(
+    detail: str, headers: Mapping[str, str] | None = None, members: Mapping[str, int] | None = None
+) -> Problem:
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers, members)
 
 
 def regions_instead(item: CounterItem | None) -> list[str]:
@@ -125,18 +134,13 @@ def ceiling_reached(counter: str, count: int | None, item: CounterItem) -> Probl
     available = (item.ceiling - item.issued) // item.stride
     fewer = {"available": available} if available > 0 else {}
     if item.fenced:
-        detail = "a change of layout is finishing; try again"
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_AFTER, fewer)
+        return _unavailable("a change of layout is finishing; try again", RETRY_AFTER, fewer)
     left = f"has fewer than {count} integers left" if count and count > 1 else "has no integer left"
     if item.issued + (count or 1) * item.stride <= MAX_INTEGER:
-        return Problem(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            f"counter {counter!r} {left} in this region until the home region grants it more; try again later",
-            RETRY_LATER,
-            fewer,
-        )
+        until = "until the home region grants it more; try again later"
+        return _unavailable(f"counter {counter!r} {left} in this region {until}", RETRY_LATER, fewer)
     left = left if count and count > 1 else "is used up"
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"counter {counter!r} {left} in this region", members=fewer)
+    return _unavailable(f"counter {counter!r} {left} in this region", members=fewer)
 
 
 def _beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
@@ -147,33 +151,12 @@ def _beyond_knowledge(counter: str, integer: int, item: CounterItem) -> Problem:
     if regions := regions_instead(item):
         return _gone(counter, regions)
     if item.fenced:
-        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "a change of layout is under way; try again", RETRY_AFTER)
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE,
+        return _unavailable("a change of layout is under way; try again", RETRY_AFTER)
+    return _unavailable(
         f"no region is known to mint {integer} yet: the home region grants integers step by step, and this region "
         f"has been granted those up to {item.ceiling}",
         RETRY_LATER,
         {"granted": item.ceiling},
-    )
-
-
-def _unavailable(error: Exception) -> Problem:
-    log.warning("table unavailable: %s", error)
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the table is unavailable; try again", RETRY_AFTER)
-
-
-def _unusable() -> Problem:
-    # The coordinator hasn't written the item, so only an operator can repair it.
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE, "the counter's item in this region can't be used; the function's log shows it"
-    )
-
-
-def _restored() -> Problem:
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "this region's table was restored; it mints again when the home region has begun a new epoch; try again later",
-        RETRY_LATER,
     )
 
 
@@ -189,7 +172,14 @@ def status(table: CounterTable, region: str, counter: str, *, html: bool) -> Res
     this region has minted; before the first one of an epoch, it is one stride below that. What isn't known is null.
     """
     layouts = table.layouts(counter)
-    item, problem = _look(table, counter)
+    item, problem = None, None
+    try:
+        item = _mintable(table, counter)
+    except RequestError as error:
+        problem = _problem_of(error, CounterRequest("status", counter))
+        item = error.item if isinstance(error, CeilingReached) else None
+        if isinstance(error, WentBackwards):
+            item = table.find(counter)
     newest = layouts[-1] if layouts else None
     document: dict[str, Any] = {
         "region": region,
@@ -221,25 +211,15 @@ def _version() -> str | None:
         return None
 
 
-def _look(table: CounterTable, counter: str) -> tuple[CounterItem | None, Problem | None]:
-    try:
-        item = table.item(counter)
-    except NoItem:
-        return None, missing(counter)
-    except WentBackwards:
-        return table.find(counter), _restored()
-    except Unusable:
-        return None, _unusable()
-    return item, ceiling_reached(counter, None, item) if item.issued >= item.ceiling else None
-
-
 def health(table: CounterTable, region: str, counter: str) -> Response:
-    """Return 200 if the next mint of the counter would succeed. Nothing is minted; it takes one read.
+    """Return 200 if the next mint of the counter would succeed, or raise why it wouldn't. It takes one read."""
+    _mintable(table, counter)
+    return json_response({"status": "ok", "region": region})
 
-    Raises:
-        RequestError: why it wouldn't.
-    """
+
+def _mintable(table: CounterTable, counter: str) -> CounterItem:
+    """Return the item from which the next integer can be minted. RequestError: why none can be."""
     item = table.item(counter)
     if item.issued >= item.ceiling:
         raise CeilingReached(item)
-    return json_response({"status": "ok", "region": region})
+    return item

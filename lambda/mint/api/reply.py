@@ -50,12 +50,12 @@ def minted_response(request: "MintRequest", region: str, block: "Block", *, repl
     headers = {"Vary": "Accept", **({"Idempotency-Replayed": "true"} if replayed else {})}
     if request.form == "text":
         text = "".join(f"{n}\n" for n in block.integers())
-        return _response(HTTPStatus.OK, "text/plain; charset=utf-8", text, headers)
+        return response_with(HTTPStatus.OK, "text/plain; charset=utf-8", text, headers)
     document: dict[str, Any] = {"counter": request.counter, "region": region}
     if request.form == "block":
         last = block.integers()[-1]
         document |= {"first": block.first, "last": last, "stride": block.stride, "count": block.count}
-        return _response(HTTPStatus.OK, BLOCK, json.dumps(document), headers)
+        return response_with(HTTPStatus.OK, BLOCK, json.dumps(document), headers)
     document |= {"integer": block.first} if request.count is None else {"integers": list(block.integers())}
     return json_response(document, headers=headers)
 
@@ -64,7 +64,7 @@ def json_response(
     document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a JSON document."""
-    return _response(status, "application/json", json.dumps(document), headers or {})
+    return response_with(status, "application/json", json.dumps(document), headers or {})
 
 
 def problem_response(problem: Problem, region: str) -> Response:
@@ -77,7 +77,7 @@ def problem_response(problem: Problem, region: str) -> Response:
         "region": region,
         **problem.members,
     }
-    return _response(problem.status, "application/problem+json", json.dumps(document), problem.headers)
+    return response_with(problem.status, "application/problem+json", json.dumps(document), problem.headers)
 
 
 def finished(response: Response, method: str, *, https: bool) -> Response:
@@ -91,7 +91,8 @@ def finished(response: Response, method: str, *, https: bool) -> Response:
     return {**response, "body": ""} if method == "HEAD" else response
 
 
-def _response(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Response:
+def response_with(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Response:
+    """Return a response that nobody may keep."""
     return {
         "statusCode": status.value,
         "headers": {"Content-Type": media_type, "Cache-Control": "no-store", **headers},

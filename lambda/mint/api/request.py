@@ -73,8 +73,66 @@ class ListCounters(NamedTuple):
 Request = MintRequest | CounterRequest | OwnerOf | ListCounters
 
 
-def request_of(event: Mapping[str, Any], default: str) -> Request:
-    """Read an event (payload format 2.0).
+class Received(NamedTuple):
+    """A request as it was sent. `headers` have names in lower case; repeated ones are joined with commas."""
+
+    method: str
+    path: str
+    query: Query
+    headers: Mapping[str, str]
+    size: int
+    """Of the body."""
+    signer: str
+    """The ARN of who signed it, or "". Lambda or API Gateway has checked the signature (Lambda guide, "Invoking Lambda
+    function URLs", member `requestContext.authorizer.iam`; API Gateway guide, "Lambda proxy integrations in API
+    Gateway", member `requestContext.identity`)."""
+    direct: bool
+    """Whether the function itself was invoked, as the coordinator does to check this region. Only who may invoke it
+    sends an event without a domain name: Function URLs and API Gateway add it."""
+
+    @property
+    def https(self) -> bool:
+        """Whether the request came over https."""
+        return self.headers.get("x-forwarded-proto") == "https"
+
+    @property
+    def html(self) -> bool:
+        """Whether a response that mints nothing is to be a page."""
+        return self.method in READ and _accepted(self.headers, html=True) == "html"
+
+    @property
+    def root(self) -> str:
+        """Where the API begins, relative to the request's path."""
+        return "../" * self.path.lstrip("/").count("/") or "./"
+
+
+def received(event: Mapping[str, Any]) -> Received:
+    """Read an event of a Function URL or HTTP API (payload format 2.0), or of a REST API (1.0).
+
+    In 1.0, the path has no stage and stays encoded as it was sent, and the parameters of the query are decoded.
+    """
+    context, body = _mapping(event.get("requestContext")), str(event.get("body") or "")
+    if "httpMethod" in event:  # only 1.0 has it
+        method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")
+        given, query = event.get("multiValueHeaders"), list(_pairs(event.get("multiValueQueryStringParameters")))
+        direct = False
+    else:
+        method, path = _mapping(context.get("http")).get("method", ""), event.get("rawPath")
+        given, query = event.get("headers"), _query_of(str(event.get("rawQueryString") or ""))
+        direct, signed = "domainName" not in context, _mapping(context.get("authorizer")).get("iam")
+    headers: dict[str, str] = {}
+    for name, value in _pairs(given):
+        lower = name.lower()
+        headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
+    size = len(body)
+    if event.get("isBase64Encoded") is True:
+        size = size * 3 // 4 - body[-2:].count("=")  # the padding is no content
+    arn = _mapping(signed).get("userArn")
+    return Received(str(method), str(path or "/"), query, headers, size, arn if isinstance(arn, str) else "", direct)
+
+
+def request_of(received: Received, default: str) -> Request:
+    """Return what is requested.
 
     The path may begin with several slashes: `$URL` ends with one, so many people write `$URL/orders`. It is taken as
     it is. An HTTP API puts its stage's name before it, unless the stage is `$default`; what is a stage and what is a
@@ -83,11 +141,13 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
     Raises:
         Problem: 400, 404, 405, 413 or 414, with what is allowed; 503, it is a prefetch that would mint.
     """
-    method, path = method_of(event), str(event.get("rawPath") or "/")
+    method, path, query, headers = received.method, received.path, received.query, received.headers
     if len(path) > MAX_PATH:
         raise Problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"the path has more than {MAX_PATH} characters")
-    _check_body(event)
-    query = _query_of(str(event.get("rawQueryString") or ""))
+    if received.size > MAX_BODY:
+        raise Problem(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body, which is ignored, has more than {MAX_BODY} characters"
+        )
     match path.lstrip("/").split("/"):
         case ["-", "health"]:
             _check_method(method, READ)
@@ -112,91 +172,18 @@ def request_of(event: Mapping[str, Any], default: str) -> Request:
             counter = default
         case [name]:
             _check_method(method, (*MINT, "PUT"))
-            is_check = name == CHECK_COUNTER and method == "POST" and invoked_directly(event)
+            is_check = name == CHECK_COUNTER and method == "POST" and received.direct
             counter = name if is_check else _counter_name(name)
         case _:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CounterRequest("create", counter)
-    headers = _headers(event)
     accepted = _accepted(headers, html=method == "GET")
     if accepted == "html":
         return CounterRequest("page", counter)
     if PREFETCH in headers.get("sec-purpose", ""):
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "this request is a prefetch (Sec-Purpose), which mints nothing")
     return MintRequest(counter, _integer_parameter(query, "count", MAX_BLOCK), idempotency_key(headers), accepted)
-
-
-def method_of(event: Mapping[str, Any]) -> str:
-    """Return the request's method."""
-    return str(_mapping(_mapping(event.get("requestContext")).get("http")).get("method", ""))
-
-
-def is_https(event: Mapping[str, Any]) -> bool:
-    """Return whether the request came over https."""
-    return _headers(event).get("x-forwarded-proto") == "https"
-
-
-def wants_html(event: Mapping[str, Any]) -> bool:
-    """Return whether a response that mints nothing is to be a page."""
-    return method_of(event) in READ and _accepted(_headers(event), html=True) == "html"
-
-
-def root_of(event: Mapping[str, Any]) -> str:
-    """Return where the API begins, relative to the request's path."""
-    return "../" * str(event.get("rawPath") or "/").lstrip("/").count("/") or "./"
-
-
-def invoked_directly(event: Mapping[str, Any]) -> bool:
-    """Return whether the function itself was invoked, as the coordinator does to check this region.
-
-    Only who may invoke it sends an event without a domain name: Function URLs and API Gateway add it.
-    """
-    return "domainName" not in _mapping(event.get("requestContext"))
-
-
-def signer_of(event: Mapping[str, Any]) -> str:
-    """Return the ARN of who signed the request, or "" if the event doesn't say it.
-
-    Lambda or API Gateway has checked the signature (Lambda guide, "Invoking Lambda function URLs", member
-    `requestContext.authorizer.iam`).
-    """
-    arn = _mapping(_mapping(_mapping(event.get("requestContext")).get("authorizer")).get("iam")).get("userArn")
-    return arn if isinstance(arn, str) else ""
-
-
-def as_function_url(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event of a REST API (payload format 1.0) as a Function URL would have sent it (2.0).
-
-    It has the members that this function reads. Repeated headers are joined with commas, also if they are spelled in
-    different cases. The caller is the one whose signature API Gateway has checked (`requestContext.identity`).
-
-    API Gateway guide, "Lambda proxy integrations in API Gateway": `path` has no stage, and stays encoded as it was
-    sent. The parameters of the query are decoded.
-    """
-    context = _mapping(event.get("requestContext"))
-    headers: dict[str, str] = {}
-    for name, value in _pairs(event.get("multiValueHeaders")):
-        lower = name.lower()
-        headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
-    query = ""
-    if parameters := event.get("multiValueQueryStringParameters"):
-        from urllib.parse import urlencode  # 2 ms, and most requests have no query string
-
-        query = urlencode(list(_pairs(parameters)), errors="replace")
-    return {
-        "rawPath": event.get("path"),
-        "rawQueryString": query,
-        "headers": headers,
-        "requestContext": {
-            # The key shows that the event came through an API, even if the value is None.
-            "domainName": context.get("domainName"),
-            "http": {"method": event.get("httpMethod")},
-            "authorizer": {"iam": {"userArn": _mapping(context.get("identity")).get("userArn")}},
-        },
-        "body": event.get("body"),
-        "isBase64Encoded": event.get("isBase64Encoded"),
-    }
 
 
 def _pairs(lists: Any) -> Iterator[tuple[str, str]]:
@@ -210,26 +197,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-def _headers(event: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in _mapping(event.get("headers")).items()}
-
-
 def _check_method(method: str, allowed: Sequence[str]) -> None:
     if method not in allowed:
         allow = ", ".join(allowed)
         raise Problem(
             HTTPStatus.METHOD_NOT_ALLOWED, f"{method[:20]} is not possible here; use {allow}", {"Allow": allow}
-        )
-
-
-def _check_body(event: Mapping[str, Any]) -> None:
-    body = str(event.get("body") or "")
-    length = len(body)
-    if event.get("isBase64Encoded") is True:
-        length = length * 3 // 4 - body[-2:].count("=")  # the padding is no content
-    if length > MAX_BODY:
-        raise Problem(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body, which is ignored, has more than {MAX_BODY} characters"
         )
 
 

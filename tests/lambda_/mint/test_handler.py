@@ -9,7 +9,7 @@ import mint.minting
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mint.api.request import method_of
+from mint.api.request import received
 from mint.errors import NoItem
 from mint.table import Block, CounterItem, CounterTable
 
@@ -103,10 +103,10 @@ def test_every_event_gets_a_well_formed_response(event: dict[str, Any]) -> None:
     assert all(isinstance(name, str) and isinstance(value, str) for name, value in response["headers"].items())
     assert all(value.isprintable() for value in response["headers"].values())
     json.dumps(response).encode()
-    if method_of(event) == "HEAD":
+    if received(event).method == "HEAD":
         assert response["body"] == ""
     elif response["headers"]["Content-Type"].startswith("text/html"):
-        assert method_of(event) == "GET"
+        assert received(event).method == "GET"
         assert response["body"].endswith("</html>\n")
     elif response["statusCode"] == 200:
         assert response["body"]

@@ -9,7 +9,7 @@ import mint.handler
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mint.api.request import signer_of
+from mint.api.request import received
 from mint.errors import RequestRefused
 from mint.permissions import Callers, as_role
 
@@ -152,7 +152,7 @@ def test_patterns(pattern: str, caller: str, matches: bool) -> None:
     callers = Callers(json.dumps({pattern: ["orders"]}))
 
     if matches:
-        callers.allowed(caller).check("orders")
+        callers.allowed(caller, "orders")
     else:
         with pytest.raises(RequestRefused, match="may use no counter"):
             callers.allowed(caller)
@@ -172,7 +172,7 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
     written = "/".join([ROLE, *path, role])
 
     assert as_role(f"{SESSION}/{role}/{session}") == as_role(written) == f"{ROLE}/{role}"
-    Callers(json.dumps({written: ["orders"]})).allowed(f"{SESSION}/{role}/{session}").check("orders")
+    Callers(json.dumps({written: ["orders"]})).allowed(f"{SESSION}/{role}/{session}", "orders")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_role_written_with_its_path_is_the_one_of_its_sessions(role: str, sess
 )
 def test_an_event_without_an_arn_names_nobody(sent: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused, match="who signed it"):
-        Callers('{"*": ["*"]}').allowed(signer_of(sent))
+        Callers('{"*": ["*"]}').allowed(received(sent).signer)
 
 
 def test_the_check_signs_nothing_and_mints_its_own_counter(send: Send, stack: Stack) -> None:

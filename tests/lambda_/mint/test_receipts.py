@@ -129,7 +129,7 @@ def test_a_crash_before_the_receipt_wastes_an_integer(stack: Stack, ask: Ask) ->
         def crash(*_: object) -> None:
             raise NoResponse("gone")
 
-        patch.setattr(Receipts, "_put", crash)
+        patch.setattr(Receipts, "keep", crash)
         assert ask("POST", "/", idempotency_key="k")["statusCode"] == 503
 
     assert ask("POST", "/", idempotency_key="k")["document"]["integer"] == 4

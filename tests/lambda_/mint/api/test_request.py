@@ -12,9 +12,9 @@ from mint.api.request import (
     ListCounters,
     MintRequest,
     OwnerOf,
+    Request,
+    received,
     request_of,
-    root_of,
-    wants_html,
 )
 
 from tests.lambda_.fixtures import Ask, Stack
@@ -25,6 +25,10 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     http = {"http": {"method": method, "path": path}}
     return {"requestContext": http, "rawPath": path, "rawQueryString": query, "headers": sent}
+
+
+def read(sent: dict[str, Any]) -> Request:
+    return request_of(received(sent), "integers")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, 
     ],
 )
 def test_an_event_is_read(method: str, path: str, query: str, expected: object) -> None:
-    assert request_of(event(method, path, query), "integers") == expected
+    assert read(event(method, path, query)) == expected
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -54,10 +58,10 @@ def test_an_event_is_read(method: str, path: str, query: str, expected: object) 
     ("accept", "html"), [("text/html,*/*;q=0.8", True), ("*/*", False), ("application/json", False)]
 )
 def test_a_browser_is_told_an_owner_and_a_status_as_a_page(method: str, accept: str, html: bool) -> None:
-    assert request_of(event(method, "/orders/7", accept=accept), "integers") == OwnerOf("orders", 7)
-    assert request_of(event(method, "/-/status", accept=accept), "integers") == CounterRequest("status", "integers")
-    assert wants_html(event(method, "/", accept=accept)) is html
-    assert not wants_html(event("POST", "/", accept=accept))
+    assert read(event(method, "/orders/7", accept=accept)) == OwnerOf("orders", 7)
+    assert read(event(method, "/-/status", accept=accept)) == CounterRequest("status", "integers")
+    assert received(event(method, "/", accept=accept)).html is html
+    assert not received(event("POST", "/", accept=accept)).html
 
 
 @pytest.mark.parametrize(
@@ -65,26 +69,26 @@ def test_a_browser_is_told_an_owner_and_a_status_as_a_page(method: str, accept: 
     [("/", "./"), ("", "./"), ("/orders", "./"), ("//orders/7", "../"), ("/orders/", "../"), ("/a/b/c", "../../")],
 )
 def test_links_begin_where_the_api_does(path: str, root: str) -> None:
-    assert root_of(event("GET", path)) == root
+    assert received(event("GET", path)).root == root
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_health_is_read(method: str) -> None:
-    assert request_of(event(method, "/-/health"), "integers") == CounterRequest("health", "integers")
+    assert read(event(method, "/-/health")) == CounterRequest("health", "integers")
 
 
 def test_headers_are_read_in_any_case() -> None:
-    read = request_of(event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain"), "integers")
+    sent = event("POST", "/", IDEMPOTENCY_KEY="k", Accept="text/plain")
 
-    assert read == MintRequest("integers", None, "k", "text")
+    assert read(sent) == MintRequest("integers", None, "k", "text")
 
 
 @pytest.mark.parametrize(
     ("accept", "expected"), [("text/html", CounterRequest("page", "integers")), ("*/*", MintRequest("integers"))]
 )
 def test_only_get_can_have_the_page(accept: str, expected: object) -> None:
-    assert request_of(event("GET", "/", accept=accept), "integers") == expected
-    assert request_of(event("POST", "/", accept=accept), "integers") == MintRequest("integers")
+    assert read(event("GET", "/", accept=accept)) == expected
+    assert read(event("POST", "/", accept=accept)) == MintRequest("integers")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_only_get_can_have_the_page(accept: str, expected: object) -> None:
 )
 def test_a_method_that_is_not_possible_says_which_are(method: str, path: str, allow: str) -> None:
     with pytest.raises(Problem) as problem:
-        request_of(event(method, path), "integers")
+        read(event(method, path))
 
     assert (problem.value.status, problem.value.headers) == (405, {"Allow": allow})
 
@@ -108,7 +112,7 @@ def test_a_method_that_is_not_possible_says_which_are(method: str, path: str, al
 @pytest.mark.parametrize("path", ["/orders/", "//orders/", "/-/"])
 def test_a_path_that_ends_with_a_slash_says_so(path: str) -> None:
     with pytest.raises(Problem, match="the path ends with a slash") as problem:
-        request_of(event("POST", path), "integers")
+        read(event("POST", path))
 
     assert problem.value.status == 404
 
@@ -126,7 +130,7 @@ def test_other_methods_mint_nothing_and_say_what_does(ask: Ask, stack: Stack) ->
 @pytest.mark.parametrize("path", ["/Orders", "/a/b", "/orders/", "/-x", "/..", "/" + "a" * 64, '/"', "/a b", "/é"])
 def test_an_invalid_name_is_not_found(path: str) -> None:
     with pytest.raises(Problem) as problem:
-        request_of(event("GET", path), "integers")
+        read(event("GET", path))
 
     assert problem.value.status == 404
 
@@ -182,11 +186,11 @@ def test_no_caller_reaches_the_counter_of_the_check(method: str, path: str, quer
     sent["requestContext"]["domainName"] = "abc.lambda-url.eu-west-1.on.aws"
 
     with pytest.raises(Problem) as problem:
-        request_of(sent, "integers")
+        read(sent)
     assert problem.value.status in (400, 404)
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_the_check_only_mints(method: str) -> None:
     with pytest.raises(Problem):
-        request_of(event(method, "/-check"), "integers")
+        read(event(method, "/-check"))

@@ -16,8 +16,7 @@ from mint.api.request import (
     ListCounters,
     MintRequest,
     OwnerOf,
-    as_function_url,
-    is_https,
+    received,
     request_of,
 )
 
@@ -46,7 +45,7 @@ def event(
 
 
 def read(*arguments: Any, **headers: list[str]) -> object:
-    return request_of(as_function_url(event(*arguments, **headers)), "integers")
+    return request_of(received(event(*arguments, **headers)), "integers")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +69,8 @@ def test_an_event_is_read(method: str, path: str, query: Any, expected: object) 
 def test_headers_are_read_in_any_case() -> None:
     assert read("POST", "/", IDEMPOTENCY_KEY=["k"], Accept=["text/plain"]) == MintRequest("integers", None, "k", "text")
     assert read("GET", "/", Accept=["text/plain;q=0.1", "text/html"]) == CounterRequest("page", "integers")
-    assert is_https(as_function_url(event("GET", "/")))
-    assert not is_https(as_function_url(event("GET", "/", X_Forwarded_Proto=["http"])))
+    assert received(event("GET", "/")).https
+    assert not received(event("GET", "/", X_Forwarded_Proto=["http"])).https
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,7 @@ def test_health_needs_no_identity(send: Send) -> None:
     "member", ["path", "requestContext", "multiValueHeaders", "multiValueQueryStringParameters", "body", "httpMethod"]
 )
 def test_an_odd_event_is_read_or_refused(member: str, odd: Any) -> None:
-    found = as_function_url(event() | {member: odd})
+    found = received(event() | {member: odd})
 
     with suppress(Problem):
         assert isinstance(request_of(found, "integers"), MintRequest)
@@ -199,5 +198,5 @@ def test_the_counter_of_the_coordinators_check_is_out_of_reach(domain: str | Non
     sent["requestContext"]["domainName"] = domain
 
     with pytest.raises(Problem) as problem:
-        request_of(as_function_url(sent), "integers")
+        request_of(received(sent), "integers")
     assert problem.value.status == 404
