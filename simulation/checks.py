@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
 from coordinate.run import RunResult
-from mint.errors import NoItem, RequestError
+from mint.model import CounterItem, NoItem, RequestError
 from mint.owner import owner_document
-from mint.table import CounterItem, CounterTable
+from mint.table import CounterTable
 
 from integers.lattice import Layout, places
 

@@ -10,7 +10,7 @@ from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
 
-from .errors import RequestRefused
+from .model import RequestRefused
 from .table import CounterTable
 
 log = logging.getLogger(__name__)

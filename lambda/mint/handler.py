@@ -31,12 +31,11 @@ def handler(event: Mapping[str, Any], context: Any) -> Response:
             block, replayed = minting.mint(request.counter, request.count, request.key, caller)
             response = minted_response(request, region, block, replayed=replayed)
         else:
-            response = _without_minting(request, sent, region, allowed)
+            response = finished(_without_minting(request, sent, region, allowed), sent)
     except Exception as error:
         from .api.problems import error_response
 
-        response = error_response(error, request, sent, getattr(context, "aws_request_id", "unknown"))
-    response = finished(response, sent.method, https=sent.https)
+        response = finished(error_response(error, request, sent, getattr(context, "aws_request_id", "unknown")), sent)
     return {**response, "isBase64Encoded": False} if "httpMethod" in event else response  # a REST API wants it
 
 

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .errors import CeilingReached
-from .table import Block, CounterTable
+from .model import Block, CeilingReached
+from .table import CounterTable
 
 BUSY_WITHIN = 1.0
 """Seconds. A block that is used up in less time was too small."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from aws.service import DynamoDB, time_left
 
-from .errors import CeilingReached
-from .table import Block, CounterTable
+from .model import Block, CeilingReached
+from .table import CounterTable
 
 if TYPE_CHECKING:
     from .leases import Leases

@@ -15,8 +15,8 @@ from typing import Any
 from integers.lattice import Layout, OwningRegion, Place, owner_of
 from integers.records import past_issued
 
-from .errors import LayoutUnknown, RequestRefused
-from .table import CounterItem, CounterTable
+from .model import CounterItem, LayoutUnknown, RequestRefused
+from .table import CounterTable
 
 
 def owner_document(table: CounterTable, region: str, counter: str, integer: int) -> dict[str, Any]:

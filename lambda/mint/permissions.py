@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .errors import RequestRefused
+from .model import RequestRefused
 
 ALL = "*"
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from aws.service import DynamoDB, ServiceError
 
-from .errors import RequestRefused
-from .table import Block
+from .model import Block, RequestRefused
 
 
 def receipt_of(key: str, counter: str, caller: str = "") -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aws.service import DynamoDB, ServiceError
 
-from .errors import CeilingReached, NoItem, TableUnavailable, Unusable, WentBackwards
+from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable, WentBackwards
 
 if TYPE_CHECKING:
     from integers.lattice import Layout
@@ -25,29 +25,6 @@ ATTEMPTS = 5
 
 MAX_COUNTERS = 10_000
 """The largest number of counters that a function remembers, in about 4 MB. Beyond it, the oldest is forgotten."""
-
-
-class Block(NamedTuple):
-    """`count` integers from `first` on, `stride` apart."""
-
-    first: int
-    stride: int
-    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
-
-    def integers(self) -> range:
-        """Return the integers, the smallest first, without making a list of them."""
-        return range(self.first, self.first + self.count * self.stride, self.stride)
-
-
-class CounterItem(NamedTuple):
-    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
-
-    issued: int
-    stride: int
-    ceiling: int
-    epoch: int
-    fenced: bool
-    attributes: Mapping[str, Any]
 
 
 class CounterTable:

@@ -10,7 +10,7 @@ from global_integers import Refused
 from global_integers.client import api
 from global_integers.client.api import PAUSED, ApiResponse, Failure, FailureKind, MintedBlock
 from mint.counters import _coordinator
-from mint.errors import RequestRefused
+from mint.model import RequestRefused
 
 from components.domain.api import RESPONSES
 from components.gateway.templates import problem

@@ -5,7 +5,7 @@ from typing import Any
 from aws.service import DynamoDB, ServiceError
 from coordinate.dynamodb.store import Store, described_id
 from coordinate.protocol.operations import Operation
-from mint.errors import CeilingReached, NoItem
+from mint.model import CeilingReached, NoItem
 from mint.table import CounterTable
 
 from simulation.world import World

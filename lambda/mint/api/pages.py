@@ -16,9 +16,9 @@ from typing import Any
 
 from integers.lattice import Layout
 
-from ..table import CounterItem
-from .problems import regions_instead
-from .reply import Problem, Response, response_with
+from ..model import CounterItem
+from .reply import Response, regions_instead, response_with
+from .request import Problem
 
 _COLOURS = """
 af-south-1 #954d05  ap-east-1 #8457d8  ap-east-2 #c43783  ap-northeast-1 #554f07  ap-northeast-2 #93147f

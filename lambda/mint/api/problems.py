@@ -15,8 +15,9 @@ from aws.service import ServiceError
 from integers.lattice import MAX_INTEGER
 from integers.names import no_counter
 
-from ..errors import (
+from ..model import (
     CeilingReached,
+    CounterItem,
     LayoutUnknown,
     NoItem,
     Reason,
@@ -26,9 +27,9 @@ from ..errors import (
     Unusable,
     WentBackwards,
 )
-from ..table import CounterItem, CounterTable
-from .reply import RETRY_AFTER, RETRY_LATER, Problem, Response, json_response, problem_response
-from .request import CounterRequest, MintRequest, OwnerOf, Received, Request
+from ..table import CounterTable
+from .reply import RETRY_AFTER, RETRY_LATER, Response, json_response, problem_response, regions_instead
+from .request import CounterRequest, MintRequest, OwnerOf, Problem, Received, Request
 
 VERSION = __file__.rsplit("/", 3)[0] + "/version.txt"
 """A file of the function's archive, so it belongs to the code that runs (components/function.py)."""
@@ -106,12 +107,6 @@ def _unavailable(
     detail: str, headers: Mapping[str, str] | None = None, members: Mapping[str, int] | None = None
 ) -> Problem:
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers, members)
-
-
-def regions_instead(item: CounterItem | None) -> list[str]:
-    """Return the regions to go to if this region leaves the layout and its item is fenced or missing, else none."""
-    leaving = os.environ.get("LEAVING", "")
-    return leaving.split(",") if leaving and (item is None or item.fenced) else []
 
 
 def missing(counter: str, *, in_health_check: bool = False) -> Problem:

@@ -1,13 +1,13 @@
 """Responses: integers as JSON or text, errors as problem documents (RFC 9457)."""
 
 import json
+import os
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..table import Block
-    from .request import MintRequest
+from ..model import Block, CounterItem
+from .request import MintRequest, Problem, Received
 
 Response = dict[str, Any]
 """A Function URL's response, payload format 2.0 (Lambda guide, "Invoking function URLs")."""
@@ -25,24 +25,7 @@ STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 """For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""
 
 
-class Problem(Exception):
-    """The reason why a request fails, with its HTTP status, further headers and members of the document."""
-
-    def __init__(
-        self,
-        status: HTTPStatus,
-        detail: str,
-        headers: Mapping[str, str] | None = None,
-        members: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.headers = dict(headers or {})
-        self.members = dict(members or {})
-
-
-def minted_response(request: "MintRequest", region: str, block: "Block", *, replayed: bool) -> Response:
+def minted_response(request: MintRequest, region: str, block: Block, *, replayed: bool) -> Response:
     """Return the minted integers, in the form that the request prefers: in JSON, a list unless one was requested.
 
     They are `replayed` if an earlier request with the same Idempotency-Key minted them.
@@ -80,15 +63,21 @@ def problem_response(problem: Problem, region: str) -> Response:
     return response_with(problem.status, "application/problem+json", json.dumps(document), problem.headers)
 
 
-def finished(response: Response, method: str, *, https: bool) -> Response:
-    """Return the response as it is sent, which depends on the request's method and scheme.
+def finished(response: Response, sent: Received) -> Response:
+    """Return the response to a request that has minted nothing, as it is sent.
 
     To HEAD, it is the same as to GET, without the body (RFC 9110, section 9.3.2). Only over https, a page may tell the
     browser to use nothing else (RFC 6797, section 7.2).
     """
-    if https and response["headers"]["Content-Type"].startswith("text/html"):
+    if sent.https and response["headers"]["Content-Type"].startswith("text/html"):
         response = {**response, "headers": {**response["headers"], **STRICT_TRANSPORT}}
-    return {**response, "body": ""} if method == "HEAD" else response
+    return {**response, "body": ""} if sent.method == "HEAD" else response
+
+
+def regions_instead(item: CounterItem | None) -> list[str]:
+    """Return the regions to go to if this region leaves the layout and its item is fenced or missing, else none."""
+    leaving = os.environ.get("LEAVING", "")
+    return leaving.split(",") if leaving and (item is None or item.fenced) else []
 
 
 def response_with(status: HTTPStatus, media_type: str, body: str, headers: Mapping[str, str]) -> Response:

@@ -7,8 +7,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 from integers.names import CHECK_COUNTER, COUNTER_NAME
 
-from .reply import Problem
-
 MAX_BLOCK = 100_000
 """The largest number of integers in one block. As JSON they are 1.8 MB; Lambda allows 6 MB."""
 
@@ -38,6 +36,23 @@ TYPES: tuple[tuple[Format, str, str], ...] = (
 """The formats, by preference. Of equally acceptable types, the first is sent."""
 
 Query = list[tuple[str, str]]
+
+
+class Problem(Exception):
+    """The reason why a request fails, with its HTTP status, further headers and members of the document."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        members: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.members = dict(members or {})
 
 
 class MintRequest(NamedTuple):

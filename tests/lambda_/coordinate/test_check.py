@@ -12,8 +12,9 @@ from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
 from coordinate.request import Check
 from mint.api.problems import ceiling_reached, missing
-from mint.api.reply import Problem, problem_response
-from mint.table import CounterItem as MintItem
+from mint.api.reply import problem_response
+from mint.api.request import Problem
+from mint.model import CounterItem as MintItem
 
 from tests.lambda_.coordinate.made_up import items_of, register
 

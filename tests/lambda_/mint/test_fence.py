@@ -11,7 +11,7 @@ import pytest
 from aws.service import set_deadline
 from coordinate.protocol.model import Item
 from mint import minting
-from mint.errors import CeilingReached
+from mint.model import CeilingReached
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import put_item

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import received
-from mint.errors import NoItem
-from mint.table import Block, CounterItem, CounterTable
+from mint.model import Block, CounterItem, NoItem
+from mint.table import CounterTable
 
 from integers.lattice import MAX_INTEGER, Layout
 from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole

@@ -11,9 +11,9 @@ from typing import Protocol
 import mint.minting
 import pytest
 from coordinate.protocol.model import Item
-from mint.errors import CeilingReached, NoItem
 from mint.leases import LIFETIME, MAX_COUNTERS, Leases
-from mint.table import Block, CounterTable, RollbackGuard
+from mint.model import Block, CeilingReached, NoItem
+from mint.table import CounterTable, RollbackGuard
 
 from local.paths import ROOT
 from tests.lambda_.fixtures import Ask, Stack

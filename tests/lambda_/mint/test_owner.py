@@ -8,8 +8,8 @@ from coordinate.protocol.model import MAX_PAST, Item
 from coordinate.protocol.operations import RecordLayouts
 from hypothesis import given
 from hypothesis import strategies as st
+from mint.model import CounterItem as StoredItem
 from mint.owner import minted
-from mint.table import CounterItem as StoredItem
 
 from integers.lattice import Layout, OwningRegion
 from integers.records import history_text

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mint.api.request import received
-from mint.errors import RequestRefused
+from mint.model import RequestRefused
 from mint.permissions import Callers, as_role
 
 from tests.lambda_.fixtures import Stack, forget

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aws.connection import NoResponse
-from mint.errors import RequestRefused
+from mint.model import Block, RequestRefused
 from mint.receipts import Receipts, receipt_of
-from mint.table import Block, CounterTable
+from mint.table import CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
 from tests.lambda_.fixtures import Ask, Stack

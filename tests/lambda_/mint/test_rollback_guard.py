@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.model import Item
-from mint.errors import WentBackwards
+from mint.model import WentBackwards
 from mint.table import MAX_COUNTERS, UNSEEN, CounterTable, HighestSeen, RollbackGuard
 
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget

@@ -8,7 +8,7 @@ import pytest
 from aws.service import DynamoDB
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
-from mint.errors import CeilingReached
+from mint.model import CeilingReached
 from mint.table import CounterTable
 
 from tests.lambda_.aws.faulty_server import FaultyServer, passes_on

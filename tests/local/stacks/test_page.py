@@ -10,7 +10,7 @@ from mint.api.pages import COLOURS, colour_of
 from mint.api.pages import page as minting_page
 from mint.api.problems import ceiling_reached
 from mint.api.reply import problem_response
-from mint.table import CounterItem
+from mint.model import CounterItem
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from components.function import archived, version

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mint.api.pages import owner_page, problem_page
-from mint.api.reply import Problem
+from mint.api.request import Problem
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, item, laid_out

@@ -10,6 +10,7 @@ import pytest
 from coordinate.protocol.model import Item
 from mint.api.pages import colour_of, page
 from mint.api.reply import finished
+from mint.api.request import received
 
 from tests.lambda_.fixtures import HOME, Ask, Stack
 from tests.lambda_.laying_out import deploy, laid_out, put_item
@@ -110,9 +111,10 @@ def test_no_data_can_end_the_script() -> None:
     assert data_of(body)["counter"] == "</script><script>alert(1)"
 
 
-@pytest.mark.parametrize(("https", "header"), [(True, "max-age=31536000"), (False, None)])
-def test_over_https_the_browser_is_told_to_keep_to_it(https: bool, header: str | None) -> None:
-    response = finished(page("integers", "eu-west-1", [], None, open_counters=False), "GET", https=https)
+@pytest.mark.parametrize(("scheme", "header"), [("https", "max-age=31536000"), ("http", None)])
+def test_over_https_the_browser_is_told_to_keep_to_it(scheme: str, header: str | None) -> None:
+    sent = received({"headers": {"x-forwarded-proto": scheme}})
+    response = finished(page("integers", "eu-west-1", [], None, open_counters=False), sent)
 
     assert response["headers"].get("Strict-Transport-Security") == header
 

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mint.api.reply import Problem
-from mint.api.request import after_parameter, idempotency_key
+from mint.api.request import Problem, after_parameter, idempotency_key
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import item, laid_out

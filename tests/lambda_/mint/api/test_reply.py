@@ -5,9 +5,9 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from mint.api.reply import Problem, finished, json_response, minted_response, problem_response
-from mint.api.request import MintRequest
-from mint.table import Block
+from mint.api.reply import finished, json_response, minted_response, problem_response
+from mint.api.request import MintRequest, Problem, received
+from mint.model import Block
 
 from tests.lambda_.fixtures import Ask, Stack
 from tests.lambda_.laying_out import laid_out
@@ -77,6 +77,7 @@ def test_a_problem_has_its_headers_and_is_not_stored() -> None:
 def test_without_its_body_a_response_is_the_same_otherwise() -> None:
     response = json_response({"a": 1}, HTTPStatus.CREATED)
 
-    assert finished(response, "GET", https=True) == response
-    assert finished(response, "HEAD", https=True) == {**response, "body": ""}
+    get, head = (received({"requestContext": {"http": {"method": method}}}) for method in ("GET", "HEAD"))
+    assert finished(response, get) == response
+    assert finished(response, head) == {**response, "body": ""}
     assert response["body"] == '{"a": 1}'

@@ -6,12 +6,12 @@ from typing import Any
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 import mint.handler
 import pytest
-from mint.api.reply import Problem
 from mint.api.request import (
     CounterRequest,
     ListCounters,
     MintRequest,
     OwnerOf,
+    Problem,
     Request,
     received,
     request_of,

@@ -10,12 +10,12 @@ from typing import Any
 
 import mint.handler
 import pytest
-from mint.api.reply import Problem
 from mint.api.request import (
     CounterRequest,
     ListCounters,
     MintRequest,
     OwnerOf,
+    Problem,
     received,
     request_of,
 )

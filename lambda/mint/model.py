@@ -1,9 +1,30 @@
-"""Why a request can't be served: no integer is handed out. `api/problems.py` makes responses of these errors."""
+"""What minting returns, and why it can't: `api/problems.py` makes responses of these errors."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from .table import CounterItem
+
+class Block(NamedTuple):
+    """`count` integers from `first` on, `stride` apart."""
+
+    first: int
+    stride: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def integers(self) -> range:
+        """Return the integers, the smallest first, without making a list of them."""
+        return range(self.first, self.first + self.count * self.stride, self.stride)
+
+
+class CounterItem(NamedTuple):
+    """A counter's item: its numbers, and all its attributes as DynamoDB has them."""
+
+    issued: int
+    stride: int
+    ceiling: int
+    epoch: int
+    fenced: bool
+    attributes: Mapping[str, Any]
 
 
 Reason = Literal["forbidden", "wrong name", "no owner", "other request", "failed", "retry", "retry later"]
@@ -20,7 +41,7 @@ class NoItem(RequestError):
 class CeilingReached(RequestError):
     """Too few integers are left up to the ceiling of this `item`. If it is fenced, waiting may help."""
 
-    def __init__(self, item: "CounterItem") -> None:
+    def __init__(self, item: CounterItem) -> None:
         super().__init__("fenced" if item.fenced else "the ceiling is reached")
         self.item = item
 
@@ -40,7 +61,7 @@ class WentBackwards(RequestError):
 class RequestRefused(RequestError):
     """The caller can't have this, for a `reason` that decides the status. The message is for the caller."""
 
-    def __init__(self, reason: "Reason", message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason: Reason = reason
 
@@ -52,6 +73,6 @@ class LayoutUnknown(RequestError):
     reaching the region.
     """
 
-    def __init__(self, item: "CounterItem | None" = None) -> None:
+    def __init__(self, item: CounterItem | None = None) -> None:
         super().__init__("a layout isn't known here yet")
         self.item = item
