@@ -7,12 +7,19 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.dynamodb.encoding import item_values
+from coordinate.dynamodb.encoding import (
+    accepted_attributes,
+    copy_attributes,
+    item_values,
+    record_attributes,
+    record_copy_attributes,
+    register_attributes,
+)
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
 
 from integers.lattice import MAX_INTEGER, Layout
-from integers.records import issued_in
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""
@@ -62,6 +69,10 @@ ALIVE = (
 """What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
 
 
+Records = dict[str, dict[str, Any]]
+"""A table's records as DynamoDB has them, by their key."""
+
+
 @dataclass(slots=True)
 class CounterKey:
     """What one region's table has of one counter."""
@@ -89,6 +100,17 @@ class SimulatedTable:
     id: str
     counters: dict[str, CounterKey] = field(default_factory=dict[str, CounterKey])
 
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found: Records = {}
+        for counter, kept in self.counters.items():
+            if kept.item is not None:
+                found[counter] = {"counter": {"S": counter}, **kept.attributes()}
+            if kept.layouts:
+                key, epoch = layouts_key(counter), {"N": str(kept.layouts[-1].epoch)}
+                found[key] = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(kept.layouts)}}
+        return found
+
 
 @dataclass(slots=True)
 class Layouts:
@@ -105,6 +127,15 @@ class Layouts:
         """What identifies the record, as it stands beside it."""
         return None if self.record is None or self.bare else self.record.accepted
 
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found = {counter: dict(register_attributes(register)) for counter, register in self.registers.items()}
+        if self.record is not None:
+            found[RECORD_KEY] = dict(record_attributes(self.record))
+        if self.accepted is not None:
+            found[ACCEPTED_KEY] = dict(accepted_attributes(self.accepted))
+        return found
+
 
 @dataclass(slots=True)
 class Mirror:
@@ -113,6 +144,13 @@ class Mirror:
     id: str
     record: RecordCopy | None = None
     copies: dict[str, Copy] = field(default_factory=dict[str, Copy])
+
+    def records(self) -> Records:
+        """Return what it holds, as DynamoDB has it."""
+        found = {counter: dict(copy_attributes(copy)) for counter, copy in self.copies.items()}
+        if self.record is not None:
+            found[RECORD_KEY] = dict(record_copy_attributes(self.record))
+        return found
 
 
 @dataclass

@@ -1,20 +1,11 @@
 """The world in memory does what DynamoDB does: the same random steps on both, every answer and record compared."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from coordinate.dynamodb.encoding import (
-    accepted_attributes,
-    copy_attributes,
-    record_attributes,
-    record_copy_attributes,
-    register_attributes,
-)
 from hypothesis import HealthCheck, Phase, given, settings
 
-from integers.records import history_text, layouts_key
-from simulation.world import CONDITIONS, SimulatedTable, World
+from simulation.world import CONDITIONS, World
 from tests.lambda_.fixtures import Stack
 from tests.simulation.operations import REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.simulation.tables import Records, Tables
@@ -55,31 +46,8 @@ def compare(world: World, tables: Tables, steps: list[Step]) -> None:
 
 def records(world: World) -> Records:
     """Return what the world holds, as the records that DynamoDB would have."""
-    found = {name: _records(world.tables[name]) if name in world.tables else None for name in REGIONS}
-    layouts = [register_attributes(register) for register in world.layouts.registers.values()]
-    if world.layouts.record is not None:
-        layouts.append(record_attributes(world.layouts.record))
-    if world.layouts.accepted is not None:
-        layouts.append(accepted_attributes(world.layouts.accepted))
-    mirror = [copy_attributes(copy) for copy in world.mirror.copies.values()]
-    if world.mirror.record is not None:
-        mirror.append(record_copy_attributes(world.mirror.record))
-    return {**found, "layouts": _by_key(layouts), "mirror": _by_key(mirror)}
-
-
-def _records(table: SimulatedTable) -> dict[str, Any]:
-    found: list[Any] = []
-    for counter, kept in table.counters.items():
-        if kept.item is not None:
-            found.append({"counter": {"S": counter}, **kept.attributes()})
-        if kept.layouts:
-            key, epoch = layouts_key(counter), {"N": str(kept.layouts[-1].epoch)}
-            found.append({"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(kept.layouts)}})
-    return _by_key(found)
-
-
-def _by_key(found: list[Any]) -> dict[str, Any]:
-    return {attributes["counter"]["S"]: attributes for attributes in found}
+    found = {name: world.tables[name].records() if name in world.tables else None for name in REGIONS}
+    return {**found, "layouts": world.layouts.records(), "mirror": world.mirror.records()}
 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(EXAMPLES, marks=pytest.mark.long)])
