@@ -13,15 +13,8 @@ from .plan import Apply, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
 
 
-class Next(NamedTuple):
-    """A register that is to be written, and what is known once it is."""
-
-    register: Register
-    known: Known | None
-
-
-def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Next]:
-    """Put a closed item where there is none, and return the register with the tables in which it now is."""
+def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Known]:
+    """Put a closed item where there is none. Return the register with the tables in which it now is, to be written."""
     wanted = wanted_items(register)
     new = {region: closed(wanted[region], token) for region in regions}
     answers = yield [
@@ -30,9 +23,9 @@ def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, to
     placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
     found = dict(zip(placed, (yield [op.DescribeTable(region) for region in placed]), strict=True))
     following = join(register, found)
-    # Where another run has placed an item meanwhile, what is known is outdated.
-    known = Known(following, {**items, **new}, {**ids, **found}) if len(placed) == len(new) else None
-    return Next(following, known)
+    if len(placed) < len(new):  # another run has placed an item meanwhile, so what is known is outdated
+        return Known(following, {}, {})
+    return Known(following, {**items, **new}, {**ids, **found})
 
 
 def apply_register(register: Register, give: Apply, items: Items) -> Steps[bool]:
@@ -132,8 +125,8 @@ class Fenced(NamedTuple):
 
 def begin_next_epoch(
     register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
-) -> Steps[Next]:
-    """Fence every region of this epoch that answers. Return the next register.
+) -> Steps[Known]:
+    """Fence every region of this epoch that answers. Return the next register, to be written.
 
     With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
     """
@@ -160,9 +153,9 @@ def begin_next_epoch(
     following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
     following = replace(following, past=register.layouts[-MAX_PAST:])
     if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
-        return Next(following, None)  # another run was faster there, or it doesn't answer any more
+        return Known(following, {}, {})  # another run was faster there, or it doesn't answer any more
     now_known = {**ids, **dict(zip(names, described, strict=True))}
-    return Next(following, Known(following, {**items, **after}, now_known))
+    return Known(following, {**items, **after}, now_known)
 
 
 def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:

@@ -53,13 +53,8 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
-    """The epoch should end, but no region of the next layout answers: then no region could mint."""
-
-
-@dataclass(frozen=True, slots=True)
 class End:
-    """The epoch must end."""
+    """The epoch must end, if any region of the next layout answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +91,7 @@ class Reconciled:
     """The regions of the layout and the leaving ones whose item or table can't be read now."""
 
 
-Step = Conflict | Stay | End | PlaceItems | Change | Apply | Reconciled
+Step = Conflict | End | PlaceItems | Change | Apply | Reconciled
 
 
 def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int) -> Step:
@@ -142,8 +137,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
             if item.ceiling < wanted.ceiling:
                 steps["raise_"].append(region)
     if lost or register.regions != desired.regions or desired.floor(register.counter) > register.base:
-        absent = all(isinstance(items[region], Absent) for region in desired.regions)
-        return Stay() if absent else End()
+        return End()
     if missing:
         return PlaceItems(tuple(missing))
     if joining:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from . import operations as op
-from .epochs import Next, apply_register, begin_next_epoch, check_bounded, first_register, place
+from .epochs import apply_register, begin_next_epoch, check_bounded, first_register, place
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
 from .operations import Known, Steps, look, one
-from .plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Stay, plan
+from .plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, plan
 from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
 
 ROUNDS = 100
@@ -131,19 +131,19 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
                 raise ahead(register, region, item)
             check_bounded(counter, record.desired, items)  # this register's limit says nothing about later grants
             following = yield from begin_next_epoch(register, record, items, ids, now, beyond_floor=True)
-        case Stay():
-            raise no_region(counter, record.desired.regions)
         case End():
+            if all(isinstance(items[region], Absent) for region in record.desired.regions):  # then no region could mint
+                raise no_region(counter, record.desired.regions)
             following = yield from begin_next_epoch(register, record, items, ids, now)
         case PlaceItems(regions):
             following = yield from place(register, regions, items, ids, token)
         case Change(changed):
-            following = Next(changed, Known(changed, items, ids))
+            following = Known(changed, items, ids)
         case Apply() as given:
             done = yield from apply_register(register, given, items)
             return Outcome(register, given.pending, created) if done else again
     if (yield from _write(register, following.register, record, Copy(register, mirror), mirror)):
-        return again._replace(known=following.known)
+        return again._replace(known=following)
     return again
 
 

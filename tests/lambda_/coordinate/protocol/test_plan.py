@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Stay, Step, closed, plan
+from coordinate.protocol.plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Step, closed, plan
 
 from integers.lattice import MAX_INTEGER
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, ids_of, items_of, record, register
@@ -59,11 +59,6 @@ def test_a_lost_table_or_a_stray_fence_ends_the_epoch(wrong: dict[str, Any]) -> 
 def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) -> None:
     assert step(items={"b": absent}) == Reconciled(("b",))
     assert step(ids={"b": absent}) == Reconciled(("b",)), "it went away in between"
-
-
-def test_an_epoch_goes_on_if_no_region_of_the_next_one_answers() -> None:
-    assert step(record=record("d", "e"), items={"d": Absent.UNREACHABLE, "e": Absent.GONE}) == Stay()
-    assert step(record=record("d", "e"), items={"d": Absent.UNREACHABLE}) == End()
 
 
 def test_a_joining_region_gets_a_closed_item_first() -> None:
