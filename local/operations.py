@@ -217,7 +217,7 @@ def mint(url: str, counter: str = "", proxy: str = "") -> int:
     except urllib.error.HTTPError as error:
         with error:
             body = error.read()
-        if error.code == HTTPStatus.TOO_MANY_REQUESTS or body == HTTP_API_FAILED.body.encode():
+        if error.code == HTTPStatus.TOO_MANY_REQUESTS or body == HTTP_API_FAILED.body:
             raise Paused(f"{url} answers {error.code}: the region is paused, or it has too many requests") from error
         if error.code != HTTPStatus.FORBIDDEN:
             raise

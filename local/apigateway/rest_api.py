@@ -17,6 +17,8 @@ from urllib.parse import unquote
 
 import airspeed  # pyright: ignore[reportMissingTypeStubs]
 
+from ..server.process import ServedResponse
+
 
 class Input:
     """`$input`: the request's parameters, and the document that is being transformed."""
@@ -107,15 +109,6 @@ class GatewayRequest:
 
 
 @dataclass(frozen=True)
-class GatewayResponse:
-    """What a caller gets, in text."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: str
-
-
-@dataclass(frozen=True)
 class Call:
     """A call of an AWS service, which makes the request's response."""
 
@@ -123,6 +116,8 @@ class Call:
     parameters: Mapping[str, Mapping[str, str]]
     """The request's, by place: `path`, `querystring`, `header`."""
     body: str
+    content_type: str
+    """Of the body that the service gets: the integration's, or that of the caller's body."""
 
     @property
     def target(self) -> tuple[str, str, str]:
@@ -130,15 +125,8 @@ class Call:
         _, _, _, region, service, action = self.integration["uri"].split(":")
         return region, service, action.removeprefix("action/")
 
-    @property
-    def content_type(self) -> str:
-        """The type of the body that the service gets: the integration's, or that of the caller's body."""
-        fixed = self.integration.get("requestParameters", {}).get("integration.request.header.Content-Type")
-        caller = next((v for name, v in self.parameters["header"].items() if name.lower() == "content-type"), JSON)
-        return str(fixed).strip("'") if fixed else caller
 
-
-def call_of(api: Document, request: GatewayRequest) -> Call | GatewayResponse:
+def call_of(api: Document, request: GatewayRequest) -> Call | ServedResponse:
     """Return the call that the request asks for, or the response of a request that is refused before."""
     route = _route(api, request.path)
     operation = api["paths"].get(route, {}).get(request.method.lower())
@@ -151,38 +139,40 @@ def call_of(api: Document, request: GatewayRequest) -> Call | GatewayResponse:
     if not all(last.get(name) for name in required):
         return gateway_response(api, "BAD_REQUEST_PARAMETERS")
     integration = operation["x-amazon-apigateway-integration"]
-    content_type = (request.header("content-type") or JSON).partition(";")[0].strip().lower()
-    template = integration["requestTemplates"].get(content_type)
+    sent = request.header("content-type") or JSON
+    template = integration["requestTemplates"].get(sent.partition(";")[0].strip().lower())
     if template is None:
         return gateway_response(api, "UNSUPPORTED_MEDIA_TYPE")
     in_path = {"counter": unquote(request.path[1:])} if "{" in route else {}
     parameters = {"path": in_path, "querystring": last, "header": request.headers}
-    call = Call(integration, parameters, render(template, parameters, request.body, request.query).text)
+    body = render(template, parameters, request.body, request.query).text
+    fixed = integration.get("requestParameters", {}).get("integration.request.header.Content-Type", "").strip("'")
+    call = Call(integration, parameters, body, fixed or sent)
     if integration["type"] == "mock":  # its request says the status of the response that it stands for
         return response_of(call, json.loads(call.body)["statusCode"], "")
     return call
 
 
-def response_of(call: Call, status: int, body: str) -> GatewayResponse:
+def response_of(call: Call, status: int, body: str) -> ServedResponse:
     """Return the response to the caller, from the service's."""
     responses = call.integration["responses"]
     chosen = next((r for pattern, r in responses.items() if re.fullmatch(pattern, str(status))), responses["default"])
     ((content_type, template),) = chosen["responseTemplates"].items()
     rendered = render(template, call.parameters, body)
     headers = _headers(chosen, "method.response.header.")
-    return GatewayResponse(
+    return ServedResponse(
         int(rendered.status or chosen["statusCode"]),
         {"Content-Type": content_type, **headers, **rendered.headers},
-        rendered.text,
+        rendered.text.encode(),
     )
 
 
-def gateway_response(api: Document, kind: str) -> GatewayResponse:
+def gateway_response(api: Document, kind: str) -> ServedResponse:
     """Return the response that API Gateway gives without an integration."""
     response = api["x-amazon-apigateway-gateway-responses"][kind]
     ((content_type, template),) = response["responseTemplates"].items()
     headers = _headers(response, "gatewayresponse.header.")
-    return GatewayResponse(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template)
+    return ServedResponse(int(response["statusCode"]), {"Content-Type": content_type, **headers}, template.encode())
 
 
 def _route(api: Document, path: str) -> str:

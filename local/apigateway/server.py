@@ -6,24 +6,21 @@ deployment defines, by their own templates, and calls that server's DynamoDB wit
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.credentials import DeferredRefreshableCredentials, ReadOnlyCredentials, create_assume_role_refresher
+from botocore.credentials import DeferredRefreshableCredentials, create_assume_role_refresher
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.httpsession import URLLib3Session
 
 from ..resources.kind import ANYWHERE, Aws
 from ..server.process import ServedResponse, serve
 from . import documents
-from .rest_api import Call, GatewayRequest, GatewayResponse, call_of, gateway_response, response_of
-
-Headers = Sequence[tuple[str, str]]
+from .rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
 
 INTEGRATION_TIMEOUT = 29
 """Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
@@ -31,10 +28,10 @@ INTEGRATION_TIMEOUT = 29
 TYPES = ("application/x-amz-json-1.0", "application/json")
 """Of bodies that DynamoDB reads (DynamoDB guide, "DynamoDB low-level API")."""
 
-BAD_REQUEST = GatewayResponse(400, {"Content-Type": "application/json"}, '{"message": "Bad Request"}')
+BAD_REQUEST = ServedResponse(400, {"Content-Type": "application/json"}, b'{"message": "Bad Request"}')
 """For a path that no counter can have, and no template should see."""
 
-FORBIDDEN = GatewayResponse(403, {"Content-Type": "application/json"}, '{"message": "Forbidden"}')
+FORBIDDEN = ServedResponse(403, {"Content-Type": "application/json"}, b'{"message": "Forbidden"}')
 """For an API that doesn't exist."""
 
 
@@ -45,10 +42,8 @@ class GatewayServer:
         self._folder = folder
         self._endpoint = endpoint
         self._session = URLLib3Session(timeout=INTEGRATION_TIMEOUT)
-        self._roles: dict[str, DeferredRefreshableCredentials] = {}
-        self._lock = Lock()
 
-    def respond(self, method: str, target: str, headers: Mapping[str, str], body: str) -> GatewayResponse:
+    def respond(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
         """Return the response to a request of `/<id>/<stage>/<path>`."""
         if "%00" in target:
             return BAD_REQUEST
@@ -60,8 +55,8 @@ class GatewayServer:
         except FileNotFoundError:
             return FORBIDDEN
         query = parse_qs(url.query, keep_blank_values=True)
-        call = call_of(api, GatewayRequest(method, path, query, headers, body))
-        if isinstance(call, GatewayResponse):
+        call = call_of(api, GatewayRequest(method, path, query, dict(headers), body.decode(errors="replace")))
+        if isinstance(call, ServedResponse):
             return call
         try:
             return response_of(call, *self._make(call))
@@ -81,25 +76,19 @@ class GatewayServer:
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
         }
         request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
-        SigV4Auth(self._credentials(call.integration["credentials"]), service, region).add_auth(request)
+        credentials = _assumed(self._endpoint, call.integration["credentials"]).get_frozen_credentials()
+        SigV4Auth(credentials, service, region).add_auth(request)
         response = self._session.send(request.prepare())
         return response.status_code, response.text
 
-    def _credentials(self, role: str) -> ReadOnlyCredentials:
-        """Return a role's credentials, which botocore renews before they expire."""
-        with self._lock:
-            if role not in self._roles:
-                sts = Aws(self._endpoint).client("sts", ANYWHERE)
-                request = {"RoleArn": role, "RoleSessionName": "gateway"}
-                refresh = create_assume_role_refresher(sts, request)
-                self._roles[role] = DeferredRefreshableCredentials(refresh, "assume-role")
-        return self._roles[role].get_frozen_credentials()
 
-
-def _served(gateway: GatewayServer, method: str, target: str, headers: Headers, body: bytes) -> ServedResponse:
-    response = gateway.respond(method, target, dict(headers), body.decode(errors="replace"))
-    return ServedResponse(response.status, [*response.headers.items()], response.body.encode())
+@cache
+def _assumed(endpoint: str, role: str) -> DeferredRefreshableCredentials:
+    """Return a role's credentials, which botocore renews before they expire."""
+    sts = Aws(endpoint).client("sts", ANYWHERE)
+    refresh = create_assume_role_refresher(sts, {"RoleArn": role, "RoleSessionName": "gateway"})
+    return DeferredRefreshableCredentials(refresh, "assume-role")
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), partial(_served, GatewayServer(documents(), sys.argv[2])))
+    serve(int(sys.argv[1]), GatewayServer(documents(), sys.argv[2]).respond)

@@ -7,14 +7,15 @@ name, decides by the records which region answers, and passes the request on to 
 import http.client
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from threading import Event, Thread
+from threading import Thread
+from typing import NoReturn
 from urllib.parse import urlsplit
 
-from ..apigateway import rest_api as rest
 from ..paths import LocalError
 from ..resources.kind import Aws
 from ..server.process import ServedResponse, serve
@@ -28,9 +29,9 @@ INTEGRATION_TIMEOUT = 30
 """Seconds (API Gateway guide, "Quotas for configuring and running an HTTP API": the maximum integration timeout)."""
 
 NOT_PASSED_ON = frozenset(
-    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", FROM}
+    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-"""Headers between two neighbours (RFC 9110, section 7.6.1), and our own."""
+"""Headers between two neighbours (RFC 9110, section 7.6.1)."""
 
 
 INTERVAL = 2.0
@@ -41,14 +42,10 @@ TIMEOUT = 6.0
 healthy": 4 s to connect, 2 s to respond)."""
 
 
-class HealthChecker:
-    """The status of every check. A new one is healthy until it has failed.
+class Health:
+    """The status of every check. A new one is healthy until it has failed."""
 
-    `ask` sends one request of a check, and returns whether the response says that the region is healthy.
-    """
-
-    def __init__(self, ask: Callable[[HealthCheck], bool]) -> None:
-        self._ask = ask
+    def __init__(self) -> None:
         self._unhealthy: set[str] = set()
         self._against: dict[str, int] = {}
         """Check → how many results in a row spoke against its status."""
@@ -56,14 +53,6 @@ class HealthChecker:
     def healthy(self, check: str) -> bool:
         """Return a check's status, by its id."""
         return check not in self._unhealthy
-
-    def run(self, checks: Callable[[], Sequence[HealthCheck]], stop: Event) -> None:
-        """Ask all checks at the same time, every `INTERVAL` seconds, until `stop` is set."""
-        with ThreadPoolExecutor(32) as pool:
-            while not stop.wait(INTERVAL):
-                present = checks()
-                for check, healthy in zip(present, pool.map(self._ask, present), strict=True):
-                    self.count(check, healthy=healthy)
 
     def count(self, check: HealthCheck, *, healthy: bool) -> None:
         """Count one result. As many in a row as the threshold says change the status."""
@@ -93,21 +82,23 @@ class DomainServer:
         self._endpoint = endpoint
         self._aws = Aws(endpoint)
         self._known = self._read()
-        self._health = HealthChecker(self._ask)
+        self._health = Health()
 
-    def watch(self, stop: Event) -> None:
-        """Read the records and check the regions' health, again and again, until `stop` is set."""
-        self._health.run(self.refreshed, stop)
+    def watch(self) -> NoReturn:
+        """Read the records and ask all checks at the same time, every `INTERVAL` seconds."""
+        with ThreadPoolExecutor(32) as pool:
+            while True:
+                time.sleep(INTERVAL)
+                checks = self.refreshed()
+                for check, healthy in zip(checks, pool.map(self._ask, checks), strict=True):
+                    self._health.count(check, healthy=healthy)
 
     def take(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
         """Return the response to a request as it arrives."""
         if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4): it reads the records now
             self.refreshed()
-            return ServedResponse(204, (), b"")
-        joined: dict[str, str] = {}
-        for name, value in headers:
-            key = name.lower()
-            joined[key] = f"{joined[key]},{value}" if key in joined else value  # as API Gateway joins them
+            return ServedResponse(204, {}, b"")
+        joined = _joined(headers)
         host = joined.get("host", "")
         if target.startswith("http://"):  # the caller takes this for its HTTP proxy
             host, _, path = target.removeprefix("http://").partition("/")
@@ -119,7 +110,7 @@ class DomainServer:
         method: str,
         host: str,
         target: str,
-        headers: Mapping[str, str],
+        headers: dict[str, str],
         body: bytes,
         timeout: float = INTEGRATION_TIMEOUT,
     ) -> ServedResponse:
@@ -127,7 +118,7 @@ class DomainServer:
         known = self._known
         if host != known.domain and not host.endswith(f".{known.domain}"):
             host = known.domain
-        start = headers.get(FROM, HERE)
+        start = headers.pop(FROM, HERE)
         if start not in LOCATIONS:
             return _said(
                 400, f"{FROM}: {start!r} is not a region of local/domain/zone.py; use one of them, like eu-west-1"
@@ -150,7 +141,11 @@ class DomainServer:
             # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
             url = self._endpoint
         response = _pass_on(method, url, target, headers, body, timeout)
-        return _instead(response, api.failed) if _of_lambda(response) else response
+        if not _of_lambda(response):
+            return response
+        # API Gateway's own response takes its place, for the same pages of other origins.
+        origins = {name: value for name, value in response.headers.items() if name.startswith("access-control-")}
+        return replace(api.failed, headers={**api.failed.headers, **origins})
 
     def _ask(self, check: HealthCheck) -> bool:
         response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
@@ -168,19 +163,26 @@ class DomainServer:
         return KnownZone(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
 
 
+def _joined(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return headers that are passed on, by lower-case names. API Gateway joins those of one name."""
+    joined: dict[str, str] = {}
+    for name, value in ((name.lower(), value) for name, value in headers):
+        if name not in NOT_PASSED_ON:
+            joined[name] = f"{joined[name]},{value}" if name in joined else value
+    return joined
+
+
 def _pass_on(
     method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float
 ) -> ServedResponse:
     """Return an API's response. Each step of the exchange may take `timeout` seconds."""
     to = urlsplit(api)
     connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
-    passed = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
     try:
-        connection.request(method, to.path + target, body, passed)
+        connection.request(method, to.path + target, body, headers)
         response = connection.getresponse()
         content = response.read()
-        kept = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_PASSED_ON]
-        return ServedResponse(response.status, kept, content)
+        return ServedResponse(response.status, _joined(response.getheaders()), content)
     except TimeoutError:
         return _said(504, "Endpoint request timed out")
     except (OSError, http.client.HTTPException):
@@ -198,14 +200,8 @@ def _of_lambda(response: ServedResponse) -> bool:
     return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
 
 
-def _instead(of: ServedResponse, failed: rest.GatewayResponse) -> ServedResponse:
-    """Return API Gateway's own response in place of another, for the same pages of other origins."""
-    origins = [(name, value) for name, value in of.headers if name.lower().startswith("access-control-")]
-    return ServedResponse(failed.status, [*failed.headers.items(), *origins], failed.body.encode())
-
-
 def _said(status: int, message: str) -> ServedResponse:
-    return ServedResponse(status, [("Content-Type", "application/json")], json.dumps({"message": message}).encode())
+    return ServedResponse(status, {"Content-Type": "application/json"}, json.dumps({"message": message}).encode())
 
 
 if __name__ == "__main__":
@@ -213,5 +209,5 @@ if __name__ == "__main__":
         domain = DomainServer(sys.argv[2])
     except LocalError as error:
         sys.exit(str(error))
-    Thread(target=domain.watch, args=[Event()], daemon=True).start()
+    Thread(target=domain.watch, daemon=True).start()
     serve(int(sys.argv[1]), domain.take)

@@ -7,8 +7,9 @@ from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
 from ..apigateway import on_server, url_of
-from ..apigateway.rest_api import GatewayResponse, gateway_response
+from ..apigateway.rest_api import gateway_response
 from ..resources.kind import ANYWHERE, Aws
+from ..server.process import ServedResponse
 from ..stack import State, stacks
 
 FROM = "x-from-region"
@@ -117,11 +118,11 @@ class RegionalApi:
     """With its stage, without a final `/`."""
     signed: bool
     """Whether the local server checks signatures for it."""
-    failed: GatewayResponse
+    failed: ServedResponse
     """Its response where the function can't be called."""
 
 
-HTTP_API_FAILED = GatewayResponse(500, {"Content-Type": "application/json"}, '{"message":"Internal Server Error"}')
+HTTP_API_FAILED = ServedResponse(500, {"Content-Type": "application/json"}, b'{"message":"Internal Server Error"}')
 """What an HTTP API answers then (API Gateway guide, "Troubleshooting issues with HTTP API Lambda integrations")."""
 
 

@@ -255,7 +255,7 @@ class ServedResponse:
     """What a caller gets. `serve` adds `Content-Length`."""
 
     status: int
-    headers: Sequence[tuple[str, str]]
+    headers: Mapping[str, str]
     body: bytes
 
 
@@ -275,10 +275,9 @@ def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], byt
                 return
             response = respond(self.command, self.path, self.headers.items(), self.rfile.read(int(length)))
             self.send_response_only(response.status)
-            for name, value in response.headers:
+            for name, value in response.headers.items():
                 self.send_header(name, value)
-            named = {name.lower() for name, _ in response.headers}
-            if "content-length" not in named and response.status != HTTPStatus.NO_CONTENT:
+            if "content-length" not in map(str.lower, response.headers) and response.status != HTTPStatus.NO_CONTENT:
                 self.send_header("Content-Length", str(len(response.body)))
             self.end_headers()
             if self.command != "HEAD":

@@ -26,7 +26,7 @@ class Minting(BaseHTTPRequestHandler):
         offset = self.path.strip("/")
         if offset not in ("1", "2"):
             if offset == "api":
-                self.answer(500, HTTP_API_FAILED.body.encode())
+                self.answer(500, HTTP_API_FAILED.body)
             else:
                 self.send_error({"": 500, "paused": 429}.get(offset, 403))
             return

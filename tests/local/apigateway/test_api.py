@@ -8,9 +8,10 @@ import pytest
 
 from components.gateway.openapi import document
 from components.settings import settings_of
-from local.apigateway.rest_api import Call, GatewayRequest, GatewayResponse, call_of, response_of
+from local.apigateway.rest_api import Call, GatewayRequest, call_of, response_of
 from local.apigateway.server import GatewayServer
 from local.resources import Aws
+from local.server.process import ServedResponse
 
 REGION = "eu-west-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/counters"
@@ -55,7 +56,7 @@ def test_minting_is_a_call_of_dynamodb_with_the_role(path: str, counter: str) ->
 def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, status: int) -> None:
     response = call_of(api(), refused)
 
-    assert isinstance(response, GatewayResponse)
+    assert isinstance(response, ServedResponse)
     assert response.headers == {"Content-Type": "application/json", "Cache-Control": "no-store"}
     assert (response.status, json.loads(response.body)["status"]) == (status, status)
 
@@ -64,7 +65,7 @@ def test_other_requests_are_refused_with_a_document(refused: GatewayRequest, sta
 def test_a_paused_region_calls_nothing(path: str) -> None:
     response = call_of(api(paused=True), request("POST", path))
 
-    assert isinstance(response, GatewayResponse)
+    assert isinstance(response, ServedResponse)
     assert response.status == 503
     assert response.headers["Content-Type"] == "application/problem+json"
     assert "paused" in json.loads(response.body)["detail"]
@@ -74,7 +75,7 @@ def test_where_callers_sign_an_unsigned_request_is_refused() -> None:
     unsigned = call_of(api(signed=True), request())
     signed = call_of(api(signed=True), request(authorization="AWS4-HMAC-SHA256 Credential=…"))
 
-    assert isinstance(unsigned, GatewayResponse)
+    assert isinstance(unsigned, ServedResponse)
     assert unsigned.status == 403
     assert isinstance(signed, Call)
 
@@ -98,7 +99,7 @@ def test_a_role_that_does_not_exist_is_a_configuration_error(aws: Aws, tmp_path:
     (tmp_path / "api.json").write_text(json.dumps(api()))
     gateway = GatewayServer(tmp_path, aws.endpoint)
 
-    response = gateway.respond("POST", "/api/stage/orders", {}, "")
+    response = gateway.respond("POST", "/api/stage/orders", [], b"")
 
     assert (response.status, json.loads(response.body)["status"]) == (503, 503)
     assert response.headers["Retry-After"]
