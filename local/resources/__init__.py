@@ -33,9 +33,7 @@ def _certificate(_inputs: Inputs, found: Any) -> dict[str, Any]:
         "domainValidationOptions": [
             {
                 "domainName": option["DomainName"],
-                "resourceRecordName": option["ResourceRecord"]["Name"],
-                "resourceRecordType": option["ResourceRecord"]["Type"],
-                "resourceRecordValue": option["ResourceRecord"]["Value"],
+                **{f"resourceRecord{name}": value for name, value in option["ResourceRecord"].items()},
             }
             for option in certificate["DomainValidationOptions"]
         ],

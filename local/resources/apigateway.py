@@ -7,6 +7,7 @@ document, it wouldn't make the methods that stand for all methods. So they are m
 
 import json
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..apigateway import GATEWAY, documents, on_server, running, url_of
@@ -81,33 +82,27 @@ class _RestApi(Kind):
             GATEWAY.stop()
 
 
-class _Deployment(Kind):
-    """A deployment of an API. The process serves every change at once, so there it has nothing to do."""
+@dataclass(frozen=True)
+class _NotMade(Kind):
+    """A type of resource that there is nothing to make for here."""
 
-    identity = ("region", "restApi")
+    identity: tuple[str, ...]
+    id: str
+    """A pattern of inputs."""
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        api = inputs["restApi"]
-        if not on_server(api):
-            return Result(f"{api}-{inputs['triggers']['body'][:8]}", {})  # it changes with the document
-        made = aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api)
-        return Result(made["id"], {}, replaces=before is not None)
-
-    def delete(self, aws: Aws, made: Made) -> None:
-        if on_server(api := made.inputs["restApi"]):
-            aws.client("apigateway", made.inputs["region"]).delete_deployment(restApiId=api, deploymentId=made.id)
+        return Result(self.id.format_map(inputs), {})
 
 
 class _Stage(Kind):
-    """A stage of an API: the last part of its URL."""
+    """A stage of an API: the last part of its URL. On the server, it serves a deployment that is made with it."""
 
     identity = ("region", "restApi", "stageName")
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         api, stage = inputs["restApi"], inputs["stageName"]
         if on_server(api):
-            client = aws.client("apigateway", inputs["region"])
-            client.create_stage(restApiId=api, stageName=stage, deploymentId=inputs["deployment"])
+            aws.client("apigateway", inputs["region"]).create_deployment(restApiId=api, stageName=stage)
         return Result(f"{api}-{stage}", {"invokeUrl": url_of(api, stage, aws.endpoint)})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
@@ -117,15 +112,6 @@ class _Stage(Kind):
         api, stage = made.inputs["restApi"], made.inputs["stageName"]
         if on_server(api):
             aws.client("apigateway", made.inputs["region"]).delete_stage(restApiId=api, stageName=stage)
-
-
-class _MethodSettings(Kind):
-    """The limits of a stage's methods, which don't apply here."""
-
-    identity = ("region", "restApi", "stageName", "methodPath")
-
-    def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
-        return Result(f"{inputs['restApi']}-{inputs['stageName']}-{inputs['methodPath']}", {})
 
 
 class _ApiMapping(Kind):
@@ -144,11 +130,9 @@ class _ApiMapping(Kind):
         return Result(made["ApiMappingId"], {})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
-        client, name = aws.client("apigatewayv2", made.inputs["region"]), made.inputs["domainName"]
         if on_server(made.inputs["apiId"]):
-            client.get_api_mapping(DomainName=name, ApiMappingId=made.id)
-        else:
-            client.get_domain_name(DomainName=name)
+            client = aws.client("apigatewayv2", made.inputs["region"])
+            client.get_api_mapping(DomainName=made.inputs["domainName"], ApiMappingId=made.id)
         return made.outputs
 
     def delete(self, aws: Aws, made: Made) -> None:
@@ -179,8 +163,10 @@ def _domain_name(inputs: Inputs, found: Any) -> dict[str, Any]:
 
 
 KINDS: dict[str, Kind] = {
-    "aws:apigateway/deployment:Deployment": _Deployment(),
-    "aws:apigateway/methodSettings:MethodSettings": _MethodSettings(),
+    "aws:apigateway/deployment:Deployment": _NotMade(("region", "restApi"), "{restApi}-{triggers[body]:.8}"),
+    "aws:apigateway/methodSettings:MethodSettings": _NotMade(  # no rate is limited here
+        ("region", "restApi", "stageName", "methodPath"), "{restApi}-{stageName}-{methodPath}"
+    ),
     "aws:apigateway/restApi:RestApi": _RestApi(),
     "aws:apigateway/stage:Stage": _Stage(),
     # The server knows a name of an HTTP API by the request's `Host` header, but no regions by it: where several regions

@@ -91,17 +91,9 @@ def _rule(inputs: Inputs, found: Any) -> dict[str, Any]:
     return {"arn": found["Arn"], "scheduleExpression": found.get("ScheduleExpression", "") if same else ""}
 
 
-def _target_id(inputs: Inputs) -> str:
-    return inputs.get("targetId", inputs["rule"])
-
-
 def _target(inputs: Inputs) -> list[dict[str, Any]]:
-    target: dict[str, Any] = {"Id": _target_id(inputs), "Arn": inputs["arn"]}
-    if "input" in inputs:
-        target["Input"] = inputs["input"]
-    if "retryPolicy" in inputs:
-        target["RetryPolicy"] = capital(inputs["retryPolicy"])
-    return [target]
+    retries = capital(inputs["retryPolicy"])
+    return [{"Id": inputs["targetId"], "Arn": inputs["arn"], "Input": inputs["input"], "RetryPolicy": retries}]
 
 
 KINDS: dict[str, Kind] = {
@@ -153,7 +145,6 @@ KINDS: dict[str, Kind] = {
     "aws:cloudwatch/eventTarget:EventTarget": Described(  # AWS deletes no rule that has one
         "events",
         ("region", "rule", "targetId"),
-        id=_target_id,
         create=Call("put_targets", "Rule", Targets=_target),
         read_by=Call("list_targets_by_rule", "Rule"),
         now=lambda inputs, found: (

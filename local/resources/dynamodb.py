@@ -2,18 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ..paths import LocalError
 from ..stack import Made
 from .kind import Aws, Kind, Result
-
-if TYPE_CHECKING:  # the stubs are for the checks, not for running
-    from types_boto3_dynamodb import DynamoDBClient
-    from types_boto3_dynamodb.type_defs import SSESpecificationTypeDef, StreamSpecificationTypeDef
-
 
 SOON: Any = {"Delay": 1, "MaxAttempts": 30}
 
@@ -92,13 +87,13 @@ def table_item(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**arguments, "id": f"{table} {arguments['key']}", "item": json.dumps(found["Item"])}
 
 
-def _stream(inputs: Mapping[str, Any]) -> "StreamSpecificationTypeDef":
+def _stream(inputs: Mapping[str, Any]) -> Any:
     if not inputs["streamEnabled"]:
         return {"StreamEnabled": False}
     return {"StreamEnabled": True, "StreamViewType": inputs["streamViewType"]}
 
 
-def _encryption(inputs: Mapping[str, Any]) -> "SSESpecificationTypeDef":
+def _encryption(inputs: Mapping[str, Any]) -> Any:
     wanted: Mapping[str, Any] | None = inputs.get("serverSideEncryption")
     if not wanted:
         return {"Enabled": False}  # by AWS's own key
@@ -109,7 +104,7 @@ def _has_stream(table: Mapping[str, Any]) -> bool:
     return bool(table.get("StreamSpecification", {}).get("StreamEnabled"))
 
 
-def _expires(client: "DynamoDBClient", table: str) -> bool:
+def _expires(client: Any, table: str) -> bool:
     found = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     return found.get("TimeToLiveStatus") in ("ENABLING", "ENABLED")
 

@@ -30,6 +30,7 @@ def target(name: str, region: str, age: int = 60) -> Registration:
     inputs = {
         "region": region,
         "rule": name,
+        "targetId": name,
         "arn": f"arn:aws:lambda:{region}:000000000000:function:{name}",
         "input": json.dumps({"watch": True, "region": region}),
         "retryPolicy": {"maximumEventAgeInSeconds": age, "maximumRetryAttempts": 0},
