@@ -182,7 +182,7 @@ class State:
             LocalError: it is damaged or of another version.
         """
         self.stack = stack
-        self._frozen = frozen
+        self.frozen = frozen
         self._path: Path = state_folder() / f"{stack}.json"
         self._lock = Lock()
         self.resources: dict[str, Made] = {}
@@ -241,7 +241,7 @@ class State:
             self._write()
 
     def _write(self) -> None:
-        if self._frozen:
+        if self.frozen:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(".new")

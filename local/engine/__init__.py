@@ -37,19 +37,15 @@ What happened is `created`, `updated`, `replaced`, `unchanged` or `deleted`; in 
 class Engine:
     """Creates, updates or reuses resources, and records them in the state once they are made.
 
-    Args:
-        aws: The server's clients. None: there is no server yet, so there is nothing, whatever the state says.
-        state: What was made.
-        report: It is called from several threads.
-        preview: Whether resources are only compared with what exists. Then the state must be frozen.
+    Without `aws`, there is no server yet, so there is nothing, whatever the state says. With a frozen state, this is a
+    preview: resources are only compared with what exists. `report` is called from several threads.
     """
 
-    def __init__(self, aws: Aws | None, state: State, report: Report, *, preview: bool = False) -> None:
+    def __init__(self, aws: Aws | None, state: State, report: Report) -> None:
         self._aws = aws or Aws("http://127.0.0.1:9")  # is never called
         self._exists = aws is not None
         self.state = state
         self._report = report
-        self._preview = preview
         self._seen: dict[str, str] = {}
         """What this run registered: key → name."""
         self._lock = Lock()
@@ -58,11 +54,7 @@ class Engine:
 
     def call(self, token: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a provider function from the server. A preview finds the hosted zone of any name: `up` makes it."""
-        if self._preview and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
-            if "name" not in arguments:
-                raise LocalError(
-                    f"a server that starts has no zone {arguments['zoneId']}; on this machine, use its name"
-                )
+        if self.state.frozen and token == "aws:route53/getZone:getZone":  # noqa: S105 (a function's name)
             return {"id": "", "zoneId": "", "privateZone": False, **arguments}
         if not self._exists:
             raise LocalError(f"{token}: the program asks AWS before it has made anything")
@@ -81,7 +73,12 @@ class Engine:
         """
         if not resource.custom:
             return "", resource.inputs
-        kind = self._kind(resource)
+        kind = KINDS.get(resource.type)
+        if kind is None:
+            raise LocalError(
+                f"{resource.name}: resources of type {resource.type} can't be made here yet; "
+                "describe them in local/resources/"
+            )
         with _errors_of(resource.name, resource.type):
             wanted, registered, before = self._compared(resource)
             same = before is not None and before.inputs == wanted.inputs and not before.updating
@@ -89,7 +86,7 @@ class Engine:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
                 self._report("unchanged", resource.type, resource.name)
                 return before.id, {**registered, **before.outputs}
-            if self._preview:
+            if self.state.frozen:
                 called = resource.type == INVOCATION  # each is another call
                 event = "create" if before is None else "replace" if called else "update"
                 self._report(event, resource.type, resource.name)
@@ -107,7 +104,7 @@ class Engine:
     def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
         """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist."""
         before = self._recorded(resource)
-        before = self.refreshed(self._kind(resource), before) if before else None
+        before = self.refreshed(before) if before else None
         inputs = with_kept(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
         key = before.key if before else _key(resource, inputs)
         with self._lock:
@@ -130,19 +127,10 @@ class Engine:
         inputs = with_kept(resource.inputs, named.inputs, resource.ignore_changes) if named else resource.inputs
         return self.state.resources.get(_key(resource, inputs))
 
-    def _kind(self, resource: Registration) -> Kind:
-        kind = KINDS.get(resource.type)
-        if kind is None:
-            raise LocalError(
-                f"{resource.name}: resources of type {resource.type} can't be made here yet; "
-                "describe them in local/resources/"
-            )
-        return kind
-
-    def refreshed(self, kind: Kind, made: Made) -> Made | None:
+    def refreshed(self, made: Made) -> Made | None:
         """Return a resource as it is now, as `pulumi up --refresh` finds it; None, and forget it, if it is gone."""
         try:
-            outputs = kind.read(self._aws, made)
+            outputs = KINDS[made.type].read(self._aws, made)
         except ClientError as error:
             if not _says(error, GONE):
                 raise
@@ -155,8 +143,9 @@ class Engine:
     def _apply(self, kind: Kind, wanted: Made, before: Made | None) -> Result:
         inputs = wanted.inputs
         if wanted.type == INVOCATION and not subject(inputs):
-            # What it shows is beyond what `pulumi up` does, so whoever deploys needs no permission for it.
-            with reported(self._aws.as_server(), inputs["region"], inputs["functionName"]):
+            # What it shows is beyond what `pulumi up` does, so it takes the server's own keys: whoever deploys needs no
+            # permission for it.
+            with reported(Aws(self._aws.endpoint), inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
         if before is not None:
             self.state.put(replace(before, updating=True))
@@ -184,7 +173,7 @@ class Engine:
         there: list[Made] = []
         for made in unseen:
             with _errors_of(made.name, made.type):
-                there += [made] if self.refreshed(KINDS[made.type], made) else []
+                there += [made] if self.refreshed(made) else []
         if protected := [made for made in there if made.protect and not made.replaced]:
             regions = json.dumps(sorted({made.inputs["region"] for made in protected if "region" in made.inputs}))
             raise LocalError(
@@ -275,7 +264,7 @@ def preview(
     program: Callable[[], None] = main,
 ) -> list[str]:
     """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes."""
-    engine = Engine(aws, State(stack, frozen=True), report, preview=True)
+    engine = Engine(aws, State(stack, frozen=True), report)
     outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
     if outcome.error is not None:
         raise _user_error(outcome.error) from outcome.error

@@ -36,10 +36,6 @@ class Aws:
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = Lock()
 
-    def as_server(self) -> "Aws":
-        """Return clients with the server's own keys."""
-        return Aws(self.endpoint)
-
     @overload
     def client(self, service: Literal["dynamodb"], region: str) -> "DynamoDBClient": ...
     @overload

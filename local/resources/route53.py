@@ -29,15 +29,14 @@ def _record_set(inputs: Inputs) -> dict[str, Any]:
 
 
 def zone(aws: Aws, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the public zone of an id or a name, as the provider's function does."""
-    wanted_id, wanted_name = arguments.get("zoneId"), arguments.get("name")
+    """Return the zone of a name, as the provider's function does. An id is refused before."""
     pages = aws.client("route53", ANYWHERE).get_paginator("list_hosted_zones").paginate()
     for found in (found for page in pages for found in page["HostedZones"]):
         zone_id, name = found["Id"].rpartition("/")[2], found["Name"].removesuffix(".")
-        if wanted_id == zone_id or wanted_name == name:
+        if name == arguments["name"]:
             private = found["Config"]["PrivateZone"]
             return {"id": zone_id, "zoneId": zone_id, "name": name, "privateZone": private}
-    raise LocalError(f"no matching Route 53 Hosted Zone found: {wanted_id or wanted_name}")
+    raise LocalError(f"no matching Route 53 Hosted Zone found: {arguments['name']}")
 
 
 def make_zone(aws: Aws, name: str) -> None:
