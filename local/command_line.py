@@ -17,14 +17,14 @@ from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
 from .operations import Deployed, demo, logs, lose, status
-from .paths import LocalError, command, state_folder
+from .paths import VERSION, LocalError, command, start_afresh, state_folder
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import server
 from .server.process import BackgroundService
 from .server.server import MAX_PORT, USUAL_PORT
 from .stack import configuration, project, stacks
-from .terminal import clear, is_terminal, say, show
+from .terminal import clear, say, show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -181,7 +181,7 @@ def _up(options: argparse.Namespace) -> None:
 
     def report(event: str, kind: str, name: str) -> None:
         counts[event] += 1
-        if first and is_terminal():
+        if first and sys.stdout.isatty():
             show(f"  {counts.total()} of {len(expected)} resources: {name}")
         else:
             _show(event, kind, name)
@@ -202,11 +202,8 @@ def _up(options: argparse.Namespace) -> None:
 def _preview(options: argparse.Namespace) -> None:
     config, _ = _settings(options.stack, options.overrides)
     events: list[tuple[str, str, str]] = []
-
-    def report(event: str, kind: str, name: str) -> None:
-        events.append((event, kind, name))
-
-    said = preview(project()["name"], options.stack, config, _present(), report)
+    name = project()["name"]
+    said = preview(name, options.stack, config, _present(), lambda what, kind, of: events.append((what, kind, of)))
     for event in events:
         _show(*event)
     for line in said:
@@ -249,7 +246,12 @@ def _server(port: int | None) -> server.Server:
             print(server.taken(preferred))
         return started
     started = server.running()
-    server.check_version()
+    version = int(json.loads(server.SERVICE.record.read_text()).get("version", 1))
+    if version != VERSION:
+        raise LocalError(
+            f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
+            f"{start_afresh()}"
+        )
     if port not in (None, 0, started.port):
         raise LocalError(
             f"--port {port}: the server runs on port {started.port}. To end it and forget all integers: "

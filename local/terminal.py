@@ -65,7 +65,7 @@ def say(text: str) -> None:
 
 def show(text: str) -> None:
     """Show a line until the next one. Where there is no terminal, show nothing."""
-    if is_terminal():
+    if sys.stdout.isatty():
         _shown[:] = [text]
         sys.stdout.write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
         sys.stdout.flush()
@@ -75,11 +75,6 @@ def clear() -> None:
     """Remove the line that is shown."""
     sys.stdout.write(_cleared())
     sys.stdout.flush()
-
-
-def is_terminal() -> bool:
-    """Return whether the output is a terminal."""
-    return sys.stdout.isatty()
 
 
 def _cleared() -> str:

@@ -129,11 +129,8 @@ class BackgroundService:
 
         None of the user's AWS settings or proxies reach it: it sees just `environment` and what every one needs.
         """
-        every = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PYTHONPATH": str(ROOT),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+        path = os.environ.get("PATH", os.defpath)
+        every = {"PATH": path, "PYTHONPATH": str(ROOT), "AWS_EC2_METADATA_DISABLED": "true"}
         with self.log.open("w") as log, uninterrupted(self.name):  # a process without a record would never be ended
             process = subprocess.Popen(
                 arguments,
@@ -204,10 +201,6 @@ class BackgroundService:
     def runs(self) -> bool:
         """Return whether the recorded process runs."""
         return self.alive((self.recorded() or (0, 0))[0])
-
-    def version(self) -> int:
-        """Return the version (`paths.VERSION`) that started the recorded process."""
-        return int(json.loads(self.record.read_text()).get("version", 1))
 
     def alive(self, pid: int) -> bool:
         """Return whether the process runs and is this one.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..paths import VERSION, LocalError, command, start_afresh, state_folder
+from ..paths import LocalError, command, start_afresh, state_folder
 from .process import START_TIMEOUT, BackgroundService, command_line, is_free, listener, reserved, status, working_folder
 
 USUAL_PORT = 4566
@@ -65,16 +65,6 @@ def running() -> Server:
     return server
 
 
-def check_version() -> None:
-    """Raise `LocalError` if another version, with which this one can't go on, has started the server that runs."""
-    version = SERVICE.version()
-    if version != VERSION:
-        raise LocalError(
-            f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
-            f"{start_afresh()}"
-        )
-
-
 def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Server:
     """Start the server on `port`; 0: on any free one. By default, on the preferred one or, if that is taken, any.
 
@@ -90,7 +80,19 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         port = preferred_port() if is_free(preferred_port()) else 0
     with reserved(port) as chosen:
         program = [sys.executable, "-m", "local.server.ministack_server"]
-        process = SERVICE.start(program, {**_environment(chosen), **(more or {})}, chosen)
+        environment = {
+            "HOME": str(state_folder() / "tmp"),
+            "TMPDIR": str(state_folder() / "tmp"),
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(chosen),
+            "MINISTACK_HOST": "127.0.0.1",
+            "AUTH": "true",
+            "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
+            "SFTP_ENABLED": "0",
+            "IOT_MTLS_ENABLED": "0",
+            "LOG_LEVEL": "WARNING",
+        }
+        process = SERVICE.start(program, {**environment, **(more or {})}, chosen)
         server = Server(process.pid, chosen)
         if not server.comes_up():
             ended = process.poll()
@@ -128,18 +130,3 @@ def taken(port: int) -> str:
         else:
             description = f"the local AWS server of a checkout that was deleted ({folder}); end it: kill {pid}"
     return f"port {port} is taken by process {pid}, {description}"
-
-
-def _environment(port: int) -> dict[str, str]:
-    return {
-        "HOME": str(state_folder() / "tmp"),
-        "TMPDIR": str(state_folder() / "tmp"),
-        "BIND_HOST": "127.0.0.1",
-        "GATEWAY_PORT": str(port),
-        "MINISTACK_HOST": "127.0.0.1",
-        "AUTH": "true",
-        "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
-        "SFTP_ENABLED": "0",
-        "IOT_MTLS_ENABLED": "0",
-        "LOG_LEVEL": "WARNING",
-    }
