@@ -85,15 +85,10 @@ def _with_part(text: str, kind: str, entry: str, value: str) -> list[Any] | dict
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    settings: Any = _read(path).get("config")
-    if settings is None:
-        return {}
-    if not isinstance(settings, dict):
-        raise LocalError(f"{path.name}: config must be a mapping, like {EXAMPLE}; it is {_kind(settings)}")
-    for key in cast("dict[Any, Any]", settings):
-        if not isinstance(key, str):
-            raise LocalError(f"{path.name}: {key!r} is not the name of a setting; write {EXAMPLE}")
-    return cast("dict[str, Any]", settings)
+    settings = _mapping(_read(path).get("config"), f"{path.name}: config must be a mapping, like {EXAMPLE}")
+    if wrong := [key for key in settings if not isinstance(key, str)]:
+        raise LocalError(f"{path.name}: {wrong[0]!r} is not the name of a setting; write {EXAMPLE}")
+    return settings
 
 
 def _full(key: str, project_name: str) -> str:
@@ -127,15 +122,13 @@ def _read(path: Path) -> dict[str, Any]:
         found: Any = yaml.load(path.read_text(), _Loader)  # noqa: S506 (a safe one)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise LocalError(f"{path.name} is not valid YAML: {error}") from error
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise LocalError(f"{path.name} must be a mapping, with config: and below it {EXAMPLE}; it is {_kind(found)}")
-    return cast("dict[str, Any]", found)
+    return _mapping(found, f"{path.name} must be a mapping, with config: and below it {EXAMPLE}")
 
 
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else f"the value {value!r}"
+def _mapping(found: Any, refusal: str) -> dict[Any, Any]:
+    if not isinstance(found, dict | None):
+        raise LocalError(f"{refusal}; it is {'a list' if isinstance(found, list) else f'the value {found!r}'}")
+    return cast("dict[Any, Any]", found or {})
 
 
 REPLACED = "replaced "
