@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from coordinate.dynamodb.encoding import record_attributes
+from coordinate.dynamodb.encoding import attributes_of
 from coordinate.protocol.model import DeploymentRecord, DesiredState, desired_state_of
 from coordinate.request import Deploy, request_of
 
@@ -109,7 +109,7 @@ class Pulumi:
             tables={region: self.tables[region] for region in settings.regions},
             window=settings.window,
         )
-        known = record_of(json.dumps(record_attributes(read))) if read is not None else None
+        known = record_of(json.dumps(attributes_of(read))) if read is not None else None
         sent = event(asked, known, world.now)
         if world.without == "event: the record's own" and known is not None:
             sent = event(asked, None, world.now).replace('"follows":0', f'"follows":{known.number}')

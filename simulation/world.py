@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from coordinate.dynamodb.encoding import (
-    accepted_attributes,
-    copy_attributes,
-    item_values,
-    record_attributes,
-    record_copy_attributes,
-    register_attributes,
-)
+from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
 
@@ -129,11 +122,11 @@ class Layouts:
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
-        found = {counter: dict(register_attributes(register)) for counter, register in self.registers.items()}
+        found = {counter: dict(attributes_of(register)) for counter, register in self.registers.items()}
         if self.record is not None:
-            found[RECORD_KEY] = dict(record_attributes(self.record))
+            found[RECORD_KEY] = dict(attributes_of(self.record))
         if self.accepted is not None:
-            found[ACCEPTED_KEY] = dict(accepted_attributes(self.accepted))
+            found[ACCEPTED_KEY] = dict(attributes_of(self.accepted))
         return found
 
 
@@ -147,9 +140,9 @@ class Mirror:
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
-        found = {counter: dict(copy_attributes(copy)) for counter, copy in self.copies.items()}
+        found = {counter: dict(attributes_of(copy)) for counter, copy in self.copies.items()}
         if self.record is not None:
-            found[RECORD_KEY] = dict(record_copy_attributes(self.record))
+            found[RECORD_KEY] = dict(attributes_of(self.record))
         return found
 
 

@@ -16,13 +16,11 @@ from aws.service import DynamoDB
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from coordinate.dynamodb.encoding import (
-    copy_attributes,
+    attributes_of,
     copy_of,
     item_of,
     item_values,
-    record_attributes,
     record_of,
-    register_attributes,
     register_of,
 )
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
@@ -265,7 +263,7 @@ def record(stack: AllTables) -> DeploymentRecord:
 
 
 def put_record(stack: AllTables, new: DeploymentRecord) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=record_attributes(new))
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
 
 
 def register(stack: AllTables, counter: str = "integers") -> Register | None:
@@ -274,7 +272,7 @@ def register(stack: AllTables, counter: str = "integers") -> Register | None:
 
 
 def put_register(stack: AllTables, new: Register) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=register_attributes(new))
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
 
 
 def delete_register(stack: AllTables, counter: str = "integers") -> None:
@@ -287,7 +285,7 @@ def copy(stack: AllTables, counter: str = "integers") -> Copy | None:
 
 
 def put_copy(stack: AllTables, new: Copy) -> None:
-    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=copy_attributes(new))
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=attributes_of(new))
 
 
 def delete_copy(stack: AllTables, counter: str = "integers") -> None:

@@ -17,19 +17,40 @@ NOT_COMPARED = frozenset({"counter", "history"})
 T = TypeVar("T")
 
 
-def record_attributes(record: DeploymentRecord) -> Attributes:
-    """Encode the record."""
-    return {
-        "counter": {"S": RECORD_KEY},
-        "home": {"S": record.home},
-        "number": {"N": str(record.number)},
-        "follows": {"N": str(record.follows)},
-        "asked": {"N": str(record.asked)},
-        "wish": {"S": record.desired.text},
-        "settled": {"BOOL": record.reconciled},
-        "report": {"S": record.report},
-        "restored": {"BOOL": record.restored},
-    }
+def attributes_of(stored: DeploymentRecord | Accepted | Register | Copy | RecordCopy) -> Attributes:
+    """Encode what a table of the home region has, with its key."""
+    match stored:
+        case Copy(what, mirror) | RecordCopy(what, mirror):
+            return {**attributes_of(what), "mirror": {"S": mirror}}
+        case Accepted(home, number):
+            return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": home}, "number": {"N": str(number)}}
+        case DeploymentRecord():
+            return {
+                "counter": {"S": RECORD_KEY},
+                "home": {"S": stored.home},
+                "number": {"N": str(stored.number)},
+                "follows": {"N": str(stored.follows)},
+                "asked": {"N": str(stored.asked)},
+                "wish": {"S": stored.desired.text},
+                "settled": {"BOOL": stored.reconciled},
+                "report": {"S": stored.report},
+                "restored": {"BOOL": stored.restored},
+            }
+        case Register():
+            attributes: Attributes = {
+                "counter": {"S": stored.counter},
+                "home": {"S": stored.home},
+                "epoch": {"N": str(stored.epoch)},
+                "regions": regions_attribute(stored.regions),
+                "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in stored.ids]},
+                "base": {"N": str(stored.base)},
+                "limit": {"N": str(stored.limit)},
+                "window": {"N": str(stored.window)},
+                "granted": {"N": str(stored.granted)},
+            }
+            if stored.past:
+                attributes["history"] = {"S": history_text(stored.past)}
+            return attributes
 
 
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
@@ -46,42 +67,14 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     )
 
 
-def record_copy_attributes(copy: RecordCopy) -> Attributes:
-    """Return the record's copy as it is stored in the mirror."""
-    return {**record_attributes(copy.record), "mirror": {"S": copy.mirror}}
-
-
 def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
-    """Return the copy that `record_copy_attributes` encoded."""
+    """Decode the record's copy."""
     return RecordCopy(record_of(attributes), attributes["mirror"]["S"])
 
 
-def accepted_attributes(accepted: Accepted) -> Attributes:
-    """Encode what identifies the record, which is stored beside it."""
-    return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": accepted.home}, "number": {"N": str(accepted.number)}}
-
-
 def accepted_of(attributes: Mapping[str, Any]) -> Accepted:
-    """Return what `accepted_attributes` encoded."""
+    """Decode what identifies the record."""
     return Accepted(attributes["home"]["S"], int(attributes["number"]["N"]))
-
-
-def register_attributes(register: Register) -> Attributes:
-    """Return a register as it is stored in the layouts table."""
-    attributes: Attributes = {
-        "counter": {"S": register.counter},
-        "home": {"S": register.home},
-        "epoch": {"N": str(register.epoch)},
-        "regions": regions_attribute(register.regions),
-        "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in register.ids]},
-        "base": {"N": str(register.base)},
-        "limit": {"N": str(register.limit)},
-        "window": {"N": str(register.window)},
-        "granted": {"N": str(register.granted)},
-    }
-    if register.past:
-        attributes["history"] = {"S": history_text(register.past)}
-    return attributes
 
 
 REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit", "window", "granted")
@@ -108,13 +101,8 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
     )
 
 
-def copy_attributes(copy: Copy) -> Attributes:
-    """Return a register's copy as it is stored in the mirror."""
-    return {**register_attributes(copy.register), "mirror": {"S": copy.mirror}}
-
-
 def copy_of(attributes: Mapping[str, Any]) -> Copy:
-    """Return the copy that `copy_attributes` encoded."""
+    """Decode a register's copy, or raise ValueError."""
     return Copy(register_of(attributes), intern(attributes["mirror"]["S"]))
 
 
@@ -149,11 +137,6 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
 
 ITEM_NAMES = ("counter", "issued", "stride", "ceiling", "epoch", "fenced", "opening")
 """The attributes that `item_of` reads, and the key."""
-
-
-def read(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any] | None) -> T | Absent | None:
-    """Return what attributes encode; None if there are none."""
-    return None if attributes is None else decoded(decode, attributes)
 
 
 def decoded(decode: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any]) -> T | Absent:

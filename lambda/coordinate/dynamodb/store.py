@@ -14,19 +14,15 @@ from .encoding import (
     ITEM_NAMES,
     NOT_COMPARED,
     REGISTER_NAMES,
-    accepted_attributes,
+    Attributes,
     accepted_of,
-    copy_attributes,
+    attributes_of,
     copy_of,
     decoded,
     item_of,
     item_values,
-    read,
-    record_attributes,
-    record_copy_attributes,
     record_copy_of,
     record_of,
-    register_attributes,
     register_of,
 )
 from .run_lock import RunLock
@@ -81,17 +77,18 @@ class Store:
             case op.ReadRecord():
                 return self._record(client, self._layouts, record_of)
             case op.ReadAccepted():
-                return read(accepted_of, get(client, self._layouts, ACCEPTED_KEY))
+                return read(client, self._layouts, ACCEPTED_KEY, accepted_of)
             case op.WriteRecord(old, new):
-                beside = {"TableName": self._layouts, "Item": accepted_attributes(new.accepted)}
-                written = replacement(self._layouts, record_attributes, old, new)
+                beside = {"TableName": self._layouts, "Item": attributes_of(new.accepted)}
+                written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"Put": written}, {"Put": beside})
             case op.ReadRecordCopy():
                 return self._record(client, self._mirror, record_copy_of)
-            case op.WriteRecordCopy(old, new):
-                return held(lambda: client.put_item(**replacement(self._mirror, record_copy_attributes, old, new)))
+            case op.WriteRecordCopy(old, new) | op.WriteCopy(old, new):
+                written = replacement(self._mirror, old and attributes_of(old), attributes_of(new))
+                return held(lambda: client.put_item(**written))
             case op.ReadRegister(counter):
-                return read(register_of, get(client, self._layouts, counter))
+                return read(client, self._layouts, counter, register_of)
             case op.WriteRegister(old, new, record):
                 stands = {
                     "TableName": self._layouts,
@@ -100,12 +97,10 @@ class Store:
                     "ExpressionAttributeNames": {"#number": "number"},
                     "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
                 }
-                written = replacement(self._layouts, register_attributes, old, new)
+                written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"ConditionCheck": stands}, {"Put": written})
             case op.ReadCopy(counter):
-                return read(copy_of, get(client, self._mirror, counter))
-            case op.WriteCopy(old, new):
-                return held(lambda: client.put_item(**replacement(self._mirror, copy_attributes, old, new)))
+                return read(client, self._mirror, counter, copy_of)
             case op.ScanRegisters():
                 return scan(client, self._layouts, REGISTER_NAMES, register_of)
             case op.ScanCopies():
@@ -114,7 +109,7 @@ class Store:
                 raise TypeError(f"{operation} is not one of the home region")
 
     def _record(self, client: "DynamoDBClient", table: str, decode: Callable[[Mapping[str, Any]], Any]) -> Any:
-        found = read(decode, get(client, table, RECORD_KEY))
+        found = read(client, table, RECORD_KEY, decode)
         if found is Absent.STRAY:
             raise unreadable(self.home, table)
         return found
@@ -127,22 +122,17 @@ class Store:
             case op.ScanItems():
                 return scan(client, table, ITEM_NAMES, item_of)
             case op.ReadItem(_, counter):
-                return read(item_of, get(client, table, counter))
+                return read(client, table, counter, item_of)
             case op.RecordLayouts(_, counter, layouts):
-                epoch = {"N": str(layouts[-1].epoch)}
-                return put(
-                    client,
-                    table,
-                    layouts_key(counter),
-                    {"epoch": epoch, "history": {"S": history_text(layouts)}},
-                    "attribute_not_exists(epoch) OR epoch < :epoch",
-                    {":epoch": epoch},
-                )
+                key, epoch = layouts_key(counter), {"N": str(layouts[-1].epoch)}
+                written = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(layouts)}}
+                newer = "attribute_not_exists(epoch) OR epoch < :epoch"
+                return put(client, table, written, newer, {":epoch": epoch})
             case op.PlaceItem(_, counter, item, instead_of):
-                condition, values = "attribute_not_exists(#counter)", {}
-                if instead_of is not None:
-                    condition, values = "opening = :instead_of", {":instead_of": {"S": instead_of}}
-                return put(client, table, counter, item_values(item), condition, values)
+                written = {"counter": {"S": counter}, **item_values(item)}
+                if instead_of is None:
+                    return held(lambda: client.put_item(**replacement(table, None, written)))
+                return put(client, table, written, "opening = :instead_of", {":instead_of": {"S": instead_of}})
             case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.CloseItem():
                 after = update(client, table, operation.counter, *_change(operation))
                 if after is not None and isinstance(operation, op.FenceItem):
@@ -220,9 +210,10 @@ def described_id(client: "DynamoDBClient", table: str) -> str:
     return str(found.get("TableId") or found["CreationDateTime"].timestamp())
 
 
-def get(client: "DynamoDBClient", table: str, key: str) -> Mapping[str, Any] | None:
-    """Return the item of this key, read consistently."""
-    return client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+def read(client: "DynamoDBClient", table: str, key: str, decode: Callable[[Mapping[str, Any]], T]) -> T | Absent | None:
+    """Return what the item of this key encodes, read consistently; None if there is none."""
+    item = client.get_item(TableName=table, Key={"counter": {"S": key}}, ConsistentRead=True).get("Item")
+    return None if item is None else decoded(decode, item)
 
 
 def scan(
@@ -246,23 +237,11 @@ def scan(
     return found
 
 
-def put(
-    client: "DynamoDBClient",
-    table: str,
-    key: str,
-    attributes: Mapping[str, Any],
-    condition: str,
-    values: Mapping[str, Any],
-) -> bool:
-    """Put an item if the condition holds, and return whether it did. `#counter` may stand for the key."""
-    item = {**attributes, "counter": {"S": key}}
+def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, values: Attributes) -> bool:
+    """Put an item if the condition holds, and return whether it did."""
     check_size(item)
-    request: dict[str, Any] = {"Item": item, "ConditionExpression": condition}
-    if "#counter" in condition:
-        request["ExpressionAttributeNames"] = {"#counter": "counter"}
-    if values:
-        request["ExpressionAttributeValues"] = values
-    return held(lambda: client.put_item(TableName=table, **request))
+    request: Any = {"ConditionExpression": condition, "ExpressionAttributeValues": values}
+    return held(lambda: client.put_item(TableName=table, Item=item, **request))
 
 
 def update(
@@ -281,12 +260,11 @@ def update(
     return new[-1]["Attributes"] if held(lambda: new.append(client.update_item(**request))) else None
 
 
-def replacement(table: str, encode: Callable[[T], Mapping[str, Any]], before: T | None, after: T) -> dict[str, Any]:
-    """Return the put that replaces `before` by `after`, on the condition that the stored item is still `before`.
+def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str, Any]:
+    """Return the put that replaces `old` by `new`, on the condition that the stored item is still `old`.
 
     Every attribute must be unchanged, and one that only the new item has must not exist yet.
     """
-    old, new = None if before is None else encode(before), encode(after)
     check_size(new)
     put: dict[str, Any] = {"TableName": table, "Item": new}
     if old is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.calls import Shared
-from coordinate.dynamodb.encoding import register_attributes
+from coordinate.dynamodb.encoding import attributes_of
 from coordinate.dynamodb.store import MAX_ITEM, check_size, replacement, size_of
 from coordinate.protocol.model import Refused
 
@@ -131,7 +131,7 @@ NEW: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "2"}, "limit": {"N"
 
 
 def test_what_was_not_there_must_still_not_be_there() -> None:
-    assert replacement("t", dict, None, NEW) == {
+    assert replacement("t", None, NEW) == {
         "TableName": "t",
         "Item": NEW,
         "ConditionExpression": "attribute_not_exists(#counter)",
@@ -142,7 +142,7 @@ def test_what_was_not_there_must_still_not_be_there() -> None:
 def test_a_replacement_compares_every_attribute() -> None:
     old: dict[str, Any] = {"counter": {"S": "c"}, "epoch": {"N": "1"}, "history": {"S": "[]"}}
 
-    assert replacement("t", dict, old, NEW) == {
+    assert replacement("t", old, NEW) == {
         "TableName": "t",
         "Item": NEW,
         "ConditionExpression": "#epoch = :epoch AND attribute_not_exists(#limit)",
@@ -156,7 +156,7 @@ def test_the_size_of_an_item_is_what_dynamodb_counts() -> None:
     assert size_of({"S": "é"}) == 2
     assert size_of({"BOOL": True}) == size_of({"NULL": True}) == 1
     assert size_of({"L": [{"S": "ab"}, {"NULL": True}]}) == 3 + (1 + 2) + (1 + 1)
-    assert size_of(register_attributes(register("us-east-1", "eu-west-1"))) < 400
+    assert size_of(attributes_of(register("us-east-1", "eu-west-1"))) < 400
 
 
 def test_an_item_of_400_kb_is_the_largest() -> None:

@@ -6,18 +6,14 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.encoding import (
-    accepted_attributes,
     accepted_of,
-    copy_attributes,
+    attributes_of,
     copy_of,
+    decoded,
     item_of,
     item_values,
-    read,
-    record_attributes,
-    record_copy_attributes,
     record_copy_of,
     record_of,
-    register_attributes,
     register_of,
 )
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
@@ -59,22 +55,22 @@ ITEMS = st.builds(Item, INTEGERS, st.integers(1, 64), INTEGERS, EPOCHS, st.boole
 
 @given(registers())
 def test_a_register_is_read_as_it_was_written(register: Register) -> None:
-    assert astuple(register_of(register_attributes(register))) == astuple(register), "what is past too"
+    assert astuple(register_of(attributes_of(register))) == astuple(register), "what is past too"
 
 
 @given(registers(), IDS)
 def test_a_copy_is_read_as_it_was_written(register: Register, mirror: str) -> None:
-    copy = copy_of(copy_attributes(Copy(register, mirror)))
+    copy = copy_of(attributes_of(Copy(register, mirror)))
 
     assert astuple(copy) == astuple(Copy(register, mirror))
 
 
 @given(RECORDS, IDS)
 def test_a_record_and_its_copy_are_read_as_they_were_written(record: DeploymentRecord, mirror: str) -> None:
-    found = record_of(record_attributes(record))
+    found = record_of(attributes_of(record))
 
     assert (found, found.desired.floors) == (record, record.desired.floors)
-    assert record_copy_of(record_copy_attributes(RecordCopy(record, mirror))) == RecordCopy(record, mirror)
+    assert record_copy_of(attributes_of(RecordCopy(record, mirror))) == RecordCopy(record, mirror)
 
 
 @given(ITEMS)
@@ -113,7 +109,7 @@ STRAYS = [
 @pytest.mark.parametrize("found", STRAYS)
 @pytest.mark.parametrize("decode", [item_of, register_of, copy_of, accepted_of])
 def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], object], found: dict[str, Any]) -> None:
-    assert read(decode, found) is Absent.STRAY
+    assert decoded(decode, found) is Absent.STRAY
 
 
 @pytest.mark.parametrize(
@@ -126,24 +122,20 @@ def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], obje
     ],
 )
 def test_a_register_of_other_regions_than_tables_is_stray(wrong: dict[str, Any]) -> None:
-    assert read(register_of, {**register_attributes(register("a")), **wrong}) is Absent.STRAY
-
-
-def test_what_is_not_there_is_none() -> None:
-    assert read(item_of, None) is None
+    assert decoded(register_of, {**attributes_of(register("a")), **wrong}) is Absent.STRAY
 
 
 def test_what_identifies_the_record_is_read_as_it_was_written() -> None:
-    assert accepted_of(accepted_attributes(record("a").accepted)) == record("a").accepted
+    assert accepted_of(attributes_of(record("a").accepted)) == record("a").accepted
 
 
 def test_a_register_with_a_list_of_past_layouts_is_read() -> None:
     past = {"L": [{"M": {"epoch": {"N": "1"}, "base": {"N": "1"}, "regions": {"L": [{"S": "us-east-1"}]}}}]}
 
-    assert register_of({**register_attributes(register("a")), "past": past}).past == (Layout(1, 1, ("us-east-1",)),)
+    assert register_of({**attributes_of(register("a")), "past": past}).past == (Layout(1, 1, ("us-east-1",)),)
 
 
 def test_the_past_is_no_part_of_what_a_register_is() -> None:
     assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
-    assert "history" not in register_attributes(register("a"))
+    assert "history" not in attributes_of(register("a"))
     assert record("a").desired == desired("a")
