@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import Each, Operation, Steps
-
-CarryOut = Callable[[Operation], Any]
+from coordinate.protocol.operations import CarryOut, Each, Operation, Steps
 
 COUNTERS = 2
 """How many counters a run has in progress at the same time."""

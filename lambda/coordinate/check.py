@@ -17,10 +17,9 @@ from integers.lattice import owner_of
 from integers.names import CHECK_COUNTER, no_counter
 
 from .protocol.model import Absent, Item, Register
-from .protocol.operations import DescribeLayouts, ReadItem, ReadRegister
+from .protocol.operations import CarryOut, DescribeLayouts, ReadItem, ReadRegister
 from .protocol.refusals import unhealthy
 from .request import Check
-from .threads import CarryOut
 
 TIMEOUT = 35
 """Seconds for each attempt. A minting function runs for at most 30."""

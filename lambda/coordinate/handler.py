@@ -3,8 +3,9 @@
 import os
 import secrets
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from aws.service import set_deadline
 
@@ -12,16 +13,23 @@ from .check import ask, check
 from .dynamodb.store import Store
 from .log import Metrics, RunStatistics, kind_of, log_change, warn_of
 from .protocol.model import Refused
-from .protocol.operations import Clock, MayBegin, Operation, TakeRunLock
+from .protocol.operations import CarryOut, Clock, Each, MayBegin, Operation, Steps, TakeRunLock
 from .request import Check, Create, Deploy, Watch, request_of
 from .run import RunResult, reply, run
-from .threads import drive
 
 RESERVE = 60_000
 """Milliseconds before the function's timeout in which no further counter is begun."""
 
+CALLS = 256
+"""How many DynamoDB calls of batches run at the same time. At 150 ms a call, fewer wouldn't fill one processor."""
+
+COUNTERS = 48
+"""How many counters are in progress at the same time."""
+
 METRICS = Metrics()
 """Of this process: Lambda may run the function many times in it."""
+
+T = TypeVar("T")
 
 
 class CoordinatorError(Exception):
@@ -105,3 +113,33 @@ def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: A
         drive(run(request, token, statistics.result), carry_out)
     finally:
         lease.give_back()
+
+
+def drive(steps: Steps[T], carry_out: CarryOut) -> T:
+    """Take all steps, and return what they return. `carry_out` is called from several threads."""
+    with ThreadPoolExecutor(CALLS) as calls, ThreadPoolExecutor(COUNTERS) as counters:
+
+        def take(steps: Steps[Any]) -> Any:
+            try:
+                batch = next(steps)
+                while True:
+                    batch = steps.send(answers(batch))
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                steps.close()
+
+        def answers(batch: Sequence[Operation] | Each) -> Sequence[Any]:
+            if isinstance(batch, Each):
+                return list(counters.map(take_part, batch.steps))
+            if len(batch) == 1:
+                return [carry_out(batch[0])]
+            return list(calls.map(carry_out, batch))
+
+        def take_part(steps: Steps[Any]) -> Any:
+            try:
+                return take(steps)
+            except Refused as refusal:
+                return refusal
+
+        return take(steps)

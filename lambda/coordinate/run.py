@@ -1,6 +1,6 @@
 """One whole run of the coordinator, as a generator of operations: admit, scan, reconcile each counter, finish.
 
-The Lambda function (`threads.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
+The Lambda function (`handler.py`) and the simulation drive the same code. Like `protocol/`, it does no I/O.
 """
 
 import json

@@ -192,7 +192,7 @@ def _made(error: ClientError | BotoCoreError) -> int:
 
 KEPT = 16
 """How many connections to a region are kept open. A function may have 1,024 files open (Lambda guide, "Lambda quotas"):
-these, of 34 regions, and one for each thread (`threads.py`)."""
+these, of 34 regions, and one for each thread (`handler.py`)."""
 
 TRANSPORT = Config(
     connect_timeout=3,

@@ -5,7 +5,7 @@ conditional write is whether its condition held. If it didn't, nothing was chang
 also be answered by `Absent.UNREACHABLE` or `GONE`, a read also by `STRAY`. The home region must answer.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +19,10 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One of the operations below."""
+
+
+CarryOut = Callable[[Operation], Any]
+"""Carries out an operation, and returns its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,7 @@ class ScanItems(Operation):
 class Each:
     """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises.
 
-    A part has no `Each` of its own: all of `threads.py`'s threads could wait for each other.
+    A part has no `Each` of its own: all threads of `handler.py` could wait for each other.
     """
 
     steps: Iterable["Steps[Any]"]

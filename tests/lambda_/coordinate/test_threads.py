@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.calls import KEPT
+from coordinate.handler import CALLS, COUNTERS, drive
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import Each, Operation, ReadItem, ReadRegister, Steps
-from coordinate.threads import CALLS, COUNTERS, CarryOut, drive
+from coordinate.protocol.operations import CarryOut, Each, Operation, ReadItem, ReadRegister, Steps
 
 from components.settings.aws_regions import partitions
 
