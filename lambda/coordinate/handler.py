@@ -100,7 +100,7 @@ def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: A
             case Clock():
                 return int(time.time())
             case TakeRunLock(over):
-                return lease.take_over() if over else lease.take()
+                return lease.take(over=over)
             case MayBegin():
                 return context.get_remaining_time_in_millis() > RESERVE and lease.kept()
             case _:

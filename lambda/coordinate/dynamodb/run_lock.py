@@ -32,63 +32,52 @@ class RunLock:
         self._table = table
         self._holder = holder
         self._clock = clock
+        self._own = {"ConditionExpression": "holder = :holder", "ExpressionAttributeValues": {":holder": {"S": holder}}}
         self._checked = 0.0
         self._taken = False
         self._lost = False
         self._asking = threading.Lock()
 
-    def take(self) -> bool:
-        """Take the lease if nobody has it, or it has expired. Return whether this run has it now."""
-        now = int(self._clock())
-        values = {
-            ":now": {"N": str(now)},
-            ":latest": {"N": str(now + 2 * SECONDS)},
-            ":number": {"S": "N"},
-            ":holder": {"S": self._holder},
-        }
-        # A lease that is no number, or that lasts too long, is a mistake. A repeated request finds its own.
-        self._taken = self._write(
-            "attribute_not_exists(expires) OR NOT attribute_type(expires, :number) OR expires < :now "
-            "OR expires > :latest OR holder = :holder",
-            values,
-        )
-        return self._taken
+    def take(self, *, over: bool = False) -> bool:
+        """Take the lease if nobody has it, or it has expired. Return whether this run has it now.
 
-    def take_over(self) -> bool:
-        """Take the lease, whoever has it. The other run stops before its next counter. Return True."""
-        self._taken = self._write(None, {})
+        With `over`, it is taken whoever has it: the other run stops before its next counter.
+        """
+        now = int(self._clock())
+        # A lease that is no number, or that lasts too long, is a mistake. A repeated request finds its own.
+        free = {
+            "ConditionExpression": "attribute_not_exists(expires) OR NOT attribute_type(expires, :number) "
+            "OR expires < :now OR expires > :latest OR holder = :holder",
+            "ExpressionAttributeValues": {
+                ":now": {"N": str(now)},
+                ":latest": {"N": str(now + 2 * SECONDS)},
+                ":number": {"S": "N"},
+                ":holder": {"S": self._holder},
+            },
+        }
+        self._taken = self._write({} if over else free)
         return self._taken
 
     def kept(self) -> bool:
         """Return whether nobody has taken the lease over, and renew it. A run that took none needs none."""
         with self._asking:
             if self._taken and not self._lost and self._clock() - self._checked > CHECK_SECONDS:
-                self._lost = not self._write("holder = :holder", {":holder": {"S": self._holder}})
+                self._lost = not self._write(self._own)
             return not self._lost
 
     def give_back(self) -> None:
         """Delete the lease, if this run has it."""
-        if not self._taken:
-            return
-        request: dict[str, Any] = {
-            "TableName": self._table,
-            "Key": {"counter": {"S": RUN_LOCK_KEY}},
-            "ConditionExpression": "holder = :holder",
-            "ExpressionAttributeValues": {":holder": {"S": self._holder}},
-        }
-        with suppress(BotoCoreError, ClientError):  # then it expires
-            held(lambda: self._client.delete_item(**request))
+        if self._taken:
+            request: Any = {"TableName": self._table, "Key": {"counter": {"S": RUN_LOCK_KEY}}, **self._own}
+            with suppress(BotoCoreError, ClientError):  # then it expires
+                held(lambda: self._client.delete_item(**request))
 
-    def _write(self, condition: str | None, values: dict[str, Any]) -> bool:
+    def _write(self, condition: dict[str, Any]) -> bool:
         self._checked = self._clock()
         item = {
             "counter": {"S": RUN_LOCK_KEY},
             "holder": {"S": self._holder},
             "expires": {"N": str(int(self._checked) + SECONDS)},
         }
-        request: dict[str, Any] = {"TableName": self._table, "Item": item}
-        if condition is not None:
-            request |= {"ConditionExpression": condition}
-        if values:
-            request |= {"ExpressionAttributeValues": values}
+        request: Any = {"TableName": self._table, "Item": item, **condition}
         return bool(retried(self._client.meta.region_name, lambda: held(lambda: self._client.put_item(**request))))

@@ -65,7 +65,7 @@ def test_a_long_run_renews_it(leases: tuple[RunLock, RunLock], clock: Clock) -> 
 def test_a_deployment_takes_it_over(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
     one, other = leases
     one.take()
-    other.take_over()
+    other.take(over=True)
     assert one.kept(), "it looks only now and then"
 
     clock.now += CHECK_SECONDS + 1
