@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from integers.lattice import MAX_INTEGER
 
@@ -50,7 +50,7 @@ def apply_register(register: Register, give: Apply, items: Items) -> Steps[bool]
         elif region in give.open and item.opening is not None:
             writes.append(op.OpenItem(region, counter, item.opening, wanted[region].ceiling))
         elif region in give.close:
-            writes.append(closing(region, counter, item, register.epoch))
+            writes.append(closing(region, counter, item, register.epoch)[0])
     done = yield writes
     return len(here) == len(told) and all(answer is True for answer in done)
 
@@ -168,39 +168,43 @@ def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool)
     """
     fenced: dict[str, Fenced] = {}
     for _ in range(ATTEMPTS):
-        writes: dict[str, tuple[Item, op.Operation]] = {}
+        writes: dict[str, op.Operation] = {}
+        after: dict[str, Item] = {}
         for region, item in items.items():
             if not isinstance(item, Item) or region in fenced or (item.epoch > epoch and not later):
                 continue
             if item.opening is not None or item.epoch < epoch:
-                writes[region] = item, closing(region, counter, item, max(item.epoch, epoch))
+                writes[region], after[region] = closing(region, counter, item, max(item.epoch, epoch))
             elif item.fenced:
                 fenced[region] = Fenced(item.ceiling, item)
             else:
-                writes[region] = item, _lowering(region, counter, item, headroom)
+                writes[region] = _lowering(region, counter, item, headroom)
+                after[region] = replace(item, fenced=True)
         if not writes:
             break
-        answers = yield [write for _, write in writes.values()]
-        for (region, (item, write)), answer in zip(writes.items(), answers, strict=True):
-            if answer is not False and not isinstance(answer, Absent):
-                fenced[region] = _after(item, write, answer)
+        answers = yield [*writes.values()]
+        for (region, write), answer in zip(writes.items(), answers, strict=True):
+            if isinstance(write, op.FenceItem) and answer is not False and not isinstance(answer, Absent):
+                fenced[region] = Fenced(answer, replace(after[region], ceiling=answer))
+            elif answer is True:
+                fenced[region] = Fenced(0, after[region])
         again = [region for region in writes if region not in fenced]
         found = yield [op.ReadItem(region, counter) for region in again]
         items = dict(zip(again, found, strict=True))
     return fenced
 
 
-def closing(region: str, counter: str, item: Item, epoch: int) -> op.Operation:
-    """Return the write that closes an item at an epoch, so that no late write can open it any more.
+def closing(region: str, counter: str, item: Item, epoch: int) -> tuple[op.Operation, Item]:
+    """Return the write that closes an item at an epoch, so that no late write can open it any more, and the item then.
 
     An item that was never opened is put below where its epoch begins: it doesn't know what was minted in that epoch.
     """
     if item.opening is None:
-        return op.CloseItem(region, counter, over=item.epoch, epoch=epoch)
+        after = replace(item, ceiling=item.issued, epoch=epoch, fenced=True)
+        return op.CloseItem(region, counter, over=item.epoch, epoch=epoch), after
     below = item.issued - item.stride
-    return op.PlaceItem(
-        region, counter, replace(item, issued=below, ceiling=below, epoch=epoch, opening=None), instead_of=item.opening
-    )
+    after = replace(item, issued=below, ceiling=below, epoch=epoch, opening=None)
+    return op.PlaceItem(region, counter, after, instead_of=item.opening), after
 
 
 def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceItem:
@@ -209,15 +213,3 @@ def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceI
     if item.issued > item.ceiling - by:  # then the ceiling stays
         return op.FenceItem(region, counter, item.epoch, None)
     return op.FenceItem(region, counter, item.epoch, by, item.ceiling - by)
-
-
-def _after(item: Item, write: op.Operation, answer: Any) -> Fenced:
-    match write:
-        case op.FenceItem():
-            return Fenced(answer, replace(item, ceiling=answer, fenced=True))
-        case op.PlaceItem(item=placed):
-            return Fenced(0, placed)
-        case op.CloseItem(epoch=epoch):
-            return Fenced(0, replace(item, ceiling=item.issued, epoch=epoch, fenced=True))
-        case _:
-            raise TypeError(f"{write} is no fence")
