@@ -4,7 +4,7 @@ The Lambda function (`handler.py`) and the simulation drive the same code. Like 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,9 @@ from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
 from .protocol.reconcile import Outcome, TablesScan, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
 from .request import Create, Deploy, Watch
+
+SHOWN = 10
+"""How many refusals of counters are shown."""
 
 
 @dataclass
@@ -115,9 +118,10 @@ def _reconcile_each(
     """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
     steps = (_reconcile(counter, token, record, known, result) for counter, known in counters.items())
     answers = yield Each(steps)
-    refused = [answer for answer in answers if isinstance(answer, Refused)]
     result.unfinished = sum(not answer for answer in answers)
-    return Refused("\n".join(_listed(refused))) if refused else None
+    refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
+    shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]
+    return Refused("\n".join(shown)) if refused else None
 
 
 def _reconcile(
@@ -128,13 +132,6 @@ def _reconcile(
         return False
     result.outcomes[counter] = yield from reconcile(counter, token, record, known)
     return True
-
-
-def _listed(refused: list[Refused], most: int = 10) -> Iterator[str]:
-    lines = list(dict.fromkeys(str(refusal) for refusal in refused))
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"… and {len(lines) - most} more"
 
 
 def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
