@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from coordinate.protocol.operations import Operation, WriteCopy, WriteRecord, WriteRecordCopy, WriteRegister
+from coordinate.protocol.operations import Operation, WriteRecord, WriteRegister
 from coordinate.run import RunResult
 from mint.model import CounterItem, NoItem, RequestError
 from mint.owner import owner_document
@@ -14,13 +14,6 @@ from integers.lattice import Layout, places
 
 from .world import Layouts, Mirror, World
 
-WRITTEN: dict[type, str] = {
-    WriteRegister: "layouts",
-    WriteRecord: "layouts",
-    WriteCopy: "mirror",
-    WriteRecordCopy: "mirror",
-}
-
 
 def reads(operation: Operation) -> bool:
     """Return whether an operation writes nothing."""
@@ -29,7 +22,8 @@ def reads(operation: Operation) -> bool:
 
 def _written(operation: Any) -> str:
     """Return the name of the table that a write is for: one at home, or a region's."""
-    return WRITTEN.get(operation.__class__) or operation.region
+    at_home = "layouts" if isinstance(operation, WriteRegister | WriteRecord) else "mirror"
+    return getattr(operation, "region", at_home)
 
 
 class MintedTwice(AssertionError):

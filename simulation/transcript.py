@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
 
-from coordinate.protocol import operations
+from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
     Absent,
     Accepted,
@@ -34,17 +34,6 @@ from coordinate.protocol.model import (
     RecordCopy,
     Refused,
     Register,
-)
-from coordinate.protocol.operations import (
-    Clock,
-    MayBegin,
-    Operation,
-    RecordLayouts,
-    TakeRunLock,
-    WriteCopy,
-    WriteRecord,
-    WriteRecordCopy,
-    WriteRegister,
 )
 from coordinate.request import Deploy, Watch
 from coordinate.run import RunResult, pending_regions, run
@@ -59,7 +48,7 @@ WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by"}
 """Fields whose names alone say too little."""
 
 
-def shown_steps(name: str, steps: Sequence[tuple[Operation, Any]]) -> list[str]:
+def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[str]:
     """Return what a coordinator did, one line for each write, and one for consecutive reads.
 
     The ids that tables are described with afterwards are in parentheses. `steps` are operations and their answers.
@@ -86,16 +75,16 @@ def shown_steps(name: str, steps: Sequence[tuple[Operation, Any]]) -> list[str]:
     return lines
 
 
-def _kind(operation: Operation) -> str:
+def _kind(operation: op.Operation) -> str:
     name = type(operation).__name__
     return READ if name.startswith(("Read", "Scan")) else DESCRIBE if name.startswith("Describe") else "Write"
 
 
-def _id(operation: Operation, answer: Any) -> str:
+def _id(operation: op.Operation, answer: Any) -> str:
     return f"{getattr(operation, 'region', '')} {answer.value}" if isinstance(answer, Absent) else shown_id(answer)
 
 
-def _found(operation: Operation, answer: Any) -> str:
+def _found(operation: op.Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
     where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
     match answer:
@@ -117,7 +106,7 @@ def _found(operation: Operation, answer: Any) -> str:
             return f"{where} none"
 
 
-def shown_operation(operation: Operation) -> str:
+def shown_operation(operation: op.Operation) -> str:
     """Return an operation's kind, its region, and what it writes or asks for."""
     region = getattr(operation, "region", None)
     return " ".join(filter(None, [type(operation).__name__, region, _details(operation)]))
@@ -155,17 +144,17 @@ def shown_id(id_: str) -> str:
     return id_.replace(" ", "#")
 
 
-def _details(operation: Operation) -> str:
+def _details(operation: op.Operation) -> str:
     match operation:
-        case WriteRecord(old, new):
+        case op.WriteRecord(old, new):
             return _record_change(old, new)
-        case WriteRecordCopy(old, new):
+        case op.WriteRecordCopy(old, new):
             return _record_change(old.record if old else None, new.record)
-        case WriteRegister(old, new):
+        case op.WriteRegister(old, new):
             return _change(old, new)
-        case WriteCopy(old, new):
+        case op.WriteCopy(old, new):
             return _change(old.register if old else None, new.register)
-        case RecordLayouts(layouts=layouts):
+        case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
             names = [entry.name for entry in fields(operation) if entry.name not in ("region", "counter")]
@@ -286,17 +275,17 @@ class Player:
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), name)
 
     def _run(self, name: str, until: list[str]) -> list[str]:
-        return self._advance(name, None, getattr(operations, until[-1]) if until else ())
+        return self._advance(name, None, getattr(op, until[-1]) if until else ())
 
     def _advance(self, name: str, most: int | None, before: Any) -> list[str]:
         """Let a coordinator carry out so many operations at most, and stop before one of a kind."""
         coordinator = self.coordinators[name]
-        steps: list[tuple[Operation, Any]] = []
+        steps: list[tuple[op.Operation, Any]] = []
         ending: list[str] = []
 
-        def carry_out(operation: Operation) -> Any:
+        def carry_out(operation: op.Operation) -> Any:
             answer = self.world.carry_out(operation)
-            if not isinstance(operation, Clock | TakeRunLock | MayBegin):
+            if not isinstance(operation, op.Clock | op.TakeRunLock | op.MayBegin):
                 steps.append((operation, answer))
             return answer
 
