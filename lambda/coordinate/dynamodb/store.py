@@ -134,10 +134,7 @@ class Store:
                     return held(lambda: client.put_item(**replacement(table, None, written)))
                 return put(client, table, written, "opening = :instead_of", {":instead_of": {"S": instead_of}})
             case op.RenewItem() | op.OpenItem() | op.RaiseItem() | op.FenceItem() | op.CloseItem():
-                after = update(client, table, operation.counter, *_change(operation))
-                if after is not None and isinstance(operation, op.FenceItem):
-                    return int(after["ceiling"]["N"])
-                return after is not None
+                return update(client, table, operation)
             case _:
                 raise TypeError(f"{operation} is not one of a region")
 
@@ -244,20 +241,20 @@ def put(client: "DynamoDBClient", table: str, item: Attributes, condition: str, 
     return held(lambda: client.put_item(TableName=table, Item=item, **request))
 
 
-def update(
-    client: "DynamoDBClient", table: str, key: str, update: str, condition: str, values: Mapping[str, Any]
-) -> Mapping[str, Any] | None:
-    """Update an item if the condition holds. Return it as it is then, or None if the condition didn't hold."""
-    request: dict[str, Any] = {
+def update(client: "DynamoDBClient", table: str, operation: op.ItemUpdate) -> bool | int:
+    """Update an item if the condition holds. Return whether it did; of a fence, the ceiling that it has set."""
+    change, condition, values = _change(operation)
+    request: Any = {
         "TableName": table,
-        "Key": {"counter": {"S": key}},
-        "UpdateExpression": update,
+        "Key": {"counter": {"S": operation.counter}},
+        "UpdateExpression": change,
         "ConditionExpression": condition,
         "ExpressionAttributeValues": values,
         "ReturnValues": "ALL_NEW",
     }
     new: list[Any] = []
-    return new[-1]["Attributes"] if held(lambda: new.append(client.update_item(**request))) else None
+    done = held(lambda: new.append(client.update_item(**request)))
+    return int(new[-1]["Attributes"]["ceiling"]["N"]) if done and isinstance(operation, op.FenceItem) else done
 
 
 def replacement(table: str, old: Attributes | None, new: Attributes) -> dict[str, Any]:
