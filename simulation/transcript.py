@@ -44,8 +44,8 @@ from .pulumi import decoded, desired
 
 READ, DESCRIBE = "Read", "Describe"
 
-WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by"}
-"""Fields whose names alone say too little."""
+WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by", "item": ""}
+"""Fields whose names say too little, or nothing that isn't plain."""
 
 
 def shown_steps(name: str, steps: Sequence[tuple[op.Operation, Any]]) -> list[str]:
@@ -157,9 +157,7 @@ def _details(operation: op.Operation) -> str:
         case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:
-            names = [entry.name for entry in fields(operation) if entry.name not in ("region", "counter")]
-            first = [shown(getattr(operation, name)) for name in names if name == "item"]
-            return ", ".join([*first, *_named_each(operation, [name for name in names if name != "item"])])
+            return _named(operation, *(e.name for e in fields(operation) if e.name not in ("region", "counter")))
 
 
 def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
@@ -182,12 +180,8 @@ def _tables(register: Register) -> str:
 
 
 def _named(value: Any, *names: str) -> str:
-    return ", ".join(_named_each(value, names))
-
-
-def _named_each(value: Any, names: Sequence[str]) -> list[str]:
-    values = [(name, getattr(value, name)) for name in names]
-    return [f"{WORDS.get(name, name)} {shown(part)}" for name, part in values if part is not None]
+    values = [(WORDS.get(name, name), getattr(value, name)) for name in names]
+    return ", ".join(f"{name} {shown(part)}".lstrip() for name, part in values if part is not None)
 
 
 COUNTER = "orders"
