@@ -84,10 +84,8 @@ def _first(
         return None
     desired = deployment.desired
     label = yield from one(op.DescribeStream())
-    another = desired.first not in ("", desired.home) or not desired.home.endswith(
-        label
-    )  # it was made for another table
-    if (stood or another) and "*" not in desired.floors:
+    made_for_it = desired.first in ("", desired.home) and desired.home.endswith(label)
+    if (stood or not made_for_it) and "*" not in desired.floors:
         raise lost_home(home, evidence)
     numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
     return _record(deployment, home, max(numbers) + 1)
