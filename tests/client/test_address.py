@@ -1,8 +1,11 @@
 """Which URLs an address stands for. tests/client/test_integers.py mints from one."""
 
+import json
+
 import pytest
 from global_integers import Integers
 from global_integers.client.address import Address
+from global_integers.client.api import ApiResponse, Failure, regions
 from global_integers.client.options import Options
 
 
@@ -19,15 +22,16 @@ from global_integers.client.options import Options
     ],
 )
 def test_each_region_has_a_name_below_its_address(url: str, region: str, expected: str) -> None:
-    assert Address(url, Options(url))[region] == expected
+    assert Address(url, Options(url)).url(region) == expected
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://localhost/", "http://a.localhost:8/", "https://[::1]/"])
 def test_this_machine_has_no_names_for_regions(url: str) -> None:
-    found = Address(url, Options(url))
+    client = Integers(url).client
 
-    assert list(found) == [found.name]
-    assert found.alone
+    assert client.address is not None
+    assert client.address.alone
+    assert client.regions.names == [client.address.name]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,5 @@ def test_a_wrong_address_is_refused(url: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["evil.com/", "..", "", "EU-WEST-1", "eu-west-1.evil.com"])
 def test_a_name_that_is_no_regions_makes_no_host(name: str) -> None:
-    url = "https://integers.example.com/"
-    with pytest.raises(KeyError):
-        Address(url, Options(url))[name]
+    answer = regions("", "", some=True).answer(ApiResponse("", 200, {}, json.dumps({"regions": [name]}).encode()))
+    assert isinstance(answer, Failure)

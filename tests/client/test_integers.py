@@ -880,11 +880,11 @@ def http(client: Client, names: Names) -> Any:
 
 def test_an_addresss_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
     with client(ADDRESS, http=http(client, names), **FIRST) as integers:
-        assert list(integers.client.urls) == []
+        assert integers.client.regions.names == []
         minted = [integers.next() for _ in range(3)]
 
         assert minted == sorted(minted)
-        assert list(integers.client.urls) == REGIONS
+        assert integers.client.regions.names == REGIONS
         assert names.paths(HOST) == ["/-/status"]
         assert len(names.paths(f"us-east-1.{HOST}")) == 3
         assert set(integers.health()) == set(REGIONS)
@@ -975,7 +975,7 @@ def test_while_the_address_fails_known_regions_go_on(
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
     with Integers(ADDRESS, counter="not-there", http=names.client, **PATIENT) as integers:
         assert integers["integers"].next()
-        assert set(integers.client.urls) == set(REGIONS)
+        assert set(integers.client.regions.names) == set(REGIONS)
 
     assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
 

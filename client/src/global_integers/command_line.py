@@ -17,7 +17,6 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from .client import Client, api
-from .client.address import Address
 from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure, MintedBlock
 from .client.options import VARIABLE, urls_from, urls_from_environment
 from .client.threads import run
@@ -228,11 +227,11 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     return its integer again.
     """
     client = integers.client
-    if isinstance(client.urls, Address) and client.urls.alone:
-        raise ValueError(f"{client.urls.name} has no names for its regions; give the regions' URLs instead")
+    if client.address is not None and client.address.alone:
+        raise ValueError(f"{client.address.name} has no names for its regions; give the regions' URLs instead")
     run(client.locate(client.options.deadline()))
     found = _Check(client, options.counter or "")
-    for region in client.urls:
+    for region in client.regions.names:
         found.check_region(region)
     for epoch, strides in found.strides.items():
         if len(strides) > 1:

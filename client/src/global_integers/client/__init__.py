@@ -5,7 +5,7 @@ different for them: how to wait, send, and work in the background.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic, time
@@ -36,16 +36,18 @@ class Client:
 
     def __init__(self, options: Options, io: "Threads | Tasks") -> None:
         self.options = options
-        self.urls: Mapping[str, str]
-        """The URL of each region. Those of an address are unknown before the first call."""
-        self._address: Address | None = None
+        self.address: Address | None = None
+        self._url: Callable[[str], str]
         self._signature: Callable[[str], Signature | None]
+        names: Iterable[str]
         if isinstance(options.urls, str):
-            self._address = self.urls = Address(options.urls, options)
-            self._signature = self._address.signature
+            self.address = Address(options.urls, options)
+            names = [self.address.name] if self.address.alone else []
+            self._url, self._signature = self.address.url, self.address.signature
         else:
-            self.urls, self._signature = options.urls, signatures(options.urls, options.sign).get
-        self.regions = Regions(self.urls, options.prefer)
+            names = options.urls
+            self._url, self._signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
+        self.regions = Regions(names, options.prefer)
         self._io = io
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
         self._counters: dict[str, Any] = {}
@@ -56,8 +58,10 @@ class Client:
     def described(self, counter: str) -> str:
         """Return a counter's name (by default that of the default one, once it is known), the regions, the lease."""
         name = counter or self._default_name
-        address = "" if self._address is None else f" address={self._address.name}"
-        known = ", ".join(f"{region} ({self.regions.known(region)})" for region in self.urls) or "not known yet"
+        address = "" if self.address is None else f" address={self.address.name}"
+        known = (
+            ", ".join(f"{region} ({self.regions.known(region)})" for region in self.regions.names) or "not known yet"
+        )
         return f"{repr(name) if name else 'default counter'}{address} regions={known} lease={self.options.lease}"
 
     def counter(self, name: str, kind: type[C]) -> C:
@@ -125,8 +129,8 @@ class Client:
     async def locate(self, deadline: Deadline) -> None:
         """Let the regions behind the address be known, if the client has one. See `Address.locate`."""
         self.mark()
-        if self._address is not None:
-            await self._address.locate(self._failover, deadline, self.start)
+        if self.address is not None:
+            await self.address.locate(self._failover, deadline, self.start)
 
     async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -147,7 +151,7 @@ class Client:
     async def health(self) -> dict[str, Health]:
         """Return each region's health. All are asked at the same time."""
         await self.locate(self.options.deadline())
-        names = list(self.urls)
+        names = self.regions.names
         found = await self._io.run_all([partial(self.check, region) for region in names])
         return dict(zip(names, found, strict=True))
 
@@ -158,7 +162,7 @@ class Client:
             self._default_name = await self.call(api.default_counter(), deadline)
         request = api.owner(counter or self._default_name or "", integer)
         found, knows = await self.call(request, deadline)
-        if knows is not None and knows in self.urls:
+        if knows is not None and knows in self.regions.names:
             with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
                 found, _ = await self.call(request, deadline, [knows])
         return found
@@ -183,13 +187,15 @@ class Client:
             with loading:
                 from .transport import Transport
 
-                found = self._transport = self._transport or Transport(self.urls, self._signature, self.tell)
+                found = self._transport = self._transport or Transport(self._url, self._signature, self.tell)
         return found
 
     async def _measure(self, deadline: Deadline) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
         try:
-            due = self.regions.to_check() if len(self.urls) > 1 else []  # with one region, there is nothing to choose
+            due = (
+                self.regions.to_check() if len(self.regions.names) > 1 else []
+            )  # with one region, there is nothing to choose
             for region in due:
                 if not self.start(partial(self.check, region)):
                     self.regions.uncheck()
@@ -298,5 +304,5 @@ class AnyCounter:
         """Mint with a key, in its region: only that one can return the same integers again."""
         request = api.mint(self.name, count, key)
         await self.client.locate(deadline)
-        order = order_of(key, self.client.urls)[: None if self.client.options.key_failover else 1]
+        order = order_of(key, self.client.regions.names)[: None if self.client.options.key_failover else 1]
         return await self.client.call(request, deadline, order)

@@ -6,14 +6,13 @@ The client asks it once which regions there are (`GET /-/status`). From then on 
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from math import inf
 from typing import Any
 
 from ..errors import FailedEverywhere, Refused, Unavailable
-from .api import REGION
 from .api import regions as regions_of
 from .failover import Failover
 from .options import Deadline, Options, checked_url
@@ -27,38 +26,26 @@ AWS_HOSTS = (".on.aws", ".amazonaws.com", ".amazonaws.com.cn")
 log = logging.getLogger("global_integers")
 
 
-class Address(Mapping[str, str]):
-    """The URLs of an address's regions, once they are known; and its own, under `name`.
+class Address:
+    """What is known of an address. Its own URL is that of the "region" `name`.
 
-    If its host is on this machine or an IP address, its regions have no names. It then stands for the only "region".
+    If its host is on this machine or an IP address, its regions have no names. It then stands for the only one.
     """
 
     def __init__(self, url: str, options: Options) -> None:
-        scheme, host, port, path = _parsed(url)
+        self._scheme, host, port, self._path = _parsed(url)
         self.name = host + port
         """The address's host, with its port if it has one."""
         self.alone = _is_local(host)
         """Whether its regions have no names, so that it is asked for everything."""
         self._options = options
         self._credentials = address_credentials() if options.sign else None
-        self._scheme, self._path = scheme, path
-        self._regions: tuple[str, ...] = (self.name,) if self.alone else ()
         self._read_at = -inf
 
-    def __getitem__(self, region: str) -> str:
-        if region != self.name and not REGION.fullmatch(region):
-            raise KeyError(region)
+    def url(self, region: str) -> str:
+        """Return the URL of a region, or of the address itself."""
         host = self.name if region == self.name else f"{region}.{self.name}"
         return f"{self._scheme}://{host}{self._path}"
-
-    def __contains__(self, region: object) -> bool:
-        return region in self._regions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._regions)
-
-    def __len__(self) -> int:
-        return len(self._regions)
 
     def signature(self, region: str) -> Signature | None:
         """Return how requests to a region, or to the address itself, are signed; None: they aren't.
@@ -79,7 +66,7 @@ class Address(Mapping[str, str]):
         """
         if self.alone:
             return
-        if failover.regions.outdated or not self._regions:
+        if failover.regions.outdated or not failover.regions.names:
             await self._read(failover, deadline)
         elif time.monotonic() >= self._read_at + REFRESH:
             self._read_at = time.monotonic()
@@ -87,34 +74,34 @@ class Address(Mapping[str, str]):
 
     async def _read(self, failover: Failover, deadline: Deadline) -> None:
         """Read the regions. Those that are known stay if the address doesn't name any within one attempt's time."""
-        counter, known = self._options.counter, bool(self._regions)
+        known = failover.regions.names
         deadline = deadline._replace(attempt=self._options.attempt_timeout)
         if known:
             deadline = deadline._replace(ends=min(deadline.ends, time.monotonic() + deadline.attempt))
-        found: tuple[str, ...] = ()
+        found: list[str] = []
         try:
-            if counter:  # which may not exist yet
-                found = await self._asked(failover, deadline, counter, some=False)
+            if self._options.counter:  # which may not exist yet
+                found = await self._asked(failover, deadline, self._options.counter, some=False)
             found = found or await self._asked(failover, deadline, "", some=True)
         except (FailedEverywhere, Refused) as failed:
             failover.regions.outdated = False  # don't ask again before the next failure
             if known:
-                log.warning("%s; its regions stay %s", failed, ", ".join(self._regions))
+                log.warning("%s; its regions stay %s", failed, ", ".join(known))
                 return
             if isinstance(failed, Refused):
                 raise
-            message = f"{self[self.name]} doesn't say which regions it has. The next call asks again:"
+            message = f"{self.url(self.name)} doesn't say which regions it has. The next call asks again:"
             raise Unavailable(message, failed.reasons, failed.hints) from None
-        if set(found) != set(self._regions):
-            log.info("%s has the regions %s", self[self.name], ", ".join(found))
+        if set(found) != set(known):
+            log.info("%s has the regions %s", self.url(self.name), ", ".join(found))
             if self._options.prefer is not None and self._options.prefer not in found:
                 log.warning("prefer %r is none of the regions %s", self._options.prefer, ", ".join(found))
-        self._regions, self._read_at = found, time.monotonic()
+        self._read_at = time.monotonic()
         failover.regions.replace(found, last=self.name)
 
-    async def _asked(self, failover: Failover, deadline: Deadline, counter: str, *, some: bool) -> tuple[str, ...]:
+    async def _asked(self, failover: Failover, deadline: Deadline, counter: str, *, some: bool) -> list[str]:
         """Return the regions that the address names. Sign from now on if it wants that."""
-        request = regions_of(self[self.name], counter, some=some)
+        request = regions_of(self.url(self.name), counter, some=some)
         unsigned = self._credentials is None
         try:
             return await failover.answer(request, deadline, [self.name])

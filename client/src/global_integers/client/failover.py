@@ -94,7 +94,8 @@ class Regions:
         spread: Callable[[float, float], float] = random.uniform,
     ) -> None:
         """Know nothing of any region yet."""
-        self._names = list(names)
+        self.names = list(names)
+        """Those of an address are unknown before the first call."""
         self._last: list[str] = []
         self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
         self._prefer = prefer
@@ -102,7 +103,7 @@ class Regions:
         self._clock = clock
         self._spread = spread
         self._lock = threading.RLock()
-        self._measured = len(self._names) == 1 or prefer is not None
+        self._measured = len(self.names) == 1 or prefer is not None
         """Whether calls no longer wait for the first health check."""
         self.outdated = False
         """Whether a region has left, or a call failed: there may be other regions now."""
@@ -114,23 +115,23 @@ class Regions:
         `last` is asked after all of them. It is never measured, since it leads to one of them.
         """
         with self._lock:
-            self._names, self._last, self.outdated = list(names), [last], False
-            if self._nearest not in self._names:
+            self.names, self._last, self.outdated = list(names), [last], False
+            if self._nearest not in self.names:
                 self._nearest = None
-            if len(self._names) == 1:
+            if len(self.names) == 1:
                 self.wait_no_longer()
 
     def order(self) -> list[str]:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
         with self._lock:
             now = self._clock()
-            healthy = [name for name in self._names if self._is_healthy(self._states[name], now)]
+            healthy = [name for name in self.names if self._is_healthy(self._states[name], now)]
             healthy.sort(key=lambda name: _latency(self._states[name]))
             first = self._choose(healthy)
             if first is not None:
                 healthy.remove(first)
                 healthy.insert(0, first)
-            unhealthy = sorted(set(self._names) - set(healthy), key=lambda name: (self._states[name].until, name))
+            unhealthy = sorted(set(self.names) - set(healthy), key=lambda name: (self._states[name].until, name))
             return healthy + unhealthy + self._last
 
     def is_healthy(self, name: str) -> bool:
@@ -151,7 +152,7 @@ class Regions:
     def reasons(self) -> dict[str, str]:
         """Return why each region that is left alone, or was, has failed last."""
         with self._lock:
-            return {name: self._states[name].reason for name in self._names if self._states[name].failures}
+            return {name: self._states[name].reason for name in self.names if self._states[name].failures}
 
     def answered(self, name: str) -> bool:
         """Note that a region answered a call. Return whether it had failed before."""
@@ -180,7 +181,8 @@ class Regions:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
         with self._lock:
             now = self._clock()
-            due = [name for name in self._names if self._is_due(self._states[name], now)]
+            names = self.names if len(self.names) > 1 else []  # with one region, there is nothing to choose
+            due = [name for name in names if self._is_due(self._states[name], now)]
             for name in due:
                 self._states[name].checked, self._states[name].checking = now, True
             return due
@@ -199,14 +201,14 @@ class Regions:
                 state.until = 0.0
             else:
                 self._leave_alone(name, failure)
-            if failure is None or all(self._states[name].failures for name in self._names):
+            if failure is None or all(self._states[name].failures for name in self.names):
                 self.wait_no_longer()
         return Health(failure is None, None if silent else seconds, "" if failure is None else failure.reason)
 
     def uncheck(self, *names: str) -> None:
         """Note that health checks, by default all that are under way, were given up. They are due again."""
         with self._lock:
-            for state in [self._states[name] for name in names or self._names]:
+            for state in [self._states[name] for name in names or self.names]:
                 if state.checking:
                     state.checking, state.checked = False, -inf
 

@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import aclosing, closing, suppress
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
@@ -183,11 +183,11 @@ class Transport:
 
     def __init__(
         self,
-        urls: Mapping[str, str],
+        url: Callable[[str], str],
         signature: Callable[[str], Signature | None],
         tell: Callable[[Requested], None],
     ) -> None:
-        self._urls = urls
+        self._url = url
         self._signature = signature
         self._tell = tell
         self._lock = threading.RLock()
@@ -215,7 +215,7 @@ class Transport:
         try:
             built = http.build_request(
                 request.method,
-                request.url(self._urls[region]),
+                request.url(self._url(region)),
                 headers={"Accept-Encoding": "identity", **request.headers},
                 extensions={"timeout": TimeLeft(seconds)},
             )
