@@ -174,7 +174,7 @@ def test_a_client_shows_what_it_knows_of_its_regions() -> None:
     regions = integers.client.regions
     regions.to_check()
     regions.checked("eu-west-1", True, 0.0123)
-    regions.failed("us-east-1", regions.now(), Failure(FailureKind.SILENT, "no response"))
+    regions.failed("us-east-1", regions.clock(), Failure(FailureKind.SILENT, "no response"))
 
     known = "regions=eu-west-1 (12 ms), us-east-1 (not measured, left alone) lease=10"
     assert repr(integers) == f"<Integers 'orders' {known}>"

@@ -100,7 +100,7 @@ class Regions:
         self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
         self._prefer = prefer
         self._nearest: str | None = None
-        self._clock = clock
+        self.clock = clock
         self._spread = spread
         self._lock = threading.RLock()
         self._measured = len(self.names) == 1 or prefer is not None
@@ -124,7 +124,7 @@ class Regions:
     def order(self) -> list[str]:
         """Return all regions: the healthy ones, the nearest first; then those that are left alone, as a last resort."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             healthy = [name for name in self.names if self._is_healthy(self._states[name], now)]
             healthy.sort(key=lambda name: _latency(self._states[name]))
             first = self._choose(healthy)
@@ -134,20 +134,11 @@ class Regions:
             unhealthy = sorted(set(self.names) - set(healthy), key=lambda name: (self._states[name].until, name))
             return healthy + unhealthy + self._last
 
-    def is_healthy(self, name: str) -> bool:
-        """Return whether a region is healthy, as far as is known: it isn't left alone now."""
-        with self._lock:
-            return self._is_healthy(self._states[name], self._clock())
-
-    def latency(self, name: str) -> float | None:
-        """Return a region's latency in seconds, if it was measured."""
-        return self._states[name].latency
-
     def known(self, name: str) -> str:
         """Return in words what is known of a region. It takes no lock, so it may be called at any time."""
         state = self._states.get(name, RegionState())
         latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
-        return latency if self._is_healthy(state, self._clock()) else f"{latency}, left alone"
+        return latency if self._is_healthy(state, self.clock()) else f"{latency}, left alone"
 
     def reasons(self) -> dict[str, str]:
         """Return why each region that is left alone, or was, has failed last."""
@@ -165,7 +156,7 @@ class Regions:
     def failed(self, name: str, began: float, failure: Failure) -> None:
         """Leave a region alone for a while. Calls that fail at the same time count as one failure.
 
-        `began` is when the failed attempt began, by `now`.
+        `began` is when the failed attempt began, by `clock`.
         """
         with self._lock:
             if failure.kind is FailureKind.GONE:
@@ -173,14 +164,10 @@ class Regions:
             if began >= self._states[name].failed:
                 self._leave_alone(name, failure)
 
-    def now(self) -> float:
-        """Return the clock's seconds."""
-        return self._clock()
-
     def to_check(self) -> list[str]:
         """Return the regions whose health must be checked now. Call `checked` for each of them afterwards."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             names = self.names if len(self.names) > 1 else []  # with one region, there is nothing to choose
             due = [name for name in names if self._is_due(self._states[name], now)]
             for name in due:
@@ -239,7 +226,7 @@ class Regions:
     def _leave_alone(self, name: str, failure: Failure) -> None:
         state = self._states[name]
         known = state.failures or failure.kind is FailureKind.ABSENT  # a warning once, until it answers a call again
-        level, now = logging.DEBUG if known else logging.WARNING, self._clock()
+        level, now = logging.DEBUG if known else logging.WARNING, self.clock()
         log.log(level, "%s failed and is left alone for a while: %s", name, failure.reason)
         pause = min(FIRST_PAUSE * 2.0**state.failures, LONGEST_PAUSE)
         state.failures = min(state.failures + 1, 30)
@@ -270,24 +257,16 @@ def _latency(state: RegionState) -> float:
     return inf if state.latency is None else state.latency
 
 
+@dataclass(frozen=True)
 class Failover:
-    """Asks one region after the other.
+    """Asks one region after the other."""
 
-    `send` sends a request to a region, within so many seconds, and returns the answer or a `Failure`. `sleep` waits for
-    seconds. `tell` is told that another region is asked after one has failed.
-    """
-
-    def __init__(
-        self,
-        regions: Regions,
-        send: Callable[[str, ApiRequest[Any], float], Awaitable[Any]],
-        sleep: Callable[[float], Awaitable[None]],
-        tell: Callable[[FailedOver], None],
-    ) -> None:
-        self.regions = regions
-        self._send = send
-        self._sleep = sleep
-        self._tell = tell
+    regions: Regions
+    send: Callable[[str, ApiRequest[Any], float], Awaitable[Any]]
+    """Sends a request to a region, within so many seconds. Returns the answer or a `Failure`."""
+    sleep: Callable[[float], Awaitable[None]]
+    tell: Callable[[FailedOver], None]
+    """Is told that another region is asked after one has failed."""
 
     async def answer(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
         """Ask one region after the other, round after round, until one answers or there is no time left.
@@ -310,16 +289,16 @@ class Failover:
             asked = regions.order() if order is None else order
             for region in asked:
                 if last is not None and last != region:
-                    self._tell(FailedOver(last, region, failures[last].reason))
-                began = regions.now()
+                    self.tell(FailedOver(last, region, failures[last].reason))
+                began = regions.clock()
                 if began >= deadline.ends:
                     raise _out_of_time(request, failures, regions, len(asked), deadline.timeout)
-                answer = await self._send(region, request, min(deadline.attempt, deadline.ends - began))
+                answer = await self.send(region, request, min(deadline.attempt, deadline.ends - began))
                 if isinstance(answer, Failure) and 0 < answer.available < request.count and not request.keyed:
-                    began = regions.now()
+                    began = regions.clock()
                     fewer = replace(request, count=answer.available)
                     left = max(deadline.ends - began, 0.01)
-                    answer = await self._send(region, fewer, min(deadline.attempt, left))
+                    answer = await self.send(region, fewer, min(deadline.attempt, left))
                 if not isinstance(answer, Failure):
                     if regions.answered(region):
                         log.info("%s answers again", region)
@@ -334,9 +313,9 @@ class Failover:
             _raise_if_no_retry_helps(request, failures)
             jittered = random.uniform(wait / 2, wait)  # noqa: S311 (not for security)
             pause = max(jittered, min(failure.retry_after for failure in failures.values()))
-            if regions.now() + pause >= deadline.ends:
+            if regions.clock() + pause >= deadline.ends:
                 raise _out_of_time(request, failures, regions, len(failures), deadline.timeout)
-            await self._sleep(pause)
+            await self.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
 
