@@ -74,7 +74,7 @@ class AsyncIntegers(AsyncCounter):
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
         super().__init__(Client(options, Tasks(http)), counter)
-        self.client.default(self)
+        self.client.counters[""] = self
 
     @classmethod
     def from_env(cls, **options: "Unpack[ClientSettings[httpx.AsyncClient]]") -> "Self":

@@ -121,7 +121,7 @@ class Integers(Counter):
             urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
         )
         super().__init__(Client(options, Threads(http)), counter)
-        self.client.default(self)
+        self.client.counters[""] = self
 
     @classmethod
     def from_env(cls, **options: "Unpack[ClientSettings[httpx.Client]]") -> "Self":

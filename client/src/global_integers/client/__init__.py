@@ -16,7 +16,7 @@ from . import api
 from .address import Address
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .failover import Failover, Health, Regions, order_of
-from .forks import Mark, forget_in_children, here, loading
+from .forks import Mark, clients, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
 from .options import Deadline, Options
 from .signing import Signature, signatures
@@ -48,12 +48,13 @@ class Client:
             names = options.urls
             self._url, self._signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
         self.regions = Regions(names, options.prefer)
-        self._io = io
+        self.io = io
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
-        self._counters: dict[str, Any] = {}
+        self.counters: dict[str, Any] = {}
+        """By name; "" is the default one."""
         self._default_name: str | None = options.counter or None
         self._transport: Transport | None = None
-        forget_in_children(self)
+        clients.add(self)
 
     def described(self, counter: str) -> str:
         """Return a counter's name (by default that of the default one, once it is known), the regions, the lease."""
@@ -66,27 +67,23 @@ class Client:
 
     def counter(self, name: str, kind: type[C]) -> C:
         """Return a counter. It is always the same object, so its lease is shared."""
-        found = self._counters.get(name)
+        found = self.counters.get(name)
         if found is None:
-            found = self._counters.setdefault(name, kind(self, checked_counter(name)))
+            found = self.counters.setdefault(name, kind(self, checked_counter(name)))
         return found
-
-    def default(self, counter: "AnyCounter") -> None:
-        """Let a counter be the default one."""
-        self._counters[""] = counter
 
     def mark(self) -> Mark:
         """Return this process's mark. In a forked process, and in another event loop, the client starts anew first."""
         mark = here()
-        if self._io.is_elsewhere():
+        if self.io.is_elsewhere():
             self.forget()
         return mark
 
     def forget(self) -> None:
         """Start anew, without anything that a forked child must not share with its parent."""
-        self._io.forget()
+        self.io.forget()
         self._transport = None
-        for counter in list(self._counters.values()):
+        for counter in list(self.counters.values()):
             counter.forget()
         self.regions.forget()
 
@@ -94,9 +91,9 @@ class Client:
         """Close all connections, end what goes on in the background, and drop all leases."""
         self.mark()
         self.regions.uncheck()
-        for counter in list(self._counters.values()):
+        for counter in list(self.counters.values()):
             counter.drop()
-        await self._io.close()
+        await self.io.close()
 
     def tell(self, event: Event) -> None:
         """Tell the observer. An error that it raises is logged; the call goes on."""
@@ -108,11 +105,7 @@ class Client:
 
     def turn(self) -> FetchTurn:
         """Return a turn of this thread or task to get an integer."""
-        return FetchTurn(self._io.caller(), self._io.make_signal())
-
-    def start(self, call: Any) -> bool:
-        """Carry out a call in the background. Return False if that is impossible."""
-        return self._io.start(call)
+        return FetchTurn(self.io.caller(), self.io.make_signal())
 
     async def call(self, request: ApiRequest[T], deadline: Deadline, order: Sequence[str] | None = None) -> T:
         """Send a request to one region after the other until one answers. See `Failover.answer`."""
@@ -130,7 +123,7 @@ class Client:
         """Let the regions behind the address be known, if the client has one. See `Address.locate`."""
         self.mark()
         if self.address is not None:
-            await self.address.locate(self._failover, deadline, self.start)
+            await self.address.locate(self._failover, deadline, self.io.start)
 
     async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -152,7 +145,7 @@ class Client:
         """Return each region's health. All are asked at the same time."""
         await self.locate(self.options.deadline())
         names = self.regions.names
-        found = await self._io.run_all([partial(self.check, region) for region in names])
+        found = await self.io.run_all([partial(self.check, region) for region in names])
         return dict(zip(names, found, strict=True))
 
     async def owner(self, integer: int, counter: str | None) -> Owner:
@@ -175,9 +168,9 @@ class Client:
         """Return a region's answer. If the client was closed meanwhile, that is no failure of the region: ask again."""
         while True:
             self.mark()
-            generation = self._io.generation
-            answer = await self._io.send(self._sender(), region, request, seconds)
-            if not isinstance(answer, Failure) or generation == self._io.generation:
+            generation = self.io.generation
+            answer = await self.io.send(self._sender(), region, request, seconds)
+            if not isinstance(answer, Failure) or generation == self.io.generation:
                 return answer
 
     def _sender(self) -> "Transport":
@@ -197,14 +190,14 @@ class Client:
                 self.regions.to_check() if len(self.regions.names) > 1 else []
             )  # with one region, there is nothing to choose
             for region in due:
-                if not self.start(partial(self.check, region)):
+                if not self.io.start(partial(self.check, region)):
                     self.regions.uncheck()
                     self.regions.wait_no_longer()
                     break
         except BaseException:  # a call that is interrupted leaves no region as being checked
             self.regions.uncheck()
             raise
-        signal = self.regions.wait_for_first(self._io.make_signal)
+        signal = self.regions.wait_for_first(self.io.make_signal)
         if signal is not None:
             await signal.wait(min(self.options.attempt_timeout, deadline.ends - monotonic()))
             self.regions.wait_no_longer()
@@ -277,7 +270,7 @@ class AnyCounter:
                     within = f"no block was fetched within {deadline.timeout:.3g} s"
                     raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
             elif buffer.is_low:
-                self.client.start(self._fetch_ahead)
+                self.client.io.start(self._fetch_ahead)
         finally:
             buffer.end(turn)
         return turn.integer if buffer is self._buffer else 0

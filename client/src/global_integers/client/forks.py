@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 from weakref import WeakSet
 
 WIPE_ON_FORK = 18
@@ -40,20 +40,8 @@ Mark = mmap.mmap | _Process
 """`mark[0]` is true in the process that made the mark, and false in every other one."""
 
 
-class Forgetful(Protocol):
-    """Has something that a child must not share with its parent."""
-
-    def forget(self) -> None:
-        """Drop it."""
-        ...
-
-
-_clients: WeakSet[Forgetful] = WeakSet()
-
-
-def forget_in_children(client: Forgetful) -> None:
-    """Let the client forget in every process that is forked from now on."""
-    _clients.add(client)
+clients: WeakSet[Any] = WeakSet()
+"""Each one has a method `forget`, which drops what a child must not share with its parent."""
 
 
 def here() -> Mark:
@@ -63,7 +51,7 @@ def here() -> Mark:
         _mark = _new_mark()
     elif not _mark[0]:
         _mark = _new_mark()
-        for client in list(_clients):
+        for client in list(clients):
             try:
                 client.forget()
             except Exception:  # its leases have another mark, so nothing is handed out twice
