@@ -16,7 +16,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from contextlib import aclosing, closing, suppress
+from contextlib import aclosing, closing, nullcontext, suppress
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
@@ -220,11 +220,8 @@ class Transport:
                 extensions={"timeout": TimeLeft(seconds)},
             )
             signature = self._signature(region)
-            if isinstance(http, httpx.Client):
-                response = _response(region, http, built, signature, began + seconds)
-            else:
-                async with asyncio.timeout(seconds):
-                    response = await _awaited_response(region, http, built, signature, began + seconds)
+            async with nullcontext() if isinstance(http, httpx.Client) else asyncio.timeout(seconds):
+                response = await _response(region, http, built, signature, began + seconds)
             answer = self._new(region, request, request.answer(response))
         except CannotSign:
             raise
@@ -251,40 +248,34 @@ class Transport:
         return answer
 
 
-def _response(
-    region: str, http: httpx.Client, request: httpx.Request, signature: Signature | None, ends: float
+async def _response(
+    region: str,
+    http: httpx.Client | httpx.AsyncClient,
+    request: httpx.Request,
+    signature: Signature | None,
+    ends: float,
 ) -> ApiResponse:
-    if signature is not None:
-        signature.sign(request)
-    with closing(http.send(request, auth=_auth(signature), stream=True, follow_redirects=False)) as streamed:
-        content = bytearray()
-        _check(streamed, content, ends)
-        for chunk in streamed.iter_bytes():
-            content += chunk
-            _check(streamed, content, ends)
-    return _whole(region, streamed, content)
-
-
-async def _awaited_response(
-    region: str, http: httpx.AsyncClient, request: httpx.Request, signature: Signature | None, ends: float
-) -> ApiResponse:
-    if signature is not None and signature.may_wait():
+    if signature is not None and isinstance(http, httpx.AsyncClient) and signature.may_wait():
         await asyncio.to_thread(signature.sign, request)
     elif signature is not None:
         signature.sign(request)
-    sent = await http.send(request, auth=_auth(signature), stream=True, follow_redirects=False)
-    async with aclosing(sent) as streamed:
-        content = bytearray()
-        _check(streamed, content, ends)
-        async for chunk in streamed.aiter_bytes():
-            content += chunk
+    auth = httpx.USE_CLIENT_DEFAULT if signature is None else None  # what is signed isn't authorized in another way
+    content = bytearray()
+    sent = http.send(request, auth=auth, stream=True, follow_redirects=False)
+    if isinstance(sent, httpx.Response):
+        with closing(sent) as streamed:
             _check(streamed, content, ends)
-    return _whole(region, streamed, content)
-
-
-def _auth(signature: Signature | None) -> Any:
-    """Return how httpx authorizes a request: as the HTTP client does by default, and not at all if it is signed."""
-    return httpx.USE_CLIENT_DEFAULT if signature is None else None
+            for chunk in streamed.iter_bytes():
+                content += chunk
+                _check(streamed, content, ends)
+    else:
+        async with aclosing(await sent) as streamed:
+            _check(streamed, content, ends)
+            async for chunk in streamed.aiter_bytes():
+                content += chunk
+                _check(streamed, content, ends)
+    signed = "authorization" in streamed.request.headers
+    return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
 
 
 def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
@@ -296,11 +287,6 @@ def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
         raise httpx.ReadTimeout("")
     if len(content) > MAX_RESPONSE:
         raise httpx.DecodingError(f"it has more than {MAX_RESPONSE:,} bytes")
-
-
-def _whole(region: str, streamed: httpx.Response, content: bytearray) -> ApiResponse:
-    signed = "authorization" in streamed.request.headers
-    return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
 
 
 def _failure(error: Exception, seconds: float) -> Failure:
