@@ -16,7 +16,7 @@ from ..errors import FailedEverywhere, Refused, Unavailable
 from .api import regions as regions_of
 from .failover import Failover
 from .options import Deadline, Options, checked_url
-from .signing import ANY_REGION, API_GATEWAY, Signature, address_credentials
+from .signing import ANY_REGION, API_GATEWAY, Signature, found_credentials
 
 REFRESH = 300.0
 """Seconds after which the regions are read again, in the background, so that all processes soon know the same ones."""
@@ -39,7 +39,7 @@ class Address:
         self.alone = _is_local(host)
         """Whether its regions have no names, so that it is asked for everything."""
         self._options = options
-        self._credentials = address_credentials() if options.sign else None
+        self._credentials = found_credentials(required=True, any_region=True) if options.sign else None
         self._read_at = -inf
 
     def url(self, region: str) -> str:
@@ -109,7 +109,7 @@ class Address:
             if refused.status not in (401, 403) or not unsigned or self._options.sign is False:
                 raise
         if self._credentials is None:  # else another call has begun to sign
-            self._credentials = address_credentials()
+            self._credentials = found_credentials(required=True, any_region=True)
         return await failover.answer(request, deadline, [self.name])
 
 

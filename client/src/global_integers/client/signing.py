@@ -23,6 +23,7 @@ permissions")."""
 
 ANY_REGION = "*"
 
+NEEDS_BOTOCORE = 'signing needs botocore: pip install "global-integers-client[aws]"'
 NEEDS_CRT = 'signing for an address needs botocore and awscrt: pip install "global-integers-client[address]"'
 
 FUNCTION_URLS = ".on.aws"
@@ -81,50 +82,39 @@ def _said_of_credentials() -> Generator[None]:
         ) from error
 
 
-def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signature | None]:
-    """Return how each region's requests are signed, None where they aren't.
+def signatures(urls: Mapping[str, str], sign: bool | None) -> dict[str, Signature]:
+    """Return how requests are signed, for the regions where they are.
 
     If `sign` is None, those to Function URLs are signed if botocore and credentials are found.
 
     Raises:
-        CannotSign: `sign` is True, and botocore or the credentials are missing; or botocore fails while it looks for
-            them, for instance because the profile is missing.
+        CannotSign: see `found_credentials`.
     """
-    wanted = {
+    wanted = [
         region
         for region, url in urls.items()
         if sign is True or (sign is None and (urlsplit(url).hostname or "").endswith(FUNCTION_URLS))
-    }
-    credentials = _found_credentials(required=sign is True) if wanted else None
-    return {
-        region: Signature(region, credentials) if credentials is not None and region in wanted else None
-        for region in urls
-    }
+    ]
+    credentials = found_credentials(required=sign is True) if wanted else None
+    return {region: Signature(region, credentials) for region in wanted} if credentials is not None else {}
 
 
-def address_credentials() -> "Credentials":
-    """Return the credentials that botocore finds, for signatures that every region accepts.
+def found_credentials(*, required: bool, any_region: bool = False) -> "Credentials | None":
+    """Return the credentials that botocore finds; with `any_region`, for signatures that every region accepts.
 
     Raises:
-        CannotSign: botocore, awscrt or the credentials are missing.
+        CannotSign: they are required, and botocore, awscrt (for `any_region`) or the credentials are missing; or
+            botocore fails while it looks for them, for instance because the profile is missing.
     """
     try:
-        from botocore import compat
-    except ImportError:
-        raise CannotSign(NEEDS_CRT) from None
-    credentials = _found_credentials(required=True) if compat.HAS_CRT else None
-    if credentials is None:
-        raise CannotSign(NEEDS_CRT)
-    return credentials
-
-
-def _found_credentials(*, required: bool) -> "Credentials | None":
-    try:
+        from botocore.compat import HAS_CRT
         from botocore.session import Session
     except ImportError:
         if required:
-            raise CannotSign('signing needs botocore: pip install "global-integers-client[aws]"') from None
+            raise CannotSign(NEEDS_CRT if any_region else NEEDS_BOTOCORE) from None
         return None
+    if any_region and not HAS_CRT:
+        raise CannotSign(NEEDS_CRT)
     with _said_of_credentials():
         credentials = Session().get_credentials()
     if credentials is None and required:
