@@ -81,8 +81,8 @@ class Address:
         found: list[str] = []
         try:
             if self._options.counter:  # which may not exist yet
-                found = await self._asked(failover, deadline, self._options.counter, some=False)
-            found = found or await self._asked(failover, deadline, "", some=True)
+                found = await self._asked(failover, deadline, self._options.counter)
+            found = found or await self._asked(failover, deadline, "")
         except (FailedEverywhere, Refused) as failed:
             failover.regions.outdated = False  # don't ask again before the next failure
             if known:
@@ -99,9 +99,9 @@ class Address:
         self._read_at = time.monotonic()
         failover.regions.replace(found, last=self.name)
 
-    async def _asked(self, failover: Failover, deadline: Deadline, counter: str, *, some: bool) -> list[str]:
+    async def _asked(self, failover: Failover, deadline: Deadline, counter: str) -> list[str]:
         """Return the regions that the address names. Sign from now on if it wants that."""
-        request = regions_of(self.url(self.name), counter, some=some)
+        request = regions_of(self.url(self.name), counter)
         unsigned = self._credentials is None
         try:
             return await failover.answer(request, deadline, [self.name])

@@ -263,17 +263,17 @@ def default_counter() -> ApiRequest[str]:
     return ApiRequest("the default counter's name", "GET", "-/status", read, own=True)
 
 
-def regions(address: str, counter: str, *, some: bool) -> ApiRequest[list[str]]:
+def regions(address: str, counter: str) -> ApiRequest[list[str]]:
     """Return the request for the names of an address's regions: none if the region doesn't know the counter.
 
-    It must be one that the caller may use, "" for the default one. With `some`, a response without names is no answer.
+    It must be one that the caller may use, or "" for the default one, without which a response is no answer.
     """
 
     def read(_: ApiResponse, document: Mapping[str, Any]) -> list[str]:
         found = document.get("regions")
         names = cast("list[object]", found) if isinstance(found, list) else []
         named = [name for name in names if isinstance(name, str) and REGION.fullmatch(name)]
-        if some and not named:
+        if not counter and not named:
             raise Unreadable("the status names no regions; does the counter exist?")
         return named
 
