@@ -52,18 +52,10 @@ class Client:
         self._failover = Failover(self.regions, self._send, io.sleep, self.tell)
         self.counters: dict[str, Any] = {}
         """By name; "" is the default one."""
-        self._default_name: str | None = options.counter or None
+        self.default_name = options.counter
+        """That of the default counter, "" as long as nobody had to ask for it."""
         self._transport: Transport | None = None
         clients.add(self)
-
-    def described(self, counter: str) -> str:
-        """Return a counter's name (by default that of the default one, once it is known), the regions, the lease."""
-        name = counter or self._default_name
-        address = "" if self.address is None else f" address={self.address.name}"
-        known = (
-            ", ".join(f"{region} ({self.regions.known(region)})" for region in self.regions.names) or "not known yet"
-        )
-        return f"{repr(name) if name else 'default counter'}{address} regions={known} lease={self.options.lease}"
 
     def counter(self, name: str, kind: type[C]) -> C:
         """Return a counter. It is always the same object, so its lease is shared."""
@@ -151,9 +143,9 @@ class Client:
     async def owner(self, integer: int, counter: str | None) -> Owner:
         """Return the owner of an integer of a counter, by default of the default one."""
         deadline = self.options.deadline()
-        if not counter and self._default_name is None:
-            self._default_name = await self.call(api.default_counter(), deadline)
-        request = api.owner(counter or self._default_name or "", integer)
+        if not counter and not self.default_name:
+            self.default_name = await self.call(api.default_counter(), deadline)
+        request = api.owner(counter or self.default_name, integer)
         found, knows = await self.call(request, deadline)
         if knows is not None and knows in self.regions.names:
             with suppress(FailedEverywhere):  # then who owns it is known, but not whether it was minted
@@ -221,7 +213,13 @@ class AnyCounter:
 
     def __repr__(self) -> str:
         client: Client | None = getattr(self, "client", None)  # there is none if its options were refused
-        return f"<{type(self).__name__} {client.described(self.name) if client else '(never made)'}>"
+        if client is None:
+            return f"<{type(self).__name__} (never made)>"
+        name, regions = self.name or client.default_name, client.regions
+        address = "" if client.address is None else f" address={client.address.name}"
+        known = ", ".join(f"{region} ({regions.known(region)})" for region in regions.names) or "not known yet"
+        counter = repr(name) if name else "default counter"
+        return f"<{type(self).__name__} {counter}{address} regions={known} lease={client.options.lease}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
