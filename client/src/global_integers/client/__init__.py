@@ -178,10 +178,7 @@ class Client:
     async def _measure(self, deadline: Deadline) -> None:
         """Start the health checks that are due, in the background. The first call waits for one of them."""
         try:
-            due = (
-                self.regions.to_check() if len(self.regions.names) > 1 else []
-            )  # with one region, there is nothing to choose
-            for region in due:
+            for region in self.regions.to_check():
                 if not self.io.start(partial(self.check, region)):
                     self.regions.uncheck()
                     self.regions.wait_no_longer()
