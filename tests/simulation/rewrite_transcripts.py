@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from simulation.transcript import play
+import simulation as _  # puts `lambda` on the import path, for the import below
+
+# isort: split
+from tests.simulation.transcript import play
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 

@@ -8,7 +8,7 @@ from coordinate.run import RunResult
 
 from simulation.checks import CheckedWorld, MintedTwice, check_reconciled
 from simulation.coordinator import SimulatedCoordinator
-from simulation.interleavings import AFTER, Case, explore
+from tests.simulation.interleavings import AFTER, Case, explore
 
 
 def check_end(world: CheckedWorld) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from simulation.transcript import play
 from tests.simulation.rewrite_transcripts import TRANSCRIPTS
+from tests.simulation.transcript import play
 
 DEPLOYED = "deploy A us\nfinish A\n----\nasked for: regions us\nA has finished\n\n"
 

@@ -10,11 +10,10 @@ from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
 from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, reconcile, step
 
 from integers.lattice import Layout
-
-from .checks import CheckedWorld
-from .coordinator import SimulatedCoordinator
-from .pulumi import decoded, desired
-from .world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
+from simulation.checks import CheckedWorld
+from simulation.coordinator import SimulatedCoordinator
+from simulation.pulumi import decoded, desired
+from simulation.world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
 
 BEFORE = ("a", "b")
 AFTER = ("a", "b", "c")

@@ -38,9 +38,9 @@ from coordinate.protocol.model import (
 from coordinate.request import Deploy, Watch
 from coordinate.run import RunResult, pending_regions, run
 
-from .checks import CheckedWorld
-from .coordinator import SimulatedCoordinator
-from .pulumi import decoded, desired
+from simulation.checks import CheckedWorld
+from simulation.coordinator import SimulatedCoordinator
+from simulation.pulumi import decoded, desired
 
 READ, DESCRIBE = "Read", "Describe"
 
