@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import simulation as _  # puts `lambda` on the import path, for the import below
-
-# isort: split
 from tests.simulation.transcript import play
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))

@@ -23,6 +23,11 @@ from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any, cast
 
+from simulation.checks import CheckedWorld  # puts `lambda` on the import path, for the imports below
+from simulation.coordinator import SimulatedCoordinator
+from simulation.pulumi import decoded, desired
+
+# isort: split
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
     Absent,
@@ -37,10 +42,6 @@ from coordinate.protocol.model import (
 )
 from coordinate.request import Deploy, Watch
 from coordinate.run import RunResult, pending_regions, run
-
-from simulation.checks import CheckedWorld
-from simulation.coordinator import SimulatedCoordinator
-from simulation.pulumi import decoded, desired
 
 READ, DESCRIBE = "Read", "Describe"
 
