@@ -99,13 +99,18 @@ def test_a_failure_where_nothing_struck_is_a_problem_unless_the_machine_was_too_
     events = events_with({BULK: 0})
     events.stay = REGIONS[:3]
     events.struck[REGIONS[2]] = ["cut_off"]
-    for region in events.stay:
+    for region in (*events.stay, REGIONS[3]):
         events.stack.history.failed(region, "status 503: why")
+    events.stay = REGIONS[:4]
     mint = {"TableName": "x-counters", "UpdateExpression": f"{MINTS} :step"}
-    events.stack.proxy.given_up.append(DynamoDBCall(REGIONS[1], "UpdateItem", mint))
+    events.stack.proxy.given_up += [DynamoDBCall(region, "UpdateItem", mint) for region in (REGIONS[1], REGIONS[3])]
+    events.stack.history.failed(REGIONS[3], "status 500: a bug")
 
     lines = list(by_region(events))
 
-    assert events.problems == [f"{REGIONS[0]}: nothing struck it, but clients saw failures: 1 status 503: why"]
+    assert events.problems == [
+        f"{REGIONS[0]}: nothing struck it, but clients saw failures: 1 status 503: why",
+        f"{REGIONS[3]}: nothing struck it, but clients saw failures: 1 status 500: a bug, 1 status 503: why",
+    ]
     assert f"| {REGIONS[2]} (cut_off) | 1 | 1 | 0.0 s |" in lines
-    assert f"{REGIONS[1]}: DynamoDB answered 1 mints too late, so its failures say nothing" in lines
+    assert f"{REGIONS[1]}: the machine was so busy that 1 mints had given up when DynamoDB answered" in lines
