@@ -6,7 +6,7 @@ from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
 
-from bench import windows
+from integers.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from simulation.schedule import COORDINATORS
 from simulation.world import ALIVE, CONDITIONS, RULES
@@ -18,9 +18,17 @@ PAGE = (ROOT / "docs" / "layouts.md").read_text()
 WORDS = {2: "two", 3: "three", 4: "four", 40: "forty", 60: "a minute"}
 
 
-def test_the_windows_are_those_that_the_command_prints() -> None:
-    assert f"```text\n{windows.table()}\n```" in PAGE
-    assert windows.enough() in PAGE
+def test_what_a_window_means_is_computed_from_the_defaults() -> None:
+    window, headroom = 100_000_000, 10_000  # the test below compares them with the settings
+
+    for said in (
+        f"{3 * window:,} integers with three regions",
+        f"{window / 2 / 1000 / 3600:.0f} hours at 1,000 integers per second",
+        f"{window // 2 // 86_400} days at one",
+        f"integers for {MAX_INTEGER // (3 * window * 10**6)} million lost tables of three regions",
+        f"every day for {MAX_INTEGER // (MAX_REGIONS * headroom * 365 * 10**6)} million years",
+    ):
+        assert said in PAGE
 
 
 @pytest.mark.parametrize(
