@@ -100,8 +100,8 @@ class CounterTable:
         try:
             item = _item_of(self._dynamodb.call("UpdateItem", request)["Attributes"])
         except ServiceError as error:
-            if error.code == "ValidationException":  # one that the write adds to is missing, or isn't a number
-                self.find(counter)
+            if error.code == "ValidationException" and error.meaning == "bug":
+                self.find(counter)  # a number that the write adds to is missing, or is none: this says so
             if error.meaning != "condition":
                 raise
             if not error.item:

@@ -7,6 +7,7 @@ from typing import Any
 import mint.handler
 import mint.minting
 import pytest
+from aws.service import ATTEMPTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import received
@@ -184,6 +185,17 @@ def test_an_error_that_the_function_causes_is_still_unexpected(ask: Ask, stack: 
         stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
         assert ask()["statusCode"] == 500
         forget()
+
+
+def test_a_disabled_key_is_told_by_the_write_alone(ask: Ask, stack: Stack) -> None:
+    disabled = {"__type": "x#ValidationException", "message": "KMS key disabled error: a is disabled."}
+    with FaultyServer(answers(whole(disabled, 400))) as server:
+        stack.monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", server.url)
+        response = ask()
+        forget()
+
+    assert (response["statusCode"], response["headers"]["Retry-After"]) == (503, "1")
+    assert [b"DynamoDB_20120810.UpdateItem" in request for request in server.requests] == [True] * ATTEMPTS
 
 
 def test_snapstart_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
