@@ -49,22 +49,27 @@ class Unsent(NoResponse):
     """The call was not sent, since there was no connection or no time left. It was not carried out."""
 
 
-def connect(endpoint: Endpoint, timeout: float) -> "Connection":
-    """Return a connection, made within `timeout` seconds. With TLS, all roots are tried if Amazon's aren't enough."""
+def connect(endpoint: Endpoint, timeout: Callable[[], float]) -> "Connection":
+    """Return a connection. With TLS, all roots are tried if Amazon's aren't enough.
+
+    `timeout` returns the seconds that an attempt may take from now on, since reading all roots may take long.
+
+    Raises:
+        Unsent: no connection could be made.
+    """
     if not endpoint.secure:
-        return Connection(endpoint, None, timeout)
-    ends = time.monotonic() + timeout
+        return Connection(endpoint, None, timeout())
     tls = trust()
     had_all = tls.has_all
     try:
-        return Connection(endpoint, tls.context, timeout)
+        return Connection(endpoint, tls.context, timeout())
     except Unsent as unsent:
         from ssl import SSLCertVerificationError
 
         if had_all or not isinstance(unsent.__cause__, SSLCertVerificationError):
             raise
     tls.read_all()
-    return Connection(endpoint, tls.context, ends - time.monotonic())
+    return Connection(endpoint, tls.context, timeout())
 
 
 class Connection:

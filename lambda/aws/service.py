@@ -144,7 +144,7 @@ class Service:
                 if connection.alive():
                     return connection
                 connection.close()
-        return connect(self._endpoint, _at_most(CONNECT_TIMEOUT))
+        return connect(self._endpoint, lambda: _at_most(CONNECT_TIMEOUT))
 
 
 class DynamoDB(Service):

@@ -1,18 +1,21 @@
 """Amazon's roots are read first, and all others when they are needed; nothing else is ever trusted."""
 
 import hashlib
+import math
 import ssl
 from collections.abc import Callable, Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import botocore
 import pytest
 import trustme
-from aws.connection import Trust, Unsent, _first, trust
-from aws.service import DynamoDB
+from aws.connection import Connection, Trust, Unsent, _first, trust
+from aws.request import Endpoint
+from aws.service import DynamoDB, set_deadline
 
-from tests.lambda_.aws.faulty_server import ANSWER, GOOD, PATIENCE, FaultyServer, answers, certified
+from tests.lambda_.aws.faulty_server import ANSWER, CLOCK, GOOD, PATIENCE, FaultyServer, answers, certified
 
 AMAZON = {
     "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
@@ -78,6 +81,48 @@ def test_an_endpoint_with_another_root_is_reached_too(machine: Machine, monkeypa
 
     assert call(certified(company, "127.0.0.1"), monkeypatch, calls=3) == 4  # only the first call needs two
     assert read() == {AMAZONS, COMPANYS}
+
+
+def test_however_long_reading_all_roots_takes_the_second_connection_has_its_time(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(trustme.CA(organization_name=AMAZONS), company)
+    monkeypatch.setattr("aws.connection.time", CLOCK)
+    timeouts: list[float] = []
+    connecting, reading = Connection.__init__, Trust.read_all
+
+    def noted(connection: Connection, endpoint: Endpoint, context: ssl.SSLContext, timeout: float) -> None:
+        timeouts.append(timeout)
+        connecting(connection, endpoint, context, timeout)
+
+    def slow(tls: Trust) -> None:
+        reading(tls)
+        CLOCK.pass_by()
+
+    monkeypatch.setattr(Connection, "__init__", noted)
+    monkeypatch.setattr(Trust, "read_all", slow)
+
+    assert call(certified(company, "127.0.0.1"), monkeypatch) == 2
+    assert timeouts == [PATIENCE, PATIENCE]
+
+
+def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(trustme.CA(organization_name=AMAZONS), company)
+    monkeypatch.setattr("aws.service._ends", math.inf)  # put back afterwards
+
+    def slow(_: Trust) -> None:
+        set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
+
+    monkeypatch.setattr(Trust, "read_all", slow)
+
+    with FaultyServer(answers(GOOD), tls=certified(company, "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(Unsent, match="no time left"):
+            DynamoDB().call("UpdateItem", {})
+
+    assert server.connections == 1
 
 
 def test_all_roots_are_read_at_once_where_none_is_amazons(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
