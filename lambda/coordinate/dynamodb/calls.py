@@ -278,7 +278,7 @@ class Shared:
                 self._answer = Future()
                 try:
                     self._answer.set_result(self._call())
-                except Exception as error:  # raised in every thread that waits
+                except BaseException as error:  # raised in every thread that waits
                     self._answer.set_exception(error)
             answer = self._answer
         return answer.result()

@@ -112,18 +112,23 @@ def test_threads_that_ask_together_share_a_call() -> None:
         assert {future.result(SECONDS) for future in rest} == {2}
 
 
-def test_an_error_is_everybodys_and_only_of_one_call() -> None:
-    answers = iter([ZeroDivisionError(), 7])
+@pytest.mark.parametrize("failure", [ZeroDivisionError, SystemExit])
+def test_an_error_is_everybodys_and_only_of_one_call(failure: type[BaseException]) -> None:
+    answers = iter([failure(), 7])
 
     def call() -> int:
         answer = next(answers)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
     shared = Shared(call)
-    with pytest.raises(ZeroDivisionError):
+    shared._moments = iter([1, 3, 2, 4, 5])  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(failure):
         shared.ask()
+    assert shared._answer.done(), "or the next one would wait for ever"
+    with pytest.raises(failure):
+        shared.ask()  # this question came before the call began
     assert shared.ask() == 7
 
 
