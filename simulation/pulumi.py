@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from coordinate.dynamodb.encoding import attributes_of
-from coordinate.protocol.model import DeploymentRecord, DesiredState, desired_state_of
-from coordinate.request import Deploy, request_of
+from coordinate.protocol.model import Deploy, DeploymentRecord, DesiredState, desired_state_of
+from coordinate.request import request_of
 
 from components.coordinator.deployment import event, record_of
 from components.settings.values import canonical

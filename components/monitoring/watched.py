@@ -8,7 +8,7 @@ import pulumi
 from ..settings.args import Settings
 
 COORDINATOR = "GlobalIntegers"
-"""The namespace of the coordinator's metrics, which are all in the home region (coordinate/log.py)."""
+"""The namespace of the coordinator's metrics, which are all in the home region (coordinate/metrics.py)."""
 
 OF_REST_APIS = {"4xx": "4XXError", "5xx": "5XXError"}
 """What REST APIs call metrics of HTTP APIs. The others are called the same."""

@@ -11,10 +11,11 @@ from aws.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
-from .log import Metrics, RunStatistics, kind_of, log_change, warn_of
-from .protocol.model import Refused
+from .log import log_change, warn_of
+from .metrics import Metrics, RunStatistics, kind_of
+from .protocol.model import Deploy, Refused
 from .protocol.operations import CarryOut, Clock, Each, MayBegin, Operation, Steps, TakeRunLock
-from .request import Check, Create, Deploy, Watch, request_of
+from .request import Check, Create, Watch, request_of
 from .run import RunResult, reply, run
 
 RESERVE = 60_000
@@ -62,7 +63,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         raise CoordinatorError(str(refusal)) from None
     finally:
         METRICS.write(statistics)
-    warn_of(result)
+    warn_of(result.scan)
     return reply(result)
 
 

@@ -1,22 +1,13 @@
-"""Writes the log, a line of JSON each: phases of counters, what is odd, and the metrics of a run.
-
-No call is made for metrics: CloudWatch reads them from the log.
-"""
+"""Writes the log, a line of JSON each: phases of counters, and what is odd."""
 
 import json
 import sys
-import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from integers.names import CHECK_COUNTER
-
 from .protocol import operations as op
-from .protocol.model import Absent, DeploymentRecord, Item, Register
-from .protocol.plan import wanted_items
-from .protocol.reconcile import Outcome, TablesScan
-from .run import RunResult, pending_regions
+from .protocol.model import Register
+from .protocol.reconcile import TablesScan
 
 
 def phase_of(old: Register | None, new: Register) -> str:
@@ -33,269 +24,23 @@ def log_change(operation: op.Operation, answer: Any) -> None:
     if isinstance(operation, op.WriteRegister) and answer:
         new = operation.new
         layout = {"counter": new.counter, "epoch": new.epoch, "base": new.base, "limit": new.limit}
-        _write("INFO", phase=phase_of(operation.old, new), **layout, regions=new.regions)
+        write("INFO", phase=phase_of(operation.old, new), **layout, regions=new.regions)
 
 
-def warn_of(result: RunResult) -> None:
+def warn_of(scan: TablesScan) -> None:
     """Log the counters that regions have and that have no register, and what can't be read."""
-    for counter, regions in result.scan.unknown.items():
+    for counter, regions in scan.unknown.items():
         warn("unknown", counter=counter, regions=list(regions))
-    for key, tables in result.scan.stray.items():
+    for key, tables in scan.stray.items():
         warn("stray", counter=key, tables=list(tables))
 
 
 def warn(phase: str, **fields: Any) -> None:
     """Log what the run goes on without, and why."""
-    _write("WARN", phase=phase, **fields)
+    write("WARN", phase=phase, **fields)
 
 
-def _write(level: str, **fields: Any) -> None:
-    # Lambda passes on a line of JSON unchanged (Lambda guide, "Using JSON log format").
-    sys.stderr.write(json.dumps({"timestamp": _timestamp(datetime.now(UTC)), "level": level, **fields}) + "\n")
-
-
-def _timestamp(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-NAMESPACE = "GlobalIntegers"
-
-UNITS = {
-    "Counters": "Count",
-    "IntegersPerSecond": "Count/Second",
-    "HoursToCeiling": "None",
-    "UnfinishedSeconds": "Seconds",
-    "PendingRegions": "Count",
-    "LostTables": "Count",
-    "Repairs": "Count",
-    "Failed": "Count",
-}
-"""Metric → its unit. CloudWatch has none for hours."""
-
-OF_A_REGION = ("IntegersPerSecond", "HoursToCeiling")
-"""The metrics that each region has too. Every further one costs $0.30 a month for each region."""
-
-
-def kind_of(event: Mapping[str, Any]) -> str:
-    """Return who asks for a run, by its event, which may be a wrong one."""
-    return "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
-
-
-class RunStatistics:
-    """What a run shows in its metrics. Its operations are carried out in several threads."""
-
-    def __init__(self, stack: str, kind: str, result: RunResult) -> None:
-        self.stack = stack
-        """`<project>-<stack>`."""
-        self.kind = kind
-        """Who asked for the run: `schedule`, `deployment` or `creation`."""
-        self.result = result
-        self.failed = True
-        """Whether it was refused or failed, as long as it hasn't ended well."""
-        self.record: DeploymentRecord | None = None
-        """As it was last read or written."""
-        self.repaired: set[str] = set()
-        """The counters that were mended after the last change was finished: nobody had asked for it."""
-        self._everyday: dict[str, str] = {}
-
-    def keep(self, operation: op.Operation, answer: Any) -> None:
-        """Keep what an operation and its answer show. Raising a ceiling and recording layouts repair nothing."""
-        if answer is False or isinstance(answer, Absent):
-            return
-        match operation:
-            case op.ReadRecord():
-                self.record = answer
-            case op.WriteRecord(_, new):
-                self.record = new
-            case op.WriteRegister(old, new):
-                self._count(new.counter, phase_of(old, new))
-            case op.WriteCopy(_, new):
-                self._count(new.register.counter, "copied")
-            case op.PlaceItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
-                self._count(operation.counter)
-            case _:
-                pass
-
-    def _count(self, counter: str, phase: str = "") -> None:
-        if self.record is None or not self.record.reconciled:
-            return  # it was asked for
-        if phase == "granted" or (phase == "created" and counter not in self.result.scan.copies):
-            self._everyday.setdefault(counter, phase)
-        known = self._everyday.get(counter)
-        if known != "created" and not (known == "granted" and phase):
-            self.repaired.add(counter)
-
-
-def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
-    """Return the tables that were found gone, recreated, restored or without a register's item, as `region table`.
-
-    A region that doesn't answer isn't among them. Nor is the layouts table while it is gone: the run fails then.
-    """
-    without = {
-        region
-        for name, register in scan.registers.items()
-        for region, known in zip(register.regions, register.ids, strict=True)
-        if known is not None and _is_lost(scan.items[region], scan.ids[region], known, name)
-    }
-    lost = [f"{region} counters" for region in scan.items if region in without]
-    put_back = {name for name, copy in scan.copies.items() if copy.mirror == scan.mirror} - scan.registers.keys()
-    if put_back or any(register.home != scan.home for register in scan.registers.values()):
-        lost.append("home layouts")
-    emptied = bool(scan.registers) and not scan.copies and record is not None and record.report != "{}"
-    if emptied or any(copy.mirror != scan.mirror for copy in scan.copies.values()):
-        lost.append("home mirror")
-    return lost
-
-
-def _is_lost(items: Mapping[str, Item | Absent] | Absent, id_: str | Absent, known: str, name: str) -> bool:
-    if items is Absent.UNREACHABLE or id_ is Absent.UNREACHABLE:
-        return False
-    return isinstance(items, Absent) or id_ != known or name not in items
-
-
-LEAST_SECONDS = 30
-"""A rate is measured over at least this time. What was minted in one second says little of the next hour."""
-
-MOST_HOURS = 10_000.0
-"""What is said of a ceiling that lasts this long, or for ever: more than a year."""
-
-
-def paces(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan | None) -> dict[str, dict[str, float]]:
-    """Return the metrics `OF_A_REGION` of each region that answered and of which a rate is known.
-
-    The hours are those until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`. `outcomes`
-    are those of the run that has scanned, as far as it got. `before` is what an earlier run of the same process saw.
-    """
-    found: dict[str, list[tuple[float, float]]] = {}
-    for counter, register in scan.registers.items():
-        first = wanted_items(register)
-        outcome = outcomes.get(counter, Outcome(register, register.regions))
-        after = first if outcome.register is register else wanted_items(outcome.register)
-        for region in register.regions:
-            item = _item(scan, region, counter)
-            if item is None or item.epoch != register.epoch or item.opening is not None:
-                continue
-            rate = _rate(region, register, first[region], item, before, scan.at)
-            if rate is None:
-                continue
-            pending = region in outcome.pending
-            left = _left(item, item if pending or region not in after else after[region])
-            found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
-    return {
-        region: {
-            "IntegersPerSecond": sum(rate for rate, _ in counters),
-            "HoursToCeiling": min(hours for _, hours in counters),
-        }
-        for region, counters in found.items()
-    }
-
-
-def _item(scan: TablesScan, region: str, counter: str) -> Item | None:
-    items = scan.items.get(region, Absent.GONE)
-    item = None if isinstance(items, Absent) else items.get(counter)
-    return item if isinstance(item, Item) else None
-
-
-def _rate(
-    region: str, register: Register, first: Item, item: Item, before: TablesScan | None, now: float
-) -> float | None:
-    """Return a counter's integers per second in one region; None if it was seen for too short a time.
-
-    It is measured since the run that is remembered, or else since the limit was granted: then it is an average, and
-    a region that is behind the others seems slower than it is.
-    """
-    start, seconds = first.issued, now - (before.at if before is not None else now)
-    if before is not None and seconds >= LEAST_SECONDS:
-        seen = _item(before, region, register.counter)
-        start = seen.issued if seen is not None and seen.epoch == item.epoch else start
-    else:
-        seconds = now - register.granted
-        if seconds < LEAST_SECONDS:
-            return None
-        granted_at = register.limit - register.window * len(register.regions)
-        start += max(granted_at - start, 0) // item.stride * item.stride
-    return max(item.issued - start, 0) / item.stride / seconds
-
-
-def _left(item: Item, after: Item) -> float:
-    """Return how many integers the region may mint after the run, if `after` is what the register gives it."""
-    if after.epoch != item.epoch:
-        return (after.ceiling - after.issued) / after.stride
-    return (max(item.ceiling, after.ceiling) - item.issued) / item.stride
-
-
-def documents(statistics: RunStatistics, ended: float, before: TablesScan | None) -> list[dict[str, Any]]:
-    """Return the lines of a run: that of the stack, then one for each region whose pace is known.
-
-    CloudWatch user guide, "Specification: Embedded metric format": CloudWatch makes metrics of them. Such a line has
-    one value for each dimension, so each region has a line of its own.
-
-    What the run didn't look at is left out, and costs no call. `ended` is in seconds since 1970, `before` is what an
-    earlier run of the same process saw.
-    """
-    scan, outcomes, record = statistics.result.scan, statistics.result.outcomes, statistics.record
-    values: dict[str, float] = {"Repairs": len(statistics.repaired)}
-    if statistics.kind != "creation":  # counters may be created all the time: that doesn't prove that the schedule runs
-        values["Failed"] = int(statistics.failed)
-    named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
-    if record is not None:
-        values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.asked, 0)
-    regions: dict[str, dict[str, float]] = {}
-    if scan.items:
-        pending, lost = pending_regions(outcomes.values()), lost_tables(scan, record)
-        named |= {"pending": pending, "lost": lost}
-        values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
-        values["Counters"] = len({*scan.registers, *outcomes} - {CHECK_COUNTER})
-        regions = paces(scan, outcomes, before)
-    if regions:
-        values["IntegersPerSecond"] = sum(pace["IntegersPerSecond"] for pace in regions.values())
-        values["HoursToCeiling"] = min(pace["HoursToCeiling"] for pace in regions.values())
-    stack = _document(ended, {"Stack": statistics.stack}, values)
-    # Only a failed run of the schedule may wake somebody: a refused deployment has a user who sees it.
-    stack["Run"], stack["Failed"] = statistics.kind, int(statistics.failed)
-    stack["_aws"]["CloudWatchMetrics"].append(_directive(["Stack", "Run"], ["Failed"]))
-    lines = [{**stack, **named}]
-    for region, pace in sorted(regions.items()):
-        lines.append(_document(ended, {"Stack": statistics.stack, "Region": region}, pace))
-    return lines
-
-
-class Metrics:
-    """Writes the metrics of every run, and remembers the items that the last one saw.
-
-    The memory is the process's own. Lambda keeps a function that runs every few minutes in the same one, mostly; the
-    first run in a new process measures rates since the last grant instead.
-    """
-
-    def __init__(self) -> None:
-        self._before: TablesScan | None = None
-
-    def write(self, statistics: RunStatistics) -> None:
-        """Write the lines of a run that has just ended to the log."""
-        for document in documents(statistics, time.time(), self._before):
-            sys.stderr.write(json.dumps(document) + "\n")
-        scan = statistics.result.scan
-        if scan.items and (self._before is None or scan.at - self._before.at >= LEAST_SECONDS):
-            self._before = TablesScan(items=scan.items, at=scan.at)
-
-
-def _document(ended: float, dimensions: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:
-    return {
-        # Without these two, Lambda makes a line of level INFO of it (Lambda guide, "Log-level filtering").
-        "timestamp": _timestamp(datetime.fromtimestamp(ended, UTC)),
-        "level": "INFO",
-        "_aws": {
-            "Timestamp": int(ended * 1000),
-            "CloudWatchMetrics": [_directive(list(dimensions), list(values))],
-        },
-        **dimensions,
-        **{name: round(value, 3) for name, value in values.items()},
-    }
-
-
-def _directive(dimensions: list[str], names: list[str]) -> dict[str, Any]:
-    return {
-        "Namespace": NAMESPACE,
-        "Dimensions": [dimensions],
-        "Metrics": [{"Name": name, "Unit": UNITS[name]} for name in names],
-    }
+def write(level: str, **fields: Any) -> None:
+    """Write a line. Lambda passes it on unchanged (Lambda guide, "Using JSON log format")."""
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    sys.stderr.write(json.dumps({"timestamp": at, "level": level, **fields}) + "\n")

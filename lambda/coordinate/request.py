@@ -9,22 +9,13 @@ from typing import Any, cast
 from integers.lattice import MAX_FLOOR, MAX_REGIONS
 from integers.names import CHECK_COUNTER, COUNTER_NAME, RESERVED, reserved
 
-from .protocol.model import DesiredState, Refused, desired_state_of
+from .protocol.model import Deploy, Refused, desired_state_of
 
 KEYS = ("asked", "check", "create", "follows", "watch", "wish")
 CHECK_KEYS = ("counter", "digest", "region", "version")
 WISH_KEYS = (
     "counters", "first", "floors", "headroom", "home", "leaving", "regions", "tables", "watchMinutes", "window",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Deploy:
-    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
-
-    desired: DesiredState
-    follows: int
-    asked: int
 
 
 @dataclass(frozen=True)

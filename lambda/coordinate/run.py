@@ -13,11 +13,11 @@ from integers.lattice import places
 from integers.names import CHECK_COUNTER
 
 from .protocol.admit import admit, finish
-from .protocol.model import DeploymentRecord, Refused, Register
+from .protocol.model import Deploy, DeploymentRecord, Refused, Register
 from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
 from .protocol.reconcile import Outcome, TablesScan, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
-from .request import Create, Deploy, Watch
+from .request import Create, Watch
 
 SHOWN = 10
 """How many refusals of counters are shown."""

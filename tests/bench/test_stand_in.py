@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
-from coordinate.log import Metrics
+from coordinate.metrics import Metrics
 from coordinate.protocol.model import MAX_PAST
 from coordinate.protocol.operations import ReadRegister, ScanItems
 

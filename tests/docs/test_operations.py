@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from coordinate.log import OF_A_REGION, UNITS
+from coordinate.metrics import OF_A_REGION, UNITS
 
 from components.monitoring.alarms import alarms
 from components.settings.rules import EVERY_REGION, THRESHOLDS

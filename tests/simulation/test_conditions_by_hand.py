@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from coordinate.protocol.admit import admit
+from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import (
     FenceItem,
     Operation,
@@ -17,7 +18,7 @@ from coordinate.protocol.operations import (
     WriteRecordCopy,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.request import Deploy, Watch
+from coordinate.request import Watch
 from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice

@@ -33,6 +33,7 @@ from coordinate.protocol.model import (
     Absent,
     Accepted,
     Copy,
+    Deploy,
     DeploymentRecord,
     DesiredState,
     Item,
@@ -40,7 +41,7 @@ from coordinate.protocol.model import (
     Refused,
     Register,
 )
-from coordinate.request import Deploy, Watch
+from coordinate.request import Watch
 from coordinate.run import RunResult, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"

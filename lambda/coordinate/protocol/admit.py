@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..request import Deploy
 from . import operations as op
-from .model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register
+from .model import Absent, Copy, Deploy, DeploymentRecord, Item, RecordCopy, Register
 from .operations import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 

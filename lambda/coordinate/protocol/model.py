@@ -50,6 +50,15 @@ class DesiredState:
         return self.floors.get(counter, self.floors.get("*", 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """What a deployment asks for, the number that its preview read (0: no record), and when (seconds since 1970)."""
+
+    desired: DesiredState
+    follows: int
+    asked: int
+
+
 class Accepted(NamedTuple):
     """What identifies the record that stands. It is stored beside the record, and changes only with it."""
 

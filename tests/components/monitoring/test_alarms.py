@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 import pytest
-from coordinate.log import RunStatistics, documents
+from coordinate.metrics import RunStatistics, documents
 from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.run import RunResult

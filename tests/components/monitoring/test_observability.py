@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from coordinate.log import NAMESPACE, OF_A_REGION, UNITS
+from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
 
 from components.monitoring.alarms import alarms
 from components.monitoring.dashboard import body

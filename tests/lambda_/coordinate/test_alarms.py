@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.log import Metrics
+from coordinate.metrics import Metrics
 from coordinate.protocol.model import Item
 
 from tests.components.aws_answers import ALARM, COMPOSITE

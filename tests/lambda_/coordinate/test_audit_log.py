@@ -7,7 +7,6 @@ import pytest
 from coordinate.log import log_change, warn_of
 from coordinate.protocol.operations import DescribeLayouts, Operation, WriteRegister
 from coordinate.protocol.reconcile import TablesScan
-from coordinate.run import RunResult
 
 from simulation.world import World
 from tests.lambda_.coordinate.made_up import NOW, record, register
@@ -70,7 +69,7 @@ def test_a_write_whose_condition_failed_is_not_logged(capsys: pytest.CaptureFixt
 
 def test_what_is_odd_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     unknown = {"orders": ("eu-west-1", "us-west-2"), "invoices": ("eu-west-1",)}
-    warn_of(RunResult(scan=TablesScan(unknown=unknown, stray={"ordrs": ("mirror",)})))
+    warn_of(TablesScan(unknown=unknown, stray={"ordrs": ("mirror",)}))
 
     found = lines(capsys)
     assert [(line["level"], line["phase"], line["counter"]) for line in found] == [

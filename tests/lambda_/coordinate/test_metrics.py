@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from coordinate.handler import CoordinatorError
-from coordinate.log import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics
+from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics
 from coordinate.protocol.model import Item
 
 from tests.lambda_.coordinate.stopped import recorded

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from coordinate.log import MOST_HOURS, paces
+from coordinate.metrics import MOST_HOURS, paces
 from coordinate.protocol.model import Absent, Item
 from coordinate.protocol.reconcile import Outcome, TablesScan
 

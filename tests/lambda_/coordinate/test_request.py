@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Refused
-from coordinate.request import Check, Create, Deploy, Watch, request_of
+from coordinate.protocol.model import Deploy, Refused
+from coordinate.request import Check, Create, Watch, request_of
 
 from integers.lattice import MAX_REGIONS
 from integers.names import RESERVED

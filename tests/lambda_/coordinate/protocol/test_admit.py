@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.admit import LATEST, admit, finish
-from coordinate.protocol.model import Copy, DeploymentRecord, RecordCopy, Refused
+from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, RecordCopy, Refused
 from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
-from coordinate.request import Deploy
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror, World
