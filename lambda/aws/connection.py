@@ -42,11 +42,11 @@ FIRST = (b"Amazon Root CA", b"Starfield Services Root")
 
 
 class NoResponse(Exception):
-    """There is no valid response. The call may have been carried out or not."""
+    """There is no valid response. The call may have been carried out, unless there was no connection or no time."""
 
-
-class Unsent(NoResponse):
-    """The call was not sent, since there was no connection or no time left. It was not carried out."""
+    transient = True
+    unaccepted = False
+    """Both as of `ServiceError`."""
 
 
 def connect(endpoint: Endpoint, timeout: Callable[[], float]) -> "Connection":
@@ -55,7 +55,7 @@ def connect(endpoint: Endpoint, timeout: Callable[[], float]) -> "Connection":
     `timeout` returns the seconds that an attempt may take from now on, since reading all roots may take long.
 
     Raises:
-        Unsent: no connection could be made.
+        NoResponse: no connection could be made.
     """
     if not endpoint.secure:
         return Connection(endpoint, None, timeout())
@@ -63,10 +63,10 @@ def connect(endpoint: Endpoint, timeout: Callable[[], float]) -> "Connection":
     had_all = tls.has_all
     try:
         return Connection(endpoint, tls.context, timeout())
-    except Unsent as unsent:
+    except NoResponse as failure:
         from ssl import SSLCertVerificationError
 
-        if had_all or not isinstance(unsent.__cause__, SSLCertVerificationError):
+        if had_all or not isinstance(failure.__cause__, SSLCertVerificationError):
             raise
     tls.read_all()
     return Connection(endpoint, tls.context, timeout())
@@ -79,7 +79,7 @@ class Connection:
         """Connect within `timeout` seconds, to any of the host's addresses. `context` is for TLS, None for a plain one.
 
         Raises:
-            Unsent: no connection could be made.
+            NoResponse: no connection could be made.
         """
         self._socket: socket.socket | None = None
         self._authority = endpoint.authority
@@ -95,7 +95,7 @@ class Connection:
             self._watch.register(self._socket, select.POLLIN)
         except OSError as error:  # includes an unknown host, a timeout and an untrusted certificate
             self.close()
-            raise Unsent(f"{self._authority}: {error}") from error
+            raise NoResponse(f"{self._authority}: {error}") from error
 
     def __del__(self) -> None:
         self.close()
@@ -122,7 +122,7 @@ class Connection:
         """
         open_socket, self._socket = self._socket, None  # put back only after a complete exchange
         if open_socket is None:
-            raise Unsent(f"{self._authority}: the connection is closed")
+            raise NoResponse(f"{self._authority}: the connection is closed")
         ends = time.monotonic() + timeout
 
         def receive() -> bytes:

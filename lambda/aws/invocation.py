@@ -4,9 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .connection import NoResponse
 from .request import encoded
-from .service import Service, ServiceError
+from .service import Service
 
 
 class InvocationFailed(Exception):
@@ -17,39 +16,20 @@ class InvocationFailed(Exception):
         self.kind = kind
 
 
-class NotAllowed(Exception):
-    """There is no such function, or it may not be invoked. A retry can only help if a new role is `unaccepted` yet."""
+def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+    """Invoke the function with this ARN, and return its result. It may run more than once.
 
-    def __init__(self, message: str, *, unaccepted: bool = False) -> None:
-        super().__init__(message)
-        self.unaccepted = unaccepted
+    `timeout` is in seconds for each attempt. The connection is closed afterwards, since this is rare.
 
-
-class NotReached(Exception):
-    """The error is transient, or no response came in time. The function may have run or may still run."""
-
-
-def invoke(function: str, payload: Mapping[str, Any], timeout: float, *, idempotent: bool = False) -> dict[str, Any]:
-    """Invoke a function and return its result. The connection is closed afterwards, since this is rare.
-
-    `function` is an ARN, in whichever region, or a name in this region. `timeout` is in seconds for each attempt;
-    `idempotent` as of `Service.post`. It raises InvocationFailed, NotAllowed or NotReached.
+    Raises:
+        InvocationFailed: the function failed.
+        NoResponse: the last attempt got no valid response. The function may still run.
+        ServiceError: there is no such function, or it couldn't be invoked.
     """
-    service = Service("lambda", function.split(":")[3] if function.startswith("arn:") else None)
+    service = Service("lambda", function.split(":")[3])
+    path, headers = f"/2015-03-31/functions/{encoded(function)}/invocations", {"Content-Type": "application/json"}
     try:
-        result, headers = service.post(
-            f"/2015-03-31/functions/{encoded(function)}/invocations",
-            {"Content-Type": "application/json"},
-            json.dumps(payload).encode(),
-            timeout=timeout,
-            idempotent=idempotent,
-        )
-    except ServiceError as error:
-        if error.transient:
-            raise NotReached(str(error)) from error
-        raise NotAllowed(str(error), unaccepted=error.unaccepted) from error
-    except NoResponse as error:
-        raise NotReached(str(error)) from error
+        result, headers = service.post(path, headers, json.dumps(payload).encode(), timeout=timeout)
     finally:
         service.close()
     document: dict[str, Any] = result if isinstance(result, dict) else {}  # pyright: ignore[reportUnknownVariableType]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from .connection import Connection, NoResponse, Response, Unsent, connect, trust
+from .connection import Connection, NoResponse, Response, connect, trust
 from .request import Credentials, endpoint_of, signed_post
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class Service:
             self._kept.pop().close()
 
     def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float, idempotent: bool = True
+        self, path: str, headers: Mapping[str, str], body: bytes, *, timeout: float
     ) -> tuple[Any, Mapping[str, str]]:
         """Post `body`, and return the response's JSON and headers.
 
         There are at most three attempts of `timeout` seconds, within the time that the invocation has left. Each is
-        signed with its own time. If the signer isn't accepted, one more attempt is made. A call that isn't `idempotent`
-        is only retried if it certainly wasn't carried out.
+        signed with its own time. If the signer isn't accepted, one more attempt is made. A call whose response was lost
+        is retried although it may have been carried out.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -111,11 +111,11 @@ class Service:
                 return self._attempt(path, headers, body, timeout)
             except (NoResponse, ServiceError) as failure:
                 pause = _jitter(attempt)
-                unaccepted += isinstance(failure, ServiceError) and failure.unaccepted
+                unaccepted += failure.unaccepted
                 if (
                     attempt == ATTEMPTS
                     or unaccepted > 1
-                    or not _retry_can_help(failure, idempotent)
+                    or not (failure.transient or failure.unaccepted)
                     or pause >= time_left()
                 ):
                     raise
@@ -156,8 +156,7 @@ class DynamoDB(Service):
     def call(self, operation: str, request: Mapping[str, Any] | bytes) -> dict[str, Any]:
         """Call an operation and return its reply in DynamoDB's own JSON, for example `{"N": "7"}`.
 
-        A call whose response was lost is retried although it may have been carried out. A mint then mints another
-        integer, which leaves a gap but never a duplicate.
+        A mint that is carried out twice mints another integer, which leaves a gap but never a duplicate.
 
         Raises:
             NoResponse: the last attempt got no valid response.
@@ -182,14 +181,8 @@ def _credentials() -> Credentials:
 def _at_most(timeout: float) -> float:
     left = time_left()
     if left <= 0:
-        raise Unsent("the invocation has no time left")
+        raise NoResponse("the invocation has no time left")
     return min(timeout, left)
-
-
-def _retry_can_help(failure: NoResponse | ServiceError, idempotent: bool) -> bool:
-    if isinstance(failure, ServiceError):
-        return failure.meaning in ("throttled", "unaccepted") or (failure.transient and idempotent)
-    return isinstance(failure, Unsent) or idempotent
 
 
 def _jitter(attempt: int) -> float:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
+from aws.connection import NoResponse
+from aws.invocation import InvocationFailed, invoke
+from aws.service import ServiceError
 
 from integers.lattice import owner_of
 from integers.names import CHECK_COUNTER, no_counter
@@ -41,15 +43,13 @@ class MintResponse:
 
 
 def ask(function: str, method: str, path: str) -> MintResponse:
-    """Return the answer of the minting function with this ARN. The function may run more than once."""
+    """Return the answer of the minting function with this ARN."""
     try:
-        return answer_of(invoke(function, _event(method, path), TIMEOUT, idempotent=True))
+        return answer_of(invoke(function, _event(method, path), TIMEOUT))
     except InvocationFailed as failed:
         return MintResponse(": ".join(filter(None, ["an error of the function", failed.kind, str(failed)]))[:MOST])
-    except NotAllowed as refused:  # AWS may not know the coordinator's new policy yet
-        return MintResponse(str(refused)[:MOST], passing=refused.unaccepted)
-    except NotReached as lost:
-        return MintResponse(str(lost)[:MOST], passing=True)
+    except (NoResponse, ServiceError) as error:  # AWS may not know the coordinator's new policy yet
+        return MintResponse(str(error)[:MOST], passing=error.transient or error.unaccepted)
 
 
 def answer_of(response: Mapping[str, Any]) -> MintResponse:

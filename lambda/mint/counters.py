@@ -5,7 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from aws.invocation import InvocationFailed, NotAllowed, NotReached, invoke
+from aws.connection import NoResponse
+from aws.invocation import InvocationFailed, invoke
+from aws.service import ServiceError
 
 from integers.names import CHECK_COUNTER, RESERVED, reserved
 from integers.records import counter_of
@@ -36,20 +38,20 @@ def create(counter: str) -> tuple[dict[str, Any], bool]:
     if counter in RESERVED:
         raise RequestRefused("wrong name", reserved(counter))
     try:
-        result = invoke(coordinator, {"create": [counter]}, TIMEOUT, idempotent=True)
+        result = invoke(coordinator, {"create": [counter]}, TIMEOUT)
     except InvocationFailed as failed:
         log.error("the coordinator did not create %s: %s: %s", counter, failed.kind, failed)
         if not failed.kind or failed.kind.startswith(RUNTIME_ERRORS):
             raise RequestRefused("retry", NO_RESPONSE) from None
         message = f"the coordinator refused to create {counter!r}; the log says why"
         raise RequestRefused("failed", message) from None
-    except NotAllowed as refused:
-        log.error("the coordinator can't be invoked: %s", refused)
-        reason = "retry later" if refused.unaccepted else "failed"
+    except (NoResponse, ServiceError) as error:
+        if error.transient:
+            log.warning("no response from the coordinator: %s", error)
+            raise RequestRefused("retry", NO_RESPONSE) from None
+        log.error("the coordinator can't be invoked: %s", error)
+        reason = "retry later" if error.unaccepted else "failed"
         raise RequestRefused(reason, "the coordinator can't be invoked; the log says why") from None
-    except NotReached as lost:
-        log.warning("no response from the coordinator: %s", lost)
-        raise RequestRefused("retry", NO_RESPONSE) from None
     return {"counter": counter, **result["counters"][counter]}, counter in result["created"]
 
 

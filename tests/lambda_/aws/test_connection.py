@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import aws.service
 import pytest
 import trustme
-from aws.connection import Connection, Unsent, trust
+from aws.connection import Connection, NoResponse, trust
 from aws.request import endpoint_of
 from aws.service import DynamoDB
 
@@ -70,7 +70,7 @@ def test_a_certificate_for_another_name_is_refused(
 ) -> None:
     with FaultyServer(answers(GOOD), tls=certified(authority, name)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
 
     assert server.requests == []
@@ -81,7 +81,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(
 ) -> None:
     with FaultyServer(answers(GOOD), tls=certified(trustme.CA(), "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
 
     assert server.requests == []
@@ -166,7 +166,7 @@ def test_each_address_of_a_host_has_an_even_share_of_the_time(monkeypatch: pytes
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
     monkeypatch.setattr("aws.connection.time", Deaf)
     monkeypatch.setattr(socket, "socket", Deaf)
-    with pytest.raises(Unsent, match="timed out"):
+    with pytest.raises(NoResponse, match="timed out"):
         Connection(endpoint_of("dynamodb", "eu-west-1", {}), None, 8)
 
     assert Deaf.waited == [2, 2, 2, 2]

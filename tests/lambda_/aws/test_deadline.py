@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from aws import service
-from aws.connection import Connection, NoResponse, Unsent
+from aws.connection import Connection, NoResponse
 from aws.service import DynamoDB
 
 from tests.lambda_.aws.faulty_server import GOOD, FaultyServer, answers, dynamodb_at
@@ -63,6 +63,6 @@ def test_no_call_outlasts_the_time_that_is_left(clock: Clock, monkeypatch: pytes
         assert timeouts == [pytest.approx(0.8)], "the time that is left, and no second attempt"
 
         begin(100)
-        with pytest.raises(Unsent, match="no time left"):
+        with pytest.raises(NoResponse, match="no time left"):
             dynamodb.call("UpdateItem", {})
         assert len(timeouts) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import aws.service
 import pytest
-from aws.connection import NoResponse, Unsent
+from aws.connection import NoResponse
 from aws.service import DynamoDB, ServiceError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -135,17 +135,14 @@ def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.M
     "code",
     ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
 )
-@pytest.mark.parametrize("idempotent", [True, False])
-def test_a_signer_that_is_not_accepted_signs_once_more(
-    monkeypatch: pytest.MonkeyPatch, code: str, idempotent: bool
-) -> None:
+def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     refused = answers(whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400))
     times = iter([0.0, 1_800_000_000.0])
     with monkeypatch.context() as frozen, FaultyServer(refused, answers(GOOD)) as server:
         frozen.setattr(aws.service.time, "time", lambda: next(times))
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         service = aws.service.Service("dynamodb")
-        reply, _ = service.post("/", {}, b"{}", timeout=PATIENCE, idempotent=idempotent)
+        reply, _ = service.post("/", {}, b"{}", timeout=PATIENCE)
         service.close()
 
     assert reply == ANSWER
@@ -172,25 +169,8 @@ def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.Monk
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
-    with pytest.raises(Unsent, match=r"127\.0\.0\.1:1: .*refused"):
+    with pytest.raises(NoResponse, match=r"127\.0\.0\.1:1: .*refused"):
         DynamoDB().call("UpdateItem", {})
-
-
-@pytest.mark.parametrize(
-    ("turn", "attempts"),
-    [(cuts_after, 1), (stalls, 1), (answers(whole({}, 500)), 1), (answers(whole(THROTTLED, 400)), 3)],
-)
-def test_a_call_is_repeated_if_idempotent_or_not_carried_out(
-    monkeypatch: pytest.MonkeyPatch, turn: Turn, attempts: int
-) -> None:
-    with FaultyServer(turn) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        service = aws.service.Service("lambda")
-        with pytest.raises((NoResponse, ServiceError)):
-            service.post("/", {}, b"{}", timeout=PATIENCE, idempotent=False)
-        service.close()
-
-    assert len(server.requests) == attempts
 
 
 def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,8 +178,8 @@ def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("aws.service.time.sleep", waits.append)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
-    with pytest.raises(Unsent):
-        aws.service.Service("lambda").post("/", {}, b"{}", timeout=PATIENCE, idempotent=False)
+    with pytest.raises(NoResponse):
+        aws.service.Service("lambda").post("/", {}, b"{}", timeout=PATIENCE)
     assert len(waits) == 2
     assert 0 <= waits[0] <= 0.05
     assert 0 <= waits[1] <= 0.1

@@ -11,7 +11,7 @@ from typing import cast
 import botocore
 import pytest
 import trustme
-from aws.connection import Connection, Trust, Unsent, _first, trust
+from aws.connection import Connection, NoResponse, Trust, _first, trust
 from aws.request import Endpoint
 from aws.service import DynamoDB, set_deadline
 
@@ -119,7 +119,7 @@ def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monke
 
     with FaultyServer(answers(GOOD), tls=certified(company, "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(Unsent, match="no time left"):
+        with pytest.raises(NoResponse, match="no time left"):
             DynamoDB().call("UpdateItem", {})
 
     assert server.connections == 1
@@ -142,7 +142,7 @@ def test_an_untrusted_root_is_refused_whatever_its_name(
     with FaultyServer(answers(GOOD), tls=certified(trustme.CA(organization_name=name), "127.0.0.1")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         for connections in (2, 3):  # all roots are read once
-            with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
+            with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
                 DynamoDB().call("UpdateItem", {})
             assert server.connections == connections
 
@@ -158,7 +158,7 @@ def test_a_certificate_for_another_host_is_refused(
 
     with FaultyServer(answers(GOOD), tls=certified(authorities[authority], "127.0.0.2")) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        with pytest.raises(Unsent, match="CERTIFICATE_VERIFY_FAILED"):
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
             DynamoDB().call("UpdateItem", {})
 
     assert server.requests == []

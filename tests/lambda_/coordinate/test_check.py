@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aws.invocation import InvocationFailed, NotAllowed, NotReached
+from aws.connection import NoResponse
+from aws.invocation import InvocationFailed
+from aws.service import ServiceError
 from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
 from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
@@ -236,9 +238,10 @@ def test_an_error_that_passes_is_waited_for_but_not_for_ever() -> None:
     [
         (InvocationFailed("Runtime.ImportModuleError", "no module"), False, "Runtime.ImportModuleError: no module"),
         (InvocationFailed("", "Task timed out after 10.00 seconds"), False, "function: Task timed out"),
-        (NotReached("TooManyRequestsException (429): slow down"), True, "TooManyRequests"),
-        (NotAllowed("AccessDeniedException (403): no", unaccepted=True), True, "AccessDenied"),
-        (NotAllowed("ResourceNotFoundException (404): no"), False, "NotFound"),
+        (NoResponse("timed out"), True, "timed out"),
+        (ServiceError(429, "TooManyRequestsException", "slow down"), True, "TooManyRequests"),
+        (ServiceError(403, "AccessDeniedException", "no"), True, "AccessDenied"),
+        (ServiceError(404, "ResourceNotFoundException", "no"), False, "NotFound"),
     ],
 )
 def test_how_a_function_fails_is_told(

@@ -4,7 +4,9 @@ from typing import Any
 
 import mint.counters
 import pytest
-from aws.invocation import InvocationFailed, NotAllowed, NotReached
+from aws.connection import NoResponse
+from aws.invocation import InvocationFailed
+from aws.service import ServiceError
 
 from integers.names import RESERVED
 from tests.lambda_.fixtures import HOME, Ask, Stack
@@ -22,9 +24,10 @@ COORDINATOR = "arn:aws:lambda:us-east-1:000000000000:function:coordinate"
         (REFUSED, False, "the log says why"),
         (ENDED, True, "try again"),
         (LATE, True, "try again"),
-        (NotReached("timed out"), True, "try again"),
-        (NotAllowed("ResourceNotFoundException (404): no"), False, "can't be invoked"),
-        (NotAllowed("AccessDeniedException (403): no", unaccepted=True), True, "can't be invoked"),
+        (NoResponse("timed out"), True, "try again"),
+        (ServiceError(429, "TooManyRequestsException", "slow down"), True, "try again"),
+        (ServiceError(404, "ResourceNotFoundException", "no"), False, "can't be invoked"),
+        (ServiceError(403, "AccessDeniedException", "no"), True, "can't be invoked"),
     ],
 )
 def test_the_response_says_whether_a_retry_can_help(
@@ -48,8 +51,8 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
     reconciled = {"epoch": 1, "base": 1, "regions": {HOME: {"offset": 1, "stride": 1}}}
     events: list[object] = []
 
-    def invoke(function: str, event: object, timeout: float, *, idempotent: bool) -> dict[str, Any]:
-        events.append((function, event, idempotent))
+    def invoke(function: str, event: object, timeout: float) -> dict[str, Any]:
+        events.append((function, event))
         return {"counters": {"invoices": reconciled}, "created": created}
 
     stack.monkeypatch.setenv("COORDINATOR", COORDINATOR)
@@ -58,7 +61,7 @@ def test_the_response_says_whether_the_counter_is_new(ask: Ask, stack: Stack, cr
     response = ask("PUT", "/invoices")
 
     assert (response["statusCode"], response["document"]) == (status, {"counter": "invoices", **reconciled})
-    assert events == [(COORDINATOR, {"create": ["invoices"]}, True)]
+    assert events == [(COORDINATOR, {"create": ["invoices"]})]
 
 
 @pytest.mark.parametrize("counter", sorted(RESERVED))
