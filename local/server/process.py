@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -163,27 +163,41 @@ class BackgroundService:
         return True
 
     def running(self, endpoint: str, what: str) -> int:
-        """Return the port of this project's module `mark`. If it doesn't respond, start it, on the same port if free.
+        """Return the port of this project's module `mark`, once it answers. If it doesn't run, start it.
 
-        `endpoint` is the local AWS server's URL, for a process that is started; `what` it does, for an error.
+        Then it gets the port that it had, if that is free. One that runs is never ended, however slow it is: it may
+        have been started with another endpoint.
+
+        Args:
+            endpoint: the local AWS server's URL, for a process that is started.
+            what: what it does, for an error.
         """
 
-        def responds(port: int) -> bool:
-            return status(port, "OPTIONS", "*", timeout=10) is not None
+        def answers() -> bool:
+            return status(port, "OPTIONS", "*", timeout=SILENT) is not None  # the domain's reads its records now
 
-        with _starting:
+        with _starting, ExitStack() as held:
             pid, port = self.recorded() or (0, 0)
-            if port and self.alive(pid) and responds(port):
+            found = self.alive(pid)
+            if not found:
+                self.stop()
+                folder = state_folder().resolve()
+                environment = {
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    "HOME": str(folder),
+                    "GLOBAL_INTEGERS_LOCAL": str(folder),
+                }
+                port = held.enter_context(reserved(port if port and is_free(port) else 0))
+                pid = self.start([sys.executable, "-m", self.mark, str(port), endpoint], environment, port).pid
+            if self.comes_up(pid, answers):
                 return port
+            if found and self.alive(pid):
+                raise LocalError(
+                    f"the process that {what} (process {pid}) runs, but hasn't answered for {START_TIMEOUT} s. Wait, "
+                    f"and repeat the command. Only if it never answers, end it: kill {pid}\n{self.log_end()}"
+                )
             self.stop()
-            folder = state_folder().resolve()
-            environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder), "GLOBAL_INTEGERS_LOCAL": str(folder)}
-            with reserved(port if port and is_free(port) else 0) as chosen:
-                process = self.start([sys.executable, "-m", self.mark, str(chosen), endpoint], environment, chosen)
-                if not self.comes_up(process.pid, lambda: responds(chosen)):
-                    self.stop()
-                    raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
-            return chosen
+            raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
 
     def recorded(self) -> tuple[int, int] | None:
         """Return process and port of the last one started and not ended, running or not."""

@@ -6,6 +6,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from local.paths import LocalError
+from local.server import process
 from local.server.process import BackgroundService, command_line
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
@@ -20,15 +24,15 @@ time.sleep(600)
 
 def test_it_is_found_again_and_ended(folder: Path) -> None:
     service = BackgroundService("sleeper", "the-mark")
-    process = service.start(SLEEP, {}, 4321)
+    sleeping = service.start(SLEEP, {}, 4321)
 
-    assert BackgroundService("sleeper", "the-mark").recorded() == (process.pid, 4321)
-    assert service.alive(process.pid)
-    assert BackgroundService("sleeper", "another", former="the-mark").alive(process.pid), "after an upgrade"
-    assert os.getsid(process.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
+    assert BackgroundService("sleeper", "the-mark").recorded() == (sleeping.pid, 4321)
+    assert service.alive(sleeping.pid)
+    assert BackgroundService("sleeper", "another", former="the-mark").alive(sleeping.pid), "after an upgrade"
+    assert os.getsid(sleeping.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
 
     assert service.stop()
-    assert not service.alive(process.pid)
+    assert not service.alive(sleeping.pid)
     assert service.recorded() is None
     assert not service.stop()
 
@@ -41,6 +45,27 @@ def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
     assert not service.alive(os.getpid())
     assert not service.stop()
     assert not (folder / "sleeper.json").exists()
+
+
+def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = BackgroundService("sleeper", "the-mark")
+    slow = service.start(SLEEP, {}, 4321)
+    statuses = [None, None, 204]
+
+    def status(port: int, *_: str, timeout: float) -> int | None:
+        assert port == 4321
+        return statuses.pop(0) if statuses else None
+
+    monkeypatch.setattr(process, "status", status)
+
+    assert service.running("http://127.0.0.1:1", "sleeps") == 4321
+    assert service.recorded() == (slow.pid, 4321)
+
+    monkeypatch.setattr(process, "START_TIMEOUT", 0)
+    with pytest.raises(LocalError, match=rf"sleeps \(process {slow.pid}\) runs, but .*end it: kill {slow.pid}\n"):
+        service.running("http://127.0.0.1:1", "sleeps")
+    assert service.alive(slow.pid)
+    service.stop()
 
 
 def test_what_it_started_ends_with_it(folder: Path) -> None:
