@@ -32,7 +32,7 @@ class SettingsError(pulumi.RunError):
 def settings_of(
     args: GlobalIntegersArgs | Mapping[str, Any], prefix: str, findings: Findings | None = None
 ) -> Settings:
-    """Return the settings, checked and with the defaults filled in. Settings are returned as they are.
+    """Return the settings, checked and with the defaults filled in.
 
     Args:
         args: a dict has the dataclass's attributes; its integers may be whole floats, as other languages send them.
@@ -42,8 +42,6 @@ def settings_of(
     Raises:
         SettingsError: with every wrong setting, its value and what is allowed.
     """
-    if isinstance(args, Settings):
-        return args
     given: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
     findings = findings or Findings()
     values: dict[str, Any] = {name: given.get(name) for name in SETTINGS}
@@ -144,13 +142,17 @@ RESEMBLES = 0.75
 """A namespace that is at least this similar to the project's is reported as misspelt (0 to 1)."""
 
 
-def args_of_stack() -> Settings:
-    """Return what the present stack's configuration asks for, or raise as `settings_of`."""
+def args_of_stack() -> GlobalIntegersArgs:
+    """Return what the present stack's configuration asks for, checked in its words, or raise as `settings_of`.
+
+    The component checks it again, since the program may change it.
+    """
     project, stack = pulumi.get_project(), pulumi.get_stack()
     config = pulumi.Config(project)
     own = [name for name in SETTINGS if name not in NOT_IN_PROJECT_NAMESPACE]
-    values: dict[str, Any] = {"home": pulumi.Config("aws").get("region")}
+    values: dict[str, Any] = {"home": pulumi.Config("aws").get("region"), "prefix": f"{project}-{stack}"}
     values |= {name: _decoded(name, config.get(camel(name))) for name in own}
+    args = GlobalIntegersArgs(**values)
 
     def key(name: str) -> str:
         return NOT_IN_PROJECT_NAMESPACE.get(name) or camel(name)
@@ -161,7 +163,8 @@ def args_of_stack() -> Settings:
 
     findings = Findings(key, example)
     findings.errors += _unread_keys(project, set(map(camel, own)))
-    return settings_of(values, f"{project}-{stack}", findings)
+    settings_of(args, args.prefix, findings)
+    return args
 
 
 def _decoded(name: str, text: str | None) -> Any:
