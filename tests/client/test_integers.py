@@ -414,6 +414,33 @@ def test_an_http_client_that_can_not_be_made_is_the_callers_error(client: Client
                 call()
 
 
+class Duck:
+    """An HTTP client that is none of httpx's own, but has what is needed of one."""
+
+    def __init__(self, http: Any) -> None:
+        self._http = http
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._http, name)
+
+
+def test_an_http_client_need_not_be_httpxs_own(client: Client, direct: Urls) -> None:
+    def make() -> Any:
+        return Duck(httpx.AsyncClient() if client is Tasks else httpx.Client())
+
+    with client(direct, http=make, **PATIENT) as integers:
+        assert integers.next() >= 1
+
+
+def test_an_http_client_of_the_other_kind_is_refused(client: Client, direct: Urls) -> None:
+    wrong, right = (httpx.Client, httpx.AsyncClient) if client is Tasks else (httpx.AsyncClient, httpx.Client)
+    with client(direct, http=wrong, **PATIENT) as integers, pytest.raises(TypeError) as error:
+        integers.next()
+
+    assert f"httpx.{wrong.__name__}; " in str(error.value)
+    assert str(error.value).endswith(f"Integers needs an httpx.{right.__name__}")
+
+
 class Unread(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body that must not be read."""
 

@@ -172,7 +172,9 @@ class Client:
             with loading:
                 from .transport import Transport
 
-                found = self._transport = self._transport or Transport(self._url, self._signature, self.tell)
+                found = self._transport = self._transport or Transport(
+                    self._url, self._signature, self.tell, awaits=self.io.awaits
+                )
         return found
 
     async def _measure(self, deadline: Deadline) -> None:

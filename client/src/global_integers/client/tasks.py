@@ -39,6 +39,7 @@ class TaskSignal:
 class Tasks:
     """The tasks of one event loop, which share a client."""
 
+    awaits = True
     make_signal = TaskSignal
     sleep = staticmethod(asyncio.sleep)
 
@@ -65,7 +66,7 @@ class Tasks:
 
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
-        self._http = self._http or transport.async_client(self._make_http)
+        self._http = self._http or transport.client(self._make_http)
         return await transport.send(self._http, region, request, seconds)
 
     async def close(self) -> None:

@@ -65,6 +65,7 @@ class ThreadSignal:
 class Threads:
     """The threads of a process, which share a client."""
 
+    awaits = False
     make_signal = ThreadSignal
 
     def __init__(self, make_http: "Callable[[], httpx.Client] | None") -> None:
@@ -76,7 +77,7 @@ class Threads:
     def forget(self) -> None:
         """Start anew, without anything that a forked child must not share with its parent."""
         self._connecting = threading.RLock()
-        self._http: httpx.Client | None = None  # closed by the parent, which has the same connections
+        self._http: Any = None  # closed by the parent, which has the same connections
         self._mine = threading.local()
         """Whether a thread is `sending`, and the `generation` in which a thread in the background began."""
 

@@ -186,25 +186,32 @@ class Transport:
         url: Callable[[str], str],
         signature: Callable[[str], Signature | None],
         tell: Callable[[Requested], None],
+        *,
+        awaits: bool,
     ) -> None:
+        """Prepare. `awaits`: whether the HTTP client is one for tasks, whatever its class is."""
         self._url = url
         self._signature = signature
         self._tell = tell
+        self._awaits = awaits
         self._lock = threading.RLock()
         self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
         """Region and path → the last blocks."""
 
-    def client(self, make: Callable[[], httpx.Client] | None) -> httpx.Client:
-        """Return an HTTP client for threads. Proxies of the environment aren't used for this machine's servers."""
-        return keep_deadlines(make() if make is not None else httpx.Client(mounts=LOOPBACK, limits=LIMITS))
+    def client(self, make: Callable[[], Any] | None) -> Any:
+        """Return an HTTP client. Proxies of the environment aren't used for this machine's servers.
 
-    def async_client(self, make: Callable[[], httpx.AsyncClient] | None) -> httpx.AsyncClient:
-        """Return an HTTP client for tasks."""
-        return make() if make is not None else httpx.AsyncClient(mounts=LOOPBACK, limits=LIMITS)
+        Raises:
+            TypeError: `make` returns one for tasks to threads, or the other way round.
+        """
+        needed, other = (httpx.AsyncClient, httpx.Client) if self._awaits else (httpx.Client, httpx.AsyncClient)
+        made = make() if make is not None else needed(mounts=LOOPBACK, limits=LIMITS)
+        if isinstance(made, other):
+            owner = "AsyncIntegers" if self._awaits else "Integers"
+            raise TypeError(f"http returns an httpx.{other.__name__}; {owner} needs an httpx.{needed.__name__}")
+        return made if self._awaits else keep_deadlines(made)
 
-    async def send(
-        self, http: httpx.Client | httpx.AsyncClient, region: str, request: ApiRequest[T], seconds: float
-    ) -> T | Failure:
+    async def send(self, http: Any, region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Send the request. Return the region's answer, or why there is none.
 
         Raises:
@@ -220,8 +227,8 @@ class Transport:
                 extensions={"timeout": TimeLeft(seconds)},
             )
             signature = self._signature(region)
-            async with nullcontext() if isinstance(http, httpx.Client) else asyncio.timeout(seconds):
-                response = await _response(region, http, built, signature, began + seconds)
+            async with asyncio.timeout(seconds) if self._awaits else nullcontext():
+                response = await self._response(region, http, built, signature, began + seconds)
             answer = self._new(region, request, request.answer(response))
         except CannotSign:
             raise
@@ -230,6 +237,32 @@ class Transport:
         failure = answer.reason if isinstance(answer, Failure) else None
         self._tell(Requested(region, request.subject, time.monotonic() - began, failure))
         return answer
+
+    async def _response(
+        self, region: str, http: Any, request: httpx.Request, signature: Signature | None, ends: float
+    ) -> ApiResponse:
+        if signature is not None and self._awaits and signature.may_wait():
+            await asyncio.to_thread(signature.sign, request)
+        elif signature is not None:
+            signature.sign(request)
+        auth = httpx.USE_CLIENT_DEFAULT if signature is None else None  # what is signed is authorized in no other way
+        content = bytearray()
+        sent = http.send(request, auth=auth, stream=True, follow_redirects=False)
+        streamed: httpx.Response
+        if self._awaits:
+            async with aclosing(await sent) as streamed:
+                _check(streamed, content, ends)
+                async for chunk in streamed.aiter_bytes():
+                    content += chunk
+                    _check(streamed, content, ends)
+        else:
+            with closing(sent) as streamed:
+                _check(streamed, content, ends)
+                for chunk in streamed.iter_bytes():
+                    content += chunk
+                    _check(streamed, content, ends)
+        signed, phrase = "authorization" in streamed.request.headers, streamed.reason_phrase
+        return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), phrase, signed)
 
     def _new(self, region: str, request: ApiRequest[T], answer: T | Failure) -> T | Failure:
         """Return the answer, or a failure if it has integers that the region has returned before, without a key.
@@ -246,36 +279,6 @@ class Transport:
             why = f"the response has integers that were returned before: {answer.first} …"
             return Failure(FailureKind.TRANSIENT, why)
         return answer
-
-
-async def _response(
-    region: str,
-    http: httpx.Client | httpx.AsyncClient,
-    request: httpx.Request,
-    signature: Signature | None,
-    ends: float,
-) -> ApiResponse:
-    if signature is not None and isinstance(http, httpx.AsyncClient) and signature.may_wait():
-        await asyncio.to_thread(signature.sign, request)
-    elif signature is not None:
-        signature.sign(request)
-    auth = httpx.USE_CLIENT_DEFAULT if signature is None else None  # what is signed isn't authorized in another way
-    content = bytearray()
-    sent = http.send(request, auth=auth, stream=True, follow_redirects=False)
-    if isinstance(sent, httpx.Response):
-        with closing(sent) as streamed:
-            _check(streamed, content, ends)
-            for chunk in streamed.iter_bytes():
-                content += chunk
-                _check(streamed, content, ends)
-    else:
-        async with aclosing(await sent) as streamed:
-            _check(streamed, content, ends)
-            async for chunk in streamed.aiter_bytes():
-                content += chunk
-                _check(streamed, content, ends)
-    signed = "authorization" in streamed.request.headers
-    return ApiResponse(region, streamed.status_code, streamed.headers, bytes(content), streamed.reason_phrase, signed)
 
 
 def _check(streamed: httpx.Response, content: bytearray, ends: float) -> None:
