@@ -1,8 +1,10 @@
 """The region that is asked first, also for a key, and the regions that are left alone."""
 
+import logging
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from global_integers.client.api import Failure, FailureKind
 from global_integers.client.failover import CLEARLY_NEARER, LONGEST_PAUSE, REFRESH, Regions, order_of
 
@@ -151,6 +153,24 @@ def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
     assert known.order() == ["middle", "far", "near"]
     clock.now += 0.3
     assert known.order()[0] == "near"
+
+
+def test_a_health_check_leaves_a_region_alone_only_for_the_usual_pause() -> None:
+    """Health is of the default counter: it must not keep a region from all other counters for seconds."""
+    clock = Clock()
+    known = regions(clock)
+    known.checked("near", Failure(FailureKind.TRANSIENT, "503", retry_after=5), 0.01)
+    assert not is_healthy(known)
+    clock.now += 0.3
+
+    assert is_healthy(known)
+
+
+def test_a_health_check_that_finds_nothing_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "global_integers"):
+        regions(Clock()).checked("near", Failure(FailureKind.ABSENT, "404: why"), 0.01)
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 def test_a_keys_order_is_not_that_of_the_settings() -> None:

@@ -186,8 +186,9 @@ class Regions:
                 state.latency = (1 - WEIGHT) * before + WEIGHT * seconds
             if failure is None:
                 state.until = 0.0
-            else:
-                self._leave_alone(name, failure)
+            else:  # health is of the default counter only: no longer pause for all counters, and 404 is a failure too
+                kind = FailureKind.SILENT if silent else FailureKind.TRANSIENT
+                self._leave_alone(name, failure._replace(kind=kind, retry_after=0.0))
             if failure is None or all(self._states[name].failures for name in self.names):
                 self.wait_no_longer()
         return Health(failure is None, None if silent else seconds, "" if failure is None else failure.reason)
