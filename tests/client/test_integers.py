@@ -441,6 +441,39 @@ def test_an_http_client_of_the_other_kind_is_refused(client: Client, direct: Url
     assert str(error.value).endswith(f"Integers needs an httpx.{right.__name__}")
 
 
+@pytest.mark.parametrize("closes", [False, True], ids=["expired", "closed"])
+def test_who_wakes_after_its_block_was_dropped_asks_again(clock: Clock, closes: bool) -> None:
+    firsts = [1]
+
+    async def respond(request: httpx.Request) -> httpx.Response:
+        first, size = firsts[-1], int(request.url.params["count"])
+        firsts.append(first + size)
+        await asyncio.sleep(0)  # others come and wait for it
+        block = {"region": "eu-west-1", "count": size, "first": first, "last": first + size - 1, "stride": 1}
+        return httpx.Response(200, json=block)
+
+    async def ask() -> None:
+        urls, transport = {"eu-west-1": "http://eu-west-1.test/"}, httpx.MockTransport(respond)
+        async with AsyncIntegers(
+            urls, lease=SMALL, http=lambda: httpx.AsyncClient(transport=transport), **PATIENT
+        ) as integers:
+            for _ in range(5):  # two blocks: of one, and of four
+                await integers.next()
+
+            async def fetch() -> int:
+                integer = await integers.next()
+                if closes:
+                    await integers.aclose()
+                else:
+                    clock.now += 61
+                return integer
+
+            fetched, late = await asyncio.gather(fetch(), integers.next())
+        assert (fetched, late) == (firsts[2], firsts[3])
+
+    asyncio.run(ask())
+
+
 class Unread(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body that must not be read."""
 

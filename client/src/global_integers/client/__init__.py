@@ -263,7 +263,7 @@ class AnyCounter:
             if turn.size:
                 await self._fetch(buffer, turn, deadline)
             elif turn.waits:
-                if not await turn.signal.wait(deadline.ends - monotonic()) and not turn.integer:
+                if not await turn.signal.wait(deadline.ends - monotonic()):
                     within = f"no block was fetched within {deadline.timeout:.3g} s"
                     raise DeadlineExceeded(f"{api.subject(self.name)}: {within}:", self.client.regions.reasons())
             elif buffer.is_low:

@@ -76,7 +76,7 @@ class FetchTurn:
         caller: the number of the thread or task.
         integer: what it got; 0: nothing.
         size: of the block that it must fetch; 0: none.
-        waits: whether it must wait for its signal. If it has no integer then, it must try again.
+        waits: whether it must wait for its signal and then try again: what it gets a share of may be dropped meanwhile.
         own: how many integers of a block it wants for itself: 1, or 0 if it fetches ahead.
         alone: whether the buffer doesn't note it: it is of a signal handler that interrupted its thread in the buffer.
     """
@@ -293,15 +293,16 @@ class LeaseBuffer:
             sizes = [each + (number in lucky) for number in range(len(turns))]
         integers = block.integers()
         for each_turn, size in zip(turns, sizes, strict=True):
-            each_turn.integer = integers[0]
-            if size > 1:
+            share, integers = integers[:size], integers[size:]
+            if each_turn is turn:
+                turn.integer, share = share[0], share[1:]
+            if share:
                 self.shares.pop(each_turn.caller, None)  # it comes last, as the newest
-                self.shares[each_turn.caller] = self._lease(integers[1:size], now)
-            integers = integers[size:]
+                self.shares[each_turn.caller] = self._lease(share, now)
         beginning = len(integers) // SPLIT if block.count >= SPLIT else 0
         self._queue += [self._lease(part, now) for part in (integers[:beginning], integers[beginning:]) if part]
         self._size = block.count
-        self._left_then, self._fetched = self.left + len(turns), now
+        self._left_then, self._fetched = self.left + turn.own, now
         for woken in waiting:
             woken.signal.wake()
             self._waiting.popleft()
