@@ -326,9 +326,9 @@ def _end_services() -> None:
     """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
     for service in (GATEWAY, server.SERVICE):
         recorded = service.recorded()
-        if recorded and service.alive(recorded[0]):
+        if recorded and service.alive(recorded.pid):
             with suppress(ProcessLookupError):
-                os.killpg(recorded[0], signal.SIGKILL)  # it leads a group, and the functions belong to that
+                os.killpg(recorded.pid, signal.SIGKILL)  # it leads a group, and the functions belong to that
         service.stop()
 
 

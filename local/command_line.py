@@ -190,7 +190,7 @@ def _up(options: argparse.Namespace) -> None:
         exported = serve(stack, deploy(name, stack, config, Aws(started.endpoint), report), started.endpoint)
     except LocalError as error:
         clear()
-        ended = "" if started.alive() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
+        ended = "" if server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
         raise LocalError(f"{error}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
     print(as_text(exported))
@@ -225,7 +225,7 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
 
 def _present() -> Aws | None:
     """Return the clients of the server, None if none was started."""
-    return Aws(server.running().endpoint) if server.recorded() else None
+    return Aws(server.running().endpoint) if server.SERVICE.recorded() else None
 
 
 def _show(event: str, kind: str, name: str) -> None:
@@ -238,7 +238,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def _server(port: int | None) -> server.Server:
-    if server.recorded() is None:
+    if server.SERVICE.recorded() is None:
         preferred = server.preferred_port()
         started = server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
@@ -272,7 +272,7 @@ def _outputs(options: argparse.Namespace) -> None:
 
 def _down(_options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
-    recorded = server.recorded() is not None
+    recorded = server.SERVICE.recorded() is not None
     DOMAIN.stop()
     GATEWAY.stop()
     GATEWAY_OF_VERSION_1.stop()

@@ -112,5 +112,5 @@ def aws() -> Generator[Aws]:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("GLOBAL_INTEGERS_LOCAL", folder)
                 server.SERVICE.stop()
-            assert not started.alive()
+                assert not server.SERVICE.alive(started.pid)
             assert not list(Path(folder).glob("server.json"))

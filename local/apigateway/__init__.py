@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from ..paths import state_folder
-from ..server.process import BackgroundService
+from ..server.process import BackgroundService, Server
 
-GATEWAY = BackgroundService("gateway", "local.apigateway.server")
+GATEWAY = BackgroundService("gateway", "local.apigateway.server", "the process that serves gatewayUrls")
 
 
-def running(endpoint: str) -> int:
-    """Return the process's port. Start it unless it runs. It calls the local AWS server at this URL."""
+def running(endpoint: str) -> Server:
+    """Return the process. Start it unless it runs. It calls the local AWS server at this URL."""
     documents().mkdir(parents=True, exist_ok=True)
-    return GATEWAY.running(endpoint, "serves gatewayUrls")
+    return GATEWAY.running(endpoint)
 
 
 def documents() -> Path:
@@ -23,8 +23,7 @@ def url_of(api: str, stage: str, endpoint: str) -> str:
     """Return the URL of an API's stage, without a final `/`. `endpoint` is the local AWS server's."""
     if on_server(api):
         return f"{endpoint}/_aws/execute-api/{api}/{stage}"
-    _, port = GATEWAY.recorded() or (0, 0)
-    return f"http://127.0.0.1:{port}/{api}/{stage}"
+    return f"{(GATEWAY.recorded() or Server(0, 0)).endpoint}/{api}/{stage}"
 
 
 def on_server(api: str) -> bool:

@@ -12,7 +12,9 @@ from .zone import FROM, host_of
 LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
 
-DOMAIN = BackgroundService("address", "local.domain.server", former="local.address.server")
+DOMAIN = BackgroundService(
+    "address", "local.domain.server", "the process that is the address", former="local.address.server"
+)
 """Recorded by the name of the output."""
 
 
@@ -20,7 +22,7 @@ def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, A
     """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL."""
     outputs = dict(exported)
     if "address" in outputs and "records" not in outputs:  # without a zone, it would have no records to decide by
-        outputs[LOCAL] = f"http://127.0.0.1:{DOMAIN.running(endpoint, 'is the address')}/"
+        outputs[LOCAL] = f"{DOMAIN.running(endpoint).endpoint}/"
         State(stack).finish(outputs)
     elif all(LOCAL not in State(other).outputs for other in stacks()):
         DOMAIN.stop()

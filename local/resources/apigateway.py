@@ -59,13 +59,13 @@ class _RestApi(Kind):
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         if _hands_over(inputs["body"]):
             return _apply_methods(aws, inputs, before)
-        port = running(aws.endpoint)
+        served = running(aws.endpoint).endpoint
         api = f"{inputs['region']}-{inputs['name']}"
         document = documents() / f"{api}.json"
         fresh = document.with_suffix(".new")
         fresh.write_text(inputs["body"])
         fresh.replace(document)
-        return Result(api, {"executionUrl": f"http://127.0.0.1:{port}/{api}"})
+        return Result(api, {"executionUrl": f"{served}/{api}"})
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         if on_server(made.id):

@@ -1,4 +1,4 @@
-"""ministack with a queue in front of its functions: `python -m local.server.ministack_server`.
+"""ministack with a queue in front of its functions: `python -m local.server.ministack_server <port>`.
 
 ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
 callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
@@ -9,6 +9,7 @@ don't wait, since functions need them to end.
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partialmethod
 from typing import Any
@@ -69,7 +70,8 @@ async def _throttle(send: Send) -> None:
 
 
 def main() -> None:
-    """Run ministack. Its settings are in the environment (local/server/server.py)."""
+    """Run ministack. Its other settings are in the environment (local/server/server.py)."""
+    os.environ["GATEWAY_PORT"] = sys.argv.pop()  # ministack reads options of its own
     os.environ.pop("PYTHONPATH", None)  # functions have only what is in their archives
     from hypercorn.config import Config
     from ministack import app as ministack  # pyright: ignore[reportMissingTypeStubs]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -77,20 +77,10 @@ def working_folder(pid: int) -> Path | None:
     return Path(folder.removesuffix(" (deleted)")) if folder else None
 
 
-def status(port: int, method: str = "GET", path: str = "/", timeout: float = 2) -> int | None:
-    """Return the status of the response from a server at the port, or None if it doesn't respond."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    try:
-        connection.request(method, path)
-        return connection.getresponse().status
-    except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
-
-
 START_TIMEOUT = 120
 """Seconds until it answers. It takes one or two, and ten times as long on a machine that is busy."""
+
+ANSWER_TIMEOUT = 10
 
 SILENT = 10
 """Seconds after which whoever waits is told what for."""
@@ -105,14 +95,31 @@ _children: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
+class Server:
+    """A process that was started here, and the port on which it listens."""
+
+    pid: int
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        """Its URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+@dataclass(frozen=True)
 class BackgroundService:
     """A process of which one runs at a time in a state folder, which is its working folder."""
 
     name: str
     mark: str
-    """A part of its command line, which tells it from a later process with the same number."""
+    """The module that it runs: a part of its command line, which tells it from a later process with the same number."""
+    what: str = ""
+    """What errors call it."""
+    question: tuple[str, str] = ("OPTIONS", "*")
+    """Method and path of a request that it answers once it can serve, and once it has read the records again."""
     former: str = ""
-    """The same of a process that an earlier version of this code has started, and that goes on."""
+    """The mark of a process that an earlier version of this code has started, and that goes on."""
 
     @property
     def record(self) -> Path:
@@ -124,7 +131,7 @@ class BackgroundService:
         """The file with what it prints."""
         return state_folder() / f"{self.name}.log"
 
-    def start(self, arguments: Sequence[str], environment: Mapping[str, str], port: int) -> subprocess.Popen[bytes]:
+    def start(self, arguments: Sequence[str], environment: Mapping[str, str], port: int) -> Server:
         """Start it in the state folder, in a session of its own, and record where it is.
 
         None of the user's AWS settings or proxies reach it: it sees just `environment` and what every one needs.
@@ -147,63 +154,81 @@ class BackgroundService:
         _children.append(process)
         while process.poll() is None and not self.alive(process.pid):
             time.sleep(0.001)  # its command line is empty for an instant
-        return process
+        return Server(process.pid, port)
 
-    def comes_up(self, pid: int, answers: Callable[[], bool]) -> bool:
+    def launch(self, port: int, *arguments: str, environment: Mapping[str, str]) -> Server:
+        """Start its module on this port (0: on any free one). Return it once it answers, or raise `LocalError`."""
+        with reserved(port) as chosen:
+            server = self.start([sys.executable, "-m", self.mark, str(chosen), *arguments], environment, chosen)
+            if self.comes_up(server):
+                return server
+            ended = next(child for child in reversed(_children) if child.pid == server.pid).poll()
+            self.stop()
+            problem = f"is silent on port {chosen}" if ended is None else f"ended with status {ended}"
+            raise LocalError(f"{self.what} {problem}.\n{self.log_end()}")
+
+    def comes_up(self, server: Server) -> bool:
         """Wait until it answers. Return False if it ends instead, or doesn't answer for `START_TIMEOUT` seconds."""
         began, said = time.monotonic(), False
-        while not answers():
+        while self.alive(server.pid):
+            if self.answers(server):
+                return True
             waited = time.monotonic() - began
-            if not self.alive(pid) or waited > START_TIMEOUT:
+            if waited > START_TIMEOUT:
                 return False
             if waited > SILENT and not said:
-                print(f"the {self.name} (process {pid}) is busy; waiting for it", file=sys.stderr, flush=True)
+                print(f"the {self.name} (process {server.pid}) is busy; waiting for it", file=sys.stderr, flush=True)
                 said = True
             time.sleep(0.05)
-        return True
+        return False
 
-    def running(self, endpoint: str, what: str) -> int:
-        """Return the port of this project's module `mark`, once it answers. If it doesn't run, start it.
+    def answers(self, server: Server) -> bool:
+        """Return whether it answers now, within `ANSWER_TIMEOUT` seconds."""
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=ANSWER_TIMEOUT)
+        try:
+            connection.request(*self.question)
+            return connection.getresponse().status < HTTPStatus.INTERNAL_SERVER_ERROR
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
 
-        Then it gets the port that it had, if that is free. One that runs is never ended, however slow it is: it may
-        have been started with another endpoint.
+    def waited_for(self, server: Server, way_out: str) -> bool:
+        """Wait until it answers. Return False if it has ended. It isn't ended, however slow it is.
 
-        Args:
-            endpoint: the local AWS server's URL, for a process that is started.
-            what: what it does, for an error.
+        Raises:
+            LocalError: it doesn't answer for `START_TIMEOUT` seconds. `way_out` is for one that never answers.
         """
+        if self.comes_up(server):
+            return True
+        if not self.alive(server.pid):
+            return False
+        raise LocalError(
+            f"{self.what} (process {server.pid}) runs, but hasn't answered on {server.endpoint} for {START_TIMEOUT} s. "
+            "It may be busy, or the machine is: wait, and repeat the command. Only if it never answers, "
+            f"{way_out}\n{self.log_end()}"
+        )
 
-        def answers() -> bool:
-            return status(port, "OPTIONS", "*", timeout=SILENT) is not None  # the domain's reads its records now
+    def running(self, endpoint: str) -> Server:
+        """Return this project's own service, once it answers. If it doesn't run, start it, on the same port if free.
 
-        with _starting, ExitStack() as held:
-            pid, port = self.recorded() or (0, 0)
-            found = self.alive(pid)
-            if not found:
-                self.stop()
-                folder = state_folder().resolve()
-                environment = {
-                    "PYTHONDONTWRITEBYTECODE": "1",
-                    "HOME": str(folder),
-                    "GLOBAL_INTEGERS_LOCAL": str(folder),
-                }
-                port = held.enter_context(reserved(port if port and is_free(port) else 0))
-                pid = self.start([sys.executable, "-m", self.mark, str(port), endpoint], environment, port).pid
-            if self.comes_up(pid, answers):
-                return port
-            if found and self.alive(pid):
-                raise LocalError(
-                    f"the process that {what} (process {pid}) runs, but hasn't answered for {START_TIMEOUT} s. Wait, "
-                    f"and repeat the command. Only if it never answers, end it: kill {pid}\n{self.log_end()}"
-                )
+        `endpoint` is the local AWS server's URL, for a process that is started. One that runs may have another one.
+        """
+        with _starting:
+            before = self.recorded()
+            if before and self.waited_for(before, f"end it: kill {before.pid}"):
+                return before
             self.stop()
-            raise LocalError(f"the process that {what} does not come up.\n{self.log_end()}")
+            folder = str(state_folder().resolve())
+            environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": folder, "GLOBAL_INTEGERS_LOCAL": folder}
+            port = before.port if before and is_free(before.port) else 0
+            return self.launch(port, endpoint, environment=environment)
 
-    def recorded(self) -> tuple[int, int] | None:
-        """Return process and port of the last one started and not ended, running or not."""
+    def recorded(self) -> Server | None:
+        """Return the last one started and not ended, running or not."""
         try:
             record = json.loads(self.record.read_text())
-            return int(record["pid"]), int(record["port"])
+            return Server(int(record["pid"]), int(record["port"]))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -214,7 +239,8 @@ class BackgroundService:
 
     def runs(self) -> bool:
         """Return whether the recorded process runs."""
-        return self.alive((self.recorded() or (0, 0))[0])
+        server = self.recorded()
+        return server is not None and self.alive(server.pid)
 
     def alive(self, pid: int) -> bool:
         """Return whether the process runs and is this one.
@@ -222,16 +248,18 @@ class BackgroundService:
         After a reboot, another process may have its number. A record that was copied from another state folder
         names that folder's process, which works there.
         """
-        line = command_line(pid)
-        known = self.mark in line or (self.former != "" and self.former in line)
-        return known and working_folder(pid) in (None, state_folder().resolve())
+        return self.named_in(command_line(pid)) and working_folder(pid) in (None, state_folder().resolve())
+
+    def named_in(self, line: str) -> bool:
+        """Return whether this is the command line of such a process, in any state folder."""
+        return self.mark in line or (self.former != "" and self.former in line)
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""
-        recorded = self.recorded()
-        if recorded is None:
+        server = self.recorded()
+        if server is None:
             return False
-        pid, _ = recorded
+        pid = server.pid
         running = self.alive(pid)
         if running:
             for sign in (signal.SIGTERM, signal.SIGKILL):  # it leads a group, and what it started belongs to that

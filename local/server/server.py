@@ -1,66 +1,30 @@
 """The AWS API server: ministack in a process of its own, on the loopback address, with IAM enforced."""
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..paths import LocalError, command, start_afresh, state_folder
-from .process import START_TIMEOUT, BackgroundService, command_line, is_free, listener, reserved, status, working_folder
+from .process import BackgroundService, Server, command_line, is_free, listener, working_folder
 
 USUAL_PORT = 4566
 
 MAX_PORT = 65535
 
-SERVICE = BackgroundService("server", "ministack")
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that was started. Its data are in its memory: they are gone when the process ends."""
-
-    pid: int
-    port: int
-
-    @property
-    def endpoint(self) -> str:
-        """Its URL."""
-        return f"http://127.0.0.1:{self.port}"
-
-    def alive(self) -> bool:
-        """Return whether its process runs."""
-        return SERVICE.alive(self.pid)
-
-    def healthy(self) -> bool:
-        """Return whether it answers."""
-        return status(self.port, path="/_ministack/health") == 200
-
-    def comes_up(self) -> bool:
-        """Wait until it answers. Return False if it ends instead, or doesn't answer in time."""
-        return SERVICE.comes_up(self.pid, self.healthy)
-
-
-def recorded() -> Server | None:
-    """Return the server that the last `up` started and no `down` has ended, running or not."""
-    found = SERVICE.recorded()
-    return Server(*found) if found else None
+SERVICE = BackgroundService(
+    "server", "local.server.ministack_server", "the local AWS server", ("GET", "/_ministack/health"), former="ministack"
+)
+"""Its data are in its memory: they are gone when the process ends."""
 
 
 def running() -> Server:
     """Return the server once it answers, or raise `LocalError`. An interrupted `up` may have started it just now."""
-    server = recorded()
+    server = SERVICE.recorded()
     if server is None:
         raise LocalError(f"nothing runs here; start it: {command('up')}")
-    if not server.alive():
+    if not SERVICE.waited_for(server, start_afresh()):
         raise LocalError(
             f"the local AWS server (process {server.pid}) has ended, and with it its tables: every integer it minted "
             f"is forgotten; {start_afresh()}\n{SERVICE.log_end()}"
-        )
-    if not server.comes_up():
-        raise LocalError(
-            f"the local AWS server (process {server.pid}) runs, but hasn't answered on {server.endpoint} for "
-            f"{START_TIMEOUT} s. It may be busy, or the machine is: wait, and repeat the command. Only if it never "
-            f"answers, {start_afresh()}\n{SERVICE.log_end()}"
         )
     return server
 
@@ -78,27 +42,18 @@ def start(port: int | None = None, more: Mapping[str, str] | None = None) -> Ser
         raise LocalError(f"--port {port}: this user may not listen on it; choose one from 1024 on") from error
     if port is None:
         port = preferred_port() if is_free(preferred_port()) else 0
-    with reserved(port) as chosen:
-        program = [sys.executable, "-m", "local.server.ministack_server"]
-        environment = {
-            "HOME": str(state_folder() / "tmp"),
-            "TMPDIR": str(state_folder() / "tmp"),
-            "BIND_HOST": "127.0.0.1",
-            "GATEWAY_PORT": str(chosen),
-            "MINISTACK_HOST": "127.0.0.1",
-            "AUTH": "true",
-            "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
-            "SFTP_ENABLED": "0",
-            "IOT_MTLS_ENABLED": "0",
-            "LOG_LEVEL": "WARNING",
-        }
-        process = SERVICE.start(program, {**environment, **(more or {})}, chosen)
-        server = Server(process.pid, chosen)
-        if not server.comes_up():
-            ended = process.poll()
-            SERVICE.stop()
-            problem = f"is silent on port {chosen}" if ended is None else f"ended with status {ended}"
-            raise LocalError(f"the local AWS server {problem}.\n{SERVICE.log_end()}")
+    environment = {
+        "HOME": str(state_folder() / "tmp"),
+        "TMPDIR": str(state_folder() / "tmp"),
+        "BIND_HOST": "127.0.0.1",
+        "MINISTACK_HOST": "127.0.0.1",
+        "AUTH": "true",
+        "SERVICES": "acm,apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,route53,sns,sqs,sts",
+        "SFTP_ENABLED": "0",
+        "IOT_MTLS_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+    }
+    server = SERVICE.launch(port, environment={**environment, **(more or {})})
     _port_file().write_text(f"{server.port}\n")
     return server
 
@@ -122,7 +77,7 @@ def taken(port: int) -> str:
     if pid is None:
         return f"port {port} is taken by something else"
     description, folder = command_line(pid), working_folder(pid)
-    if SERVICE.mark in description:
+    if SERVICE.named_in(description):
         if folder is None:
             description = f"a local AWS server that is not of this checkout; end it: kill {pid}"
         elif folder.exists():

@@ -10,7 +10,7 @@ import pytest
 
 from local.paths import LocalError
 from local.server import process
-from local.server.process import BackgroundService, command_line
+from local.server.process import BackgroundService, Server, command_line
 
 SLEEP = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)", "the-mark"]
 FAMILY = """
@@ -26,7 +26,7 @@ def test_it_is_found_again_and_ended(folder: Path) -> None:
     service = BackgroundService("sleeper", "the-mark")
     sleeping = service.start(SLEEP, {}, 4321)
 
-    assert BackgroundService("sleeper", "the-mark").recorded() == (sleeping.pid, 4321)
+    assert BackgroundService("sleeper", "the-mark").recorded() == sleeping
     assert service.alive(sleeping.pid)
     assert BackgroundService("sleeper", "another", former="the-mark").alive(sleeping.pid), "after an upgrade"
     assert os.getsid(sleeping.pid) != os.getsid(0), "Ctrl-C doesn't reach it"
@@ -48,22 +48,23 @@ def test_another_process_with_its_number_is_left_alone(folder: Path) -> None:
 
 
 def test_one_that_is_slow_is_waited_for_and_never_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = BackgroundService("sleeper", "the-mark")
+    service = BackgroundService("sleeper", "the-mark", "the sleeper")
     slow = service.start(SLEEP, {}, 4321)
-    statuses = [None, None, 204]
+    answers = [False, False, True]
 
-    def status(port: int, *_: str, timeout: float) -> int | None:
-        assert port == 4321
-        return statuses.pop(0) if statuses else None
+    def next_answer(_service: BackgroundService, _server: Server) -> bool:
+        return answers.pop(0) if answers else False
 
-    monkeypatch.setattr(process, "status", status)
+    monkeypatch.setattr(BackgroundService, "answers", next_answer)
 
-    assert service.running("http://127.0.0.1:1", "sleeps") == 4321
-    assert service.recorded() == (slow.pid, 4321)
+    assert service.running("http://127.0.0.1:1") == slow
+    assert service.recorded() == slow
 
     monkeypatch.setattr(process, "START_TIMEOUT", 0)
-    with pytest.raises(LocalError, match=rf"sleeps \(process {slow.pid}\) runs, but .*end it: kill {slow.pid}\n"):
-        service.running("http://127.0.0.1:1", "sleeps")
+    with pytest.raises(
+        LocalError, match=rf"^the sleeper \(process {slow.pid}\) runs, but .*, end it: kill {slow.pid}\n"
+    ):
+        service.running("http://127.0.0.1:1")
     assert service.alive(slow.pid)
     service.stop()
 

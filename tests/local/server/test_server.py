@@ -17,8 +17,7 @@ import pytest
 
 from local.paths import VERSION, LocalError
 from local.server import process, server
-from local.server.process import is_free
-from local.server.server import Server
+from local.server.process import BackgroundService, Server, is_free
 from tests.local.machine import HANGING, Machine, mint, processes_of, up
 
 pytestmark = pytest.mark.server
@@ -28,15 +27,15 @@ def test_a_server_that_is_busy_is_waited_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(process, "SILENT", 0)
-    healthy = Server.healthy
+    really = BackgroundService.answers
     started = server.start(0)
     asked = threading.Event()
 
-    def answers(server: Server) -> bool:
+    def answers(service: BackgroundService, server: Server) -> bool:
         asked.set()
-        return healthy(server)
+        return really(service, server)
 
-    monkeypatch.setattr(Server, "healthy", answers)
+    monkeypatch.setattr(BackgroundService, "answers", answers)
     os.kill(started.pid, signal.SIGSTOP)
 
     with ThreadPoolExecutor() as pool:
@@ -55,14 +54,14 @@ def test_a_server_that_never_answers_is_not_ended_as_the_first_way_out(
     started = server.start(0)
     monkeypatch.setattr(process, "START_TIMEOUT", 0)
 
-    def silent(_: Server) -> bool:
+    def silent(_service: BackgroundService, _server: Server) -> bool:
         return False
 
-    monkeypatch.setattr(Server, "healthy", silent)
+    monkeypatch.setattr(BackgroundService, "answers", silent)
 
     with pytest.raises(LocalError, match=r"runs, but hasn't answered .* wait, and repeat the command\. Only if"):
         server.running()
-    assert started.alive()
+    assert server.SERVICE.alive(started.pid)
     server.SERVICE.stop()
 
 
@@ -128,7 +127,7 @@ def test_a_server_of_an_older_version_is_refused(folder: Path) -> None:
     assert machine.run("down").returncode == 0
     entry.communicate(timeout=HANGING)
     assert entry.returncode == -signal.SIGTERM
-    assert not started.alive()
+    assert not server.SERVICE.alive(started.pid)
     assert {path.name for path in folder.iterdir()} == {"lock", "port", "server.log"}
 
 
