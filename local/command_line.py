@@ -246,10 +246,9 @@ def _server(port: int | None) -> server.Server:
             print(server.taken(preferred))
         return started
     started = server.running()
-    version = int(json.loads(server.SERVICE.record.read_text()).get("version", 1))
-    if version != VERSION:
+    if started.version != VERSION:
         raise LocalError(
-            f"the local AWS server is of version {version} of the local deployment, this is version {VERSION}; "
+            f"the local AWS server is of version {started.version} of the local deployment, this is version {VERSION}; "
             f"{start_afresh()}"
         )
     if port not in (None, 0, started.port):

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -100,6 +100,8 @@ class Server:
 
     pid: int
     port: int
+    version: int = VERSION
+    """`VERSION` of the code that started it."""
 
     @property
     def endpoint(self) -> str:
@@ -148,13 +150,14 @@ class BackgroundService:
                 env={**every, **environment},
                 start_new_session=True,  # Ctrl-C at `up` is not for it
             )
+            server = Server(process.pid, port)
             fresh = self.record.with_suffix(".new")
-            fresh.write_text(json.dumps({"pid": process.pid, "port": port, "version": VERSION}))
+            fresh.write_text(json.dumps(asdict(server)))
             fresh.replace(self.record)
         _children.append(process)
         while process.poll() is None and not self.alive(process.pid):
             time.sleep(0.001)  # its command line is empty for an instant
-        return Server(process.pid, port)
+        return server
 
     def launch(self, port: int, *arguments: str, environment: Mapping[str, str]) -> Server:
         """Start its module on this port (0: on any free one). Return it once it answers, or raise `LocalError`."""
@@ -228,7 +231,7 @@ class BackgroundService:
         """Return the last one started and not ended, running or not."""
         try:
             record = json.loads(self.record.read_text())
-            return Server(int(record["pid"]), int(record["port"]))
+            return Server(int(record["pid"]), int(record["port"]), int(record.get("version", 1)))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, OverflowError) as error:
