@@ -25,7 +25,7 @@ from uuid import UUID
 from simulation.world import CounterKey, Layouts, Mirror, SimulatedTable, World  # puts `lambda` on the import path
 
 # isort: split
-from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, RecordCopy, Register, desired_state_of
+from coordinate.protocol.model import MAX_PAST, Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.plan import wanted_items
 
 from bench.figures import aligned
@@ -144,7 +144,7 @@ def settled(names: Sequence[str], counters: int, changes: int, now: int) -> Worl
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, past)
     desired = desired_state_of(asked(present, (), names[0], ids[0]))
     world.layouts.record = DeploymentRecord(ids[0], 1, 0, now, desired, reconciled=True)
-    world.mirror.record = RecordCopy(world.layouts.record, ids[1])
+    world.mirror.record = Copy(world.layouts.record, ids[1])
     last = {layout.epoch: layout.base + each for layout in past}
     for counter in (*desired.counters, *(f"tenant-{number:04}" for number in range(1, counters))):
         world.layouts.registers[counter] = replace(register, counter=counter)

@@ -163,7 +163,7 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
         if register.home != world.layouts.id or register.regions != record.desired.regions:
             raise Stuck(f"not what was asked for: {register}, {record}")
         copy = world.mirror.copies.get(counter)
-        if copy is None or copy.register != register or copy.mirror != world.mirror.id:
+        if copy is None or copy.original != register or copy.mirror != world.mirror.id:
             raise Stuck(f"the mirror has {copy}, the layouts table {register}")
         for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True):
             table = world.tables.get(region)

@@ -9,7 +9,7 @@ from typing import Any
 
 from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register
+from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, Register
 
 from integers.lattice import MAX_INTEGER, Layout
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
@@ -135,8 +135,8 @@ class Mirror:
     """The mirror."""
 
     id: str
-    record: RecordCopy | None = None
-    copies: dict[str, Copy] = field(default_factory=dict[str, Copy])
+    record: Copy[DeploymentRecord] | None = None
+    copies: dict[str, Copy[Register]] = field(default_factory=dict[str, Copy[Register]])
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
@@ -262,7 +262,7 @@ class World:
                     self.mirror.record = new
                 return held
             case op.WriteCopy(old, new):
-                counter = new.register.counter
+                counter = new.original.counter
                 held = self._holds("copy: unchanged", self.mirror.copies.get(counter) == old)
                 if held:
                     self.mirror.copies[counter] = new

@@ -65,7 +65,7 @@ class RunStatistics:
             case op.WriteRegister(old, new):
                 self._count(new.counter, phase_of(old, new))
             case op.WriteCopy(_, new):
-                self._count(new.register.counter, "copied")
+                self._count(new.original.counter, "copied")
             case op.PlaceItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
                 self._count(operation.counter)
             case _:

@@ -279,12 +279,12 @@ def delete_register(stack: AllTables, counter: str = "integers") -> None:
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})
 
 
-def copy(stack: AllTables, counter: str = "integers") -> Copy | None:
+def copy(stack: AllTables, counter: str = "integers") -> Copy[Register] | None:
     found = _found(stack, HOME, stack.mirror, counter)
-    return copy_of(found) if found else None
+    return copy_of(register_of)(found) if found else None
 
 
-def put_copy(stack: AllTables, new: Copy) -> None:
+def put_copy(stack: AllTables, new: Copy[Register]) -> None:
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=attributes_of(new))
 
 

@@ -123,7 +123,7 @@ class SearchState(NamedTuple):
     """All that decides what may happen next."""
 
     register: Register
-    copy: Copy | None
+    copy: Copy[Register] | None
     tables: tuple[Kept, ...]
     minted: frozenset[tuple[str, int]]
     away: bool | None

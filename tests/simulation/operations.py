@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from coordinate.protocol import operations
-from coordinate.protocol.model import Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
+from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register, desired_state_of
 from coordinate.protocol.operations import (
     Clock,
     CloseItem,
@@ -74,7 +74,7 @@ REGISTERS = [
 ]
 COPIES = [Copy(_REGISTER, "mirror 1"), *(Copy(register, "mirror 1") for register in REGISTERS[1:])]
 COPIES.append(Copy(_REGISTER, "mirror 2"))
-RECORD_COPIES = [*(RecordCopy(record, "mirror 1") for record in RECORDS), RecordCopy(_RECORD, "mirror 2")]
+RECORD_COPIES = [*(Copy(record, "mirror 1") for record in RECORDS), Copy(_RECORD, "mirror 2")]
 
 
 def _mostly_first(values: list[Any]) -> st.SearchStrategy[Any]:

@@ -247,4 +247,4 @@ def test_a_copy_that_was_read_before_the_loss_is_not_put_back() -> None:
     late.finish(world.carry_out)
 
     assert world.layouts.registers["c"].epoch >= 2
-    assert world.mirror.copies["c"].register == world.layouts.registers["c"]
+    assert world.mirror.copies["c"].original == world.layouts.registers["c"]

@@ -37,7 +37,6 @@ from coordinate.protocol.model import (
     DeploymentRecord,
     DesiredState,
     Item,
-    RecordCopy,
     Refused,
     Register,
 )
@@ -90,12 +89,12 @@ def _found(operation: op.Operation, answer: Any) -> str:
     """Return what a read has found, in a few words."""
     where = getattr(operation, "region", None) or type(operation).__name__.removeprefix("Read")
     match answer:
-        case DeploymentRecord() | RecordCopy():
-            return f"{where} {(answer.record if isinstance(answer, RecordCopy) else answer).number}"
-        case Accepted():
+        case Copy():
+            return _found(operation, cast("Copy[Any]", answer).original)
+        case DeploymentRecord() | Accepted():
             return f"{where} {answer.number}"
-        case Register() | Copy():
-            return f"{where} epoch {(answer.register if isinstance(answer, Copy) else answer).epoch}"
+        case Register():
+            return f"{where} epoch {answer.epoch}"
         case Item():
             closed = " placed" if answer.opening else " fenced" if answer.fenced else ""
             return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
@@ -151,11 +150,11 @@ def _details(operation: op.Operation) -> str:
         case op.WriteRecord(old, new):
             return _record_change(old, new)
         case op.WriteRecordCopy(old, new):
-            return _record_change(old.record if old else None, new.record)
+            return _record_change(old.original if old else None, new.original)
         case op.WriteRegister(old, new):
             return _change(old, new)
         case op.WriteCopy(old, new):
-            return _change(old.register if old else None, new.register)
+            return _change(old.original if old else None, new.original)
         case op.RecordLayouts(layouts=layouts):
             return f"up to epoch {layouts[-1].epoch}"
         case _:

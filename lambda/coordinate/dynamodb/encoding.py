@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from integers.lattice import MAX_REGIONS
 from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
 
-from ..protocol.model import Absent, Accepted, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
+from ..protocol.model import Absent, Accepted, Copy, DeploymentRecord, Item, Register, desired_state_of
 
 Attributes = dict[str, Any]
 
@@ -17,11 +17,13 @@ NOT_COMPARED = frozenset({"counter", "history"})
 T = TypeVar("T")
 
 
-def attributes_of(stored: DeploymentRecord | Accepted | Register | Copy | RecordCopy) -> Attributes:
+def attributes_of(
+    stored: DeploymentRecord | Accepted | Register | Copy[DeploymentRecord] | Copy[Register],
+) -> Attributes:
     """Encode what a table of the home region has, with its key."""
     match stored:
-        case Copy(what, mirror) | RecordCopy(what, mirror):
-            return {**attributes_of(what), "mirror": {"S": mirror}}
+        case Copy(original, mirror):
+            return {**attributes_of(original), "mirror": {"S": mirror}}
         case Accepted(home, number):
             return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": home}, "number": {"N": str(number)}}
         case DeploymentRecord():
@@ -67,11 +69,6 @@ def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     )
 
 
-def record_copy_of(attributes: Mapping[str, Any]) -> RecordCopy:
-    """Decode the record's copy."""
-    return RecordCopy(record_of(attributes), attributes["mirror"]["S"])
-
-
 def accepted_of(attributes: Mapping[str, Any]) -> Accepted:
     """Decode what identifies the record."""
     return Accepted(attributes["home"]["S"], int(attributes["number"]["N"]))
@@ -101,9 +98,9 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
     )
 
 
-def copy_of(attributes: Mapping[str, Any]) -> Copy:
-    """Decode a register's copy, or raise ValueError."""
-    return Copy(register_of(attributes), intern(attributes["mirror"]["S"]))
+def copy_of(decode: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], Copy[T]]:
+    """Return what decodes the copy of what `decode` decodes."""
+    return lambda attributes: Copy(decode(attributes), intern(attributes["mirror"]["S"]))
 
 
 def item_values(item: Item) -> Attributes:

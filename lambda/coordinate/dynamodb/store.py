@@ -21,7 +21,6 @@ from .encoding import (
     decoded,
     item_of,
     item_values,
-    record_copy_of,
     record_of,
     register_of,
 )
@@ -83,7 +82,7 @@ class Store:
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"Put": written}, {"Put": beside})
             case op.ReadRecordCopy():
-                return self._record(client, self._mirror, record_copy_of)
+                return self._record(client, self._mirror, copy_of(record_of))
             case op.WriteRecordCopy(old, new) | op.WriteCopy(old, new):
                 written = replacement(self._mirror, old and attributes_of(old), attributes_of(new))
                 return held(lambda: client.put_item(**written))
@@ -100,11 +99,11 @@ class Store:
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"ConditionCheck": stands}, {"Put": written})
             case op.ReadCopy(counter):
-                return read(client, self._mirror, counter, copy_of)
+                return read(client, self._mirror, counter, copy_of(register_of))
             case op.ScanRegisters():
                 return scan(client, self._layouts, REGISTER_NAMES, register_of)
             case op.ScanCopies():
-                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), copy_of)
+                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), copy_of(register_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from . import operations as op
-from .model import Absent, Copy, Deploy, DeploymentRecord, Item, RecordCopy, Register
+from .model import Absent, Copy, Deploy, DeploymentRecord, Item, Register
 from .operations import Steps, one
 from .refusals import lost_home, mirror_lost, outdated, superseded, unknown_floors
 
@@ -29,15 +29,15 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
             copy = yield from one(op.ReadRecordCopy())  # after the loss, or it might be outdated
             mirror = yield from one(op.DescribeMirror())
             if copy is not None and copy.mirror == mirror:
-                lost = copy.record.home != home  # else the first deployment was interrupted, and no register is missing
-                yield [op.WriteRecord(record, replace(copy.record, home=home, restored=lost))]
+                lost = copy.original.home != home  # else the first deployment was interrupted; no register is missing
+                yield [op.WriteRecord(record, replace(copy.original, home=home, restored=lost))]
                 continue
             new = yield from _first(deployment, record, copy, home)
             if new is None:
                 return None
             # The mirror comes first: if the layouts table is lost before all is reconciled, the copy shows that no more
             # registers stood than the mirror has.
-            if not (yield from one(op.WriteRecordCopy(copy, RecordCopy(new, mirror)))):
+            if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror)))):
                 continue
         elif accepted != record.accepted:
             new = record  # an earlier version of the program wrote nothing beside the record
@@ -64,7 +64,7 @@ def _check(deployment: Deploy) -> Steps[None]:
 
 
 def _first(
-    deployment: Deploy | None, record: DeploymentRecord | None, copy: RecordCopy | None, home: str
+    deployment: Deploy | None, record: DeploymentRecord | None, copy: Copy[DeploymentRecord] | None, home: str
 ) -> Steps[DeploymentRecord | None]:
     """Return this layouts table's first record; None without a deployment. What stood before needs a floor."""
     if deployment is not None:
@@ -76,7 +76,7 @@ def _first(
         scans = yield [op.ScanItems(region) for region in regions]
         evidence = _items(dict(zip(regions, scans, strict=True)), registers) | evidence
     # A copy for this very table shows a first deployment that was interrupted: nothing was done by it.
-    stood = bool(record or evidence or (copy is not None and copy.record.home != home))
+    stood = bool(record or evidence or (copy is not None and copy.original.home != home))
     if deployment is None:
         if stood:
             raise lost_home(home, evidence)
@@ -86,7 +86,7 @@ def _first(
     made_for_it = desired.first in ("", desired.home) and desired.home.endswith(label)
     if (stood or not made_for_it) and "*" not in desired.floors:
         raise lost_home(home, evidence)
-    numbers = [deployment.follows, record.number if record else 0, copy.record.number if copy else 0]
+    numbers = [deployment.follows, record.number if record else 0, copy.original.number if copy else 0]
     return _record(deployment, home, max(numbers) + 1)
 
 
@@ -108,11 +108,11 @@ def _items(
 
 
 def _evidence(
-    registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy | Absent], home: str
+    registers: Mapping[str, Register | Absent], copies: Mapping[str, Copy[Register] | Absent], home: str
 ) -> dict[str, str]:
     """Return what is left of counters that another layouts table had, by counter."""
     found = {
-        counter: f"a copy of its register, of epoch {copy.register.epoch}"
+        counter: f"a copy of its register, of epoch {copy.original.epoch}"
         for counter, copy in copies.items()
         if isinstance(copy, Copy)
     }
@@ -153,7 +153,7 @@ def finish(record: DeploymentRecord, report: str | None, mirror: str) -> Steps[D
             done = replace(done, reconciled=True, report=report)
         if present != done:
             yield [op.WriteRecord(present, done)]
-        elif copy != RecordCopy(done, mirror):
-            yield [op.WriteRecordCopy(copy, RecordCopy(done, mirror))]
+        elif copy != Copy(done, mirror):
+            yield [op.WriteRecordCopy(copy, Copy(done, mirror))]
         else:
             return done

@@ -65,7 +65,7 @@ this ahead of what is left."""
 
 
 def first_register(
-    counter: str, register: Register | None, copy: Copy | None, record: DeploymentRecord, home: str, now: int
+    counter: str, register: Register | None, copy: Copy[Register] | None, record: DeploymentRecord, home: str, now: int
 ) -> Steps[Register]:
     """Return the first register of a counter.
 
@@ -77,7 +77,7 @@ def first_register(
     whole = yield from _whole(record)
     if record.restored and whole:
         register = None  # the mirror has no copy of it, so nothing was ever done by it
-    past = [known for known in (register, copy.register if copy else None) if known is not None]
+    past = [known for known in (register, copy.original if copy else None) if known is not None]
     floor = desired.floor(counter)
     if found or past or not whole:
         if not floor:

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from integers.lattice import Layout
 
 MAX_PAST = 40
 """How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
+
+T = TypeVar("T")
 
 
 class Absent(Enum):
@@ -144,18 +146,13 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A register as it stands in the mirror, with the id of the mirror's table in which it was written."""
+class Copy(Generic[T]):
+    """A register or the record as it stands in the mirror, with the id of the mirror's table in which it was written.
 
-    register: Register
-    mirror: str
+    The record's is written after those of all registers: so it proves that the mirror is whole.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class RecordCopy:
-    """The same of the record, written after the copies of all registers: so it proves that the mirror is whole."""
-
-    record: DeploymentRecord
+    original: T
     mirror: str
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from integers.lattice import Layout
 
-from .model import Copy, DeploymentRecord, Ids, Item, Items, RecordCopy, Register
+from .model import Copy, DeploymentRecord, Ids, Item, Items, Register
 
 T = TypeVar("T")
 
@@ -84,15 +84,15 @@ class WriteRecord(Operation):
 
 @dataclass(frozen=True, slots=True)
 class ReadRecordCopy(Operation):
-    """Read the mirror's copy of the record. Answer: the RecordCopy, or None."""
+    """Read the mirror's copy of the record. Answer: the Copy, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRecordCopy(Operation):
     """Write the mirror's copy of the record. Condition: it is still `old`."""
 
-    old: RecordCopy | None
-    new: RecordCopy
+    old: Copy[DeploymentRecord] | None
+    new: Copy[DeploymentRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class ReadCopy(Operation):
 class WriteCopy(Operation):
     """Write the mirror's copy of a register. Condition: it is still `old`."""
 
-    old: Copy | None
-    new: Copy
+    old: Copy[Register] | None
+    new: Copy[Register]
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
         if (read_again, (yield from one(op.DescribeMirror()))) != (copy, mirror):
             return again
         if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
-            yield from _write(register, replace(copy.register, home=home), record, copy, mirror)
+            yield from _write(register, replace(copy.original, home=home), record, copy, mirror)
             return again
         try:
             new = yield from first_register(counter, register, copy, record, home, now)
@@ -99,9 +99,9 @@ def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
                 raise
             return again  # another run was faster, and what was found is its work
         return again._replace(created=(yield from _write(register, new, record, copy, mirror)) or created)
-    if copy is not None and copy.mirror == mirror and copy.register.is_ahead_of(register):
+    if copy is not None and copy.mirror == mirror and copy.original.is_ahead_of(register):
         # The copy was read first, so the register went backwards: somebody has put back older content in place.
-        yield [op.WriteRegister(register, copy.register, record)]
+        yield [op.WriteRegister(register, copy.original, record)]
         return again
     if copy != Copy(register, mirror):
         yield [op.WriteCopy(copy, Copy(register, mirror))]
@@ -159,7 +159,7 @@ def _accepted(counter: str) -> Steps[DeploymentRecord]:
 
 
 def _write(
-    old: Register | None, new: Register, record: DeploymentRecord, copy: Copy | None, mirror: str
+    old: Register | None, new: Register, record: DeploymentRecord, copy: Copy[Register] | None, mirror: str
 ) -> Steps[bool]:
     """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
     written = yield from one(op.WriteRegister(old, new, record))
@@ -172,7 +172,7 @@ class TablesScan(NamedTuple):
     """What one look at all tables has shown, before anything was done."""
 
     registers: Mapping[str, Register] = {}
-    copies: Mapping[str, Copy] = {}
+    copies: Mapping[str, Copy[Register]] = {}
     items: Mapping[str, Mapping[str, Item | Absent] | Absent] = {}
     """Region → its items."""
     ids: Mapping[str, str | Absent] = {}
@@ -231,7 +231,7 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
     again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
-    copied = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
+    copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
     return TablesScan(here, copied, scans, ids, home, mirror, now, reconciled, todo, unknown, stray)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.dynamodb.encoding import attributes_of
-from coordinate.protocol.model import DeploymentRecord, RecordCopy, Register, desired_state_of
+from coordinate.protocol.model import Copy, DeploymentRecord, Register, desired_state_of
 from coordinate.protocol.reconcile import Outcome
 from coordinate.run import RunResult, note, reply
 
@@ -78,7 +78,7 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
 
 def stored(record: DeploymentRecord) -> int:
     """The size of the record's copy, which is the larger one (DynamoDB guide, "DynamoDB item sizes and formats")."""
-    attributes = attributes_of(RecordCopy(record, ID))
+    attributes = attributes_of(Copy(record, ID))
     numbers = sum(21 for value in attributes.values() if "N" in value)
     booleans = sum(1 for value in attributes.values() if "BOOL" in value)
     texts = [*attributes, *(value["S"] for value in attributes.values() if "S" in value)]

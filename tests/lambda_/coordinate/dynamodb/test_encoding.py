@@ -12,11 +12,10 @@ from coordinate.dynamodb.encoding import (
     decoded,
     item_of,
     item_values,
-    record_copy_of,
     record_of,
     register_of,
 )
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Register, desired_state_of
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Register, desired_state_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +59,7 @@ def test_a_register_is_read_as_it_was_written(register: Register) -> None:
 
 @given(registers(), IDS)
 def test_a_copy_is_read_as_it_was_written(register: Register, mirror: str) -> None:
-    copy = copy_of(attributes_of(Copy(register, mirror)))
+    copy = copy_of(register_of)(attributes_of(Copy(register, mirror)))
 
     assert astuple(copy) == astuple(Copy(register, mirror))
 
@@ -70,7 +69,7 @@ def test_a_record_and_its_copy_are_read_as_they_were_written(record: DeploymentR
     found = record_of(attributes_of(record))
 
     assert (found, found.desired.floors) == (record, record.desired.floors)
-    assert record_copy_of(attributes_of(RecordCopy(record, mirror))) == RecordCopy(record, mirror)
+    assert copy_of(record_of)(attributes_of(Copy(record, mirror))) == Copy(record, mirror)
 
 
 @given(ITEMS)
@@ -107,7 +106,7 @@ STRAYS = [
 
 
 @pytest.mark.parametrize("found", STRAYS)
-@pytest.mark.parametrize("decode", [item_of, register_of, copy_of, accepted_of])
+@pytest.mark.parametrize("decode", [item_of, register_of, copy_of(register_of), accepted_of])
 def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], object], found: dict[str, Any]) -> None:
     assert decoded(decode, found) is Absent.STRAY
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from coordinate.protocol.admit import LATEST, admit, finish
-from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, RecordCopy, Refused
+from coordinate.protocol.model import Copy, Deploy, DeploymentRecord, Refused
 from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
 
 from simulation.coordinator import SimulatedCoordinator
@@ -40,7 +40,7 @@ def stands() -> World:
     world.layouts.record = replace(record("a", "b", number=3, follows=2), reconciled=True)
     world.layouts.registers["c"] = register("a", "b")
     world.mirror.copies["c"] = Copy(register("a", "b"), "mirror 1")
-    world.mirror.record = RecordCopy(world.layouts.record, "mirror 1")
+    world.mirror.record = Copy(world.layouts.record, "mirror 1")
     return world
 
 
@@ -97,7 +97,7 @@ def test_the_first_record_is_in_the_mirror_before_it_is_accepted() -> None:
     run = SimulatedCoordinator(admit(deployment("a")))
     run.run_to(WriteRecord, world.carry_out)
 
-    assert (world.layouts.record, world.mirror.record) == (None, RecordCopy(record("a"), "mirror 1"))
+    assert (world.layouts.record, world.mirror.record) == (None, Copy(record("a"), "mirror 1"))
 
 
 def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> None:
@@ -201,7 +201,7 @@ def test_with_both_lost_whatever_is_left_is_named(left: str, asked: Deploy | Non
         case "a copy":
             world.mirror.copies["c"] = Copy(register("a", home="layouts 0"), "mirror 0")
         case _:
-            world.mirror.record = RecordCopy(record("a", home="layouts 0"), "mirror 0")
+            world.mirror.record = Copy(record("a", home="layouts 0"), "mirror 0")
 
     assert "both were lost, or the home region was changed" in refusal(world, asked)
 
@@ -227,7 +227,7 @@ def test_a_settled_record_is_reported_and_mirrored(stands: World) -> None:
 
     done = finished(stands, asked)
     assert done == replace(asked, reconciled=True, report="a report") == stands.layouts.record
-    assert stands.mirror.record == RecordCopy(done, "mirror 1")
+    assert stands.mirror.record == Copy(done, "mirror 1")
     assert finished(stands, asked) == done
 
 
@@ -236,7 +236,7 @@ def test_an_unsettled_record_is_mirrored_too(stands: World) -> None:
     assert asked is not None
 
     assert finished(stands, asked, None) == asked == stands.layouts.record
-    assert stands.mirror.record == RecordCopy(asked, "mirror 1")
+    assert stands.mirror.record == Copy(asked, "mirror 1")
 
 
 def test_a_restoration_is_over_when_every_register_was_seen(stands: World) -> None:
@@ -278,7 +278,7 @@ def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:
     run.run_to(WriteRecordCopy, stands.carry_out)
     run.finish(stands.carry_out)
 
-    assert stands.mirror.record == RecordCopy(stood, "mirror 2")
+    assert stands.mirror.record == Copy(stood, "mirror 2")
 
 
 def test_a_mirror_that_is_lost_in_between_settles_nothing(stands: World) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, RecordCopy, Refused, Register
+from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
     FenceItem,
     Known,
@@ -437,7 +437,7 @@ def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
     stands = replace(record("a"), restored=True)
     scene.world.layouts.record = stands
     if whole:
-        scene.world.mirror.record = RecordCopy(stands, scene.world.mirror.id)
+        scene.world.mirror.record = Copy(stands, scene.world.mirror.id)
         assert scene.reconcile().created
     else:
         with pytest.raises(Refused, match="c: there was a register of this counter"):

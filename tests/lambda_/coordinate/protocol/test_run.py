@@ -40,7 +40,7 @@ def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     with pytest.raises(Refused, match="0 of 1 counters are done; time ran out"):
         deployment(world, "ba", 1, "second").finish(out_of_time)
     assert world.mirror.record is not None
-    assert world.mirror.record.record.desired.regions == ("b", "a")
+    assert world.mirror.record.original.desired.regions == ("b", "a")
 
 
 def test_nothing_is_said_of_a_mirror_that_may_lack_a_copy() -> None:
