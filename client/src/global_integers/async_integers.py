@@ -1,22 +1,20 @@
 """The client for asyncio's tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from time import time
 from typing import TYPE_CHECKING
 
-from .client import AnyCounter, Client
+from .client import AnyCounter, AnyIntegers
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
-from .client.options import ClientSettings, Options, urls_from_environment
 from .client.tasks import Tasks
-from .errors import Observer
 
 if TYPE_CHECKING:
-    from typing import Self, Unpack
+    from typing import Self
 
-    import httpx
+    import httpx  # noqa: F401 (a string below names it)
 
 
 class AsyncCounter(AnyCounter):
@@ -46,40 +44,10 @@ class AsyncCounter(AnyCounter):
         return await self.next()
 
 
-class AsyncIntegers(AsyncCounter):
+class AsyncIntegers(AsyncCounter, AnyIntegers["httpx.AsyncClient"]):
     """`Integers` with `await`, for the tasks of one event loop."""
 
-    def __init__(
-        self,
-        urls: Mapping[str, str] | str,
-        *,
-        counter: str = "",
-        lease: int = 1,
-        lease_seconds: float = 60.0,
-        timeout: float = 10.0,
-        attempt_timeout: float = 3.0,
-        prefer: str | None = None,
-        key_failover: bool = False,
-        sign: bool | None = None,
-        observer: Observer | None = None,
-        http: "Callable[[], httpx.AsyncClient] | None" = None,
-    ) -> None:
-        """Prepare. The arguments are those of `Integers`, but `http` returns an `httpx.AsyncClient`.
-
-        Raises:
-            ValueError: one of them is wrong.
-            CannotSign: see `Integers`.
-        """
-        options = Options(
-            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
-        )
-        super().__init__(Client(options, Tasks(http)), counter)
-        self.client.counters[""] = self
-
-    @classmethod
-    def from_env(cls, **options: "Unpack[ClientSettings[httpx.AsyncClient]]") -> "Self":
-        """Return a client for the URLs in the environment. See `Integers.from_env`."""
-        return cls(urls_from_environment(), **options)
+    _io = Tasks
 
     def __getitem__(self, counter: str) -> AsyncCounter:
         """Return a counter. See `Integers`."""

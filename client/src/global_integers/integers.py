@@ -1,22 +1,20 @@
 """The client for threads."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from threading import get_ident
 from time import time
 from typing import TYPE_CHECKING
 
-from .client import AnyCounter, Client
+from .client import AnyCounter, AnyIntegers
 from .client.api import Owner
 from .client.failover import Health
 from .client.lease_buffer import first_of
-from .client.options import ClientSettings, Options, urls_from_environment
 from .client.threads import Threads, run
-from .errors import Observer
 
 if TYPE_CHECKING:
-    from typing import Self, Unpack
+    from typing import Self
 
-    import httpx
+    import httpx  # noqa: F401 (a string below names it)
 
 
 class Counter(AnyCounter):
@@ -69,7 +67,7 @@ class Counter(AnyCounter):
         return self.next()
 
 
-class Integers(Counter):
+class Integers(Counter, AnyIntegers["httpx.Client"]):
     """Unique integers from the nearest healthy region. The object is itself the default counter.
 
     Use one object for a whole process: all threads may share it, and it is safe to use after a fork. A region that
@@ -79,62 +77,7 @@ class Integers(Counter):
     return the integer again. So the request doesn't fail over, unless `key_failover` accepts another integer.
     """
 
-    def __init__(
-        self,
-        urls: Mapping[str, str] | str,
-        *,
-        counter: str = "",
-        lease: int = 1,
-        lease_seconds: float = 60.0,
-        timeout: float = 10.0,
-        attempt_timeout: float = 3.0,
-        prefer: str | None = None,
-        key_failover: bool = False,
-        sign: bool | None = None,
-        observer: Observer | None = None,
-        http: "Callable[[], httpx.Client] | None" = None,
-    ) -> None:
-        """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
-
-        Args:
-            urls: each region's URL by the region's AWS name (stack output `urls`); or the stack's address, such as
-                https://integers.example.com/ (stack output `address`), which the first call asks for its regions.
-            counter: the counter of this object's own `next`, by default the stack's first one.
-            lease: the largest number of integers in one lease, 1 (off) to 100,000.
-            lease_seconds: seconds after which the rest of a lease is dropped.
-            timeout: seconds for a whole call, with all attempts.
-            attempt_timeout: seconds for one attempt. Keep it above 2: a region may wait 2 s while a layout changes.
-            prefer: the region to ask as long as it is healthy, by default the nearest one.
-            key_failover: whether a request with a key may get another integer from another region.
-            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
-                and credentials are found, and those to an address that has refused one without a signature.
-            observer: called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged.
-            http: returns the `httpx.Client` to use. It is called again after a fork and after `close`. Its own `auth`
-                is used where requests aren't signed.
-
-        Raises:
-            ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address; or
-                botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
-        """
-        options = Options(
-            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
-        )
-        super().__init__(Client(options, Threads(http)), counter)
-        self.client.counters[""] = self
-
-    @classmethod
-    def from_env(cls, **options: "Unpack[ClientSettings[httpx.Client]]") -> "Self":
-        """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
-
-        The variable has the stack's address, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
-        with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
-        `Integers`.
-
-        Raises:
-            ValueError: the variable isn't set, or is wrong.
-        """
-        return cls(urls_from_environment(), **options)
+    _io = Threads
 
     def __getitem__(self, counter: str) -> Counter:
         """Return a counter. It is always the same object, so its lease is shared.

@@ -5,28 +5,31 @@ different for them: how to wait, send, and work in the background.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Refused, Unavailable
+from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Observer, Refused, Unavailable
 from . import api
 from .address import Address
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
 from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, clients, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
-from .options import Deadline, Options
+from .options import ClientSettings, Deadline, Options, urls_from_environment
 from .signing import Signature, signatures
 
 if TYPE_CHECKING:
+    from typing import Self, Unpack
+
     from .tasks import Tasks
     from .threads import Threads
     from .transport import Transport
 
 C = TypeVar("C", bound="AnyCounter")
+H = TypeVar("H")
 T = TypeVar("T")
 log = logging.getLogger("global_integers")
 
@@ -296,3 +299,66 @@ class AnyCounter:
         await self.client.locate(deadline)
         order = order_of(key, self.client.regions.names)[: None if self.client.options.key_failover else 1]
         return await self.client.call(request, deadline, order)
+
+
+class AnyIntegers(AnyCounter, Generic[H]):
+    """How `Integers` and `AsyncIntegers` are made. Their HTTP clients are of the class `H`."""
+
+    _io: "type[Threads | Tasks]"
+
+    def __init__(
+        self,
+        urls: Mapping[str, str] | str,
+        *,
+        counter: str = "",
+        lease: int = 1,
+        lease_seconds: float = 60.0,
+        timeout: float = 10.0,
+        attempt_timeout: float = 3.0,
+        prefer: str | None = None,
+        key_failover: bool = False,
+        sign: bool | None = None,
+        observer: Observer | None = None,
+        http: Callable[[], H] | None = None,
+    ) -> None:
+        """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
+
+        Args:
+            urls: each region's URL by the region's AWS name (stack output `urls`); or the stack's address, such as
+                https://integers.example.com/ (stack output `address`), which the first call asks for its regions.
+            counter: the counter of this object's own `next`, by default the stack's first one.
+            lease: the largest number of integers in one lease, 1 (off) to 100,000.
+            lease_seconds: seconds after which the rest of a lease is dropped.
+            timeout: seconds for a whole call, with all attempts.
+            attempt_timeout: seconds for one attempt. Keep it above 2: a region may wait 2 s while a layout changes.
+            prefer: the region to ask as long as it is healthy, by default the nearest one.
+            key_failover: whether a request with a key may get another integer from another region.
+            sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
+                and credentials are found, and those to an address that has refused one without a signature.
+            observer: called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged.
+            http: returns the `httpx.Client` to use (`AsyncIntegers`: `httpx.AsyncClient`). It is called again after a
+                fork and after `close`. Its own `auth` is used where requests aren't signed.
+
+        Raises:
+            ValueError: one of these is wrong.
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address; or
+                botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
+        """
+        options = Options(
+            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
+        )
+        super().__init__(Client(options, self._io(http)), counter)
+        self.client.counters[""] = self
+
+    @classmethod
+    def from_env(cls, **options: "Unpack[ClientSettings[H]]") -> "Self":
+        """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
+
+        The variable has the stack's address, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
+        with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
+        the class.
+
+        Raises:
+            ValueError: the variable isn't set, or is wrong.
+        """
+        return cls(urls_from_environment(), **options)

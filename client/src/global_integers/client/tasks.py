@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .api import ApiRequest, Failure
 
 if TYPE_CHECKING:
-    import httpx
-
     from .transport import Transport
 
 T = TypeVar("T")
@@ -43,7 +41,7 @@ class Tasks:
     make_signal = TaskSignal
     sleep = staticmethod(asyncio.sleep)
 
-    def __init__(self, make_http: "Callable[[], httpx.AsyncClient] | None") -> None:
+    def __init__(self, make_http: Callable[[], Any] | None) -> None:
         self._make_http = make_http
         self.generation = 0
         """How often the client was closed."""
@@ -53,7 +51,7 @@ class Tasks:
         """Start anew, without the connections, which belong to another process or event loop."""
         self._background: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: httpx.AsyncClient | None = None
+        self._http: Any = None
 
     def is_elsewhere(self) -> bool:
         """Return whether this is another event loop than the last time."""

@@ -15,8 +15,6 @@ from .api import ApiRequest, Failure
 from .forks import here, loading
 
 if TYPE_CHECKING:
-    import httpx
-
     from .transport import Transport
 
 T = TypeVar("T")
@@ -68,7 +66,7 @@ class Threads:
     awaits = False
     make_signal = ThreadSignal
 
-    def __init__(self, make_http: "Callable[[], httpx.Client] | None") -> None:
+    def __init__(self, make_http: Callable[[], Any] | None) -> None:
         self._make_http = make_http
         self.generation = 0
         """How often the client was closed."""
@@ -104,7 +102,7 @@ class Threads:
         finally:
             self._mine.sending = False
 
-    def _connected(self, transport: "Transport") -> "httpx.Client":
+    def _connected(self, transport: "Transport") -> Any:
         """Return the HTTP client, which is made when it is first needed."""
         if getattr(self._mine, "generation", self.generation) != self.generation:
             raise Closed
