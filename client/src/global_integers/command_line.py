@@ -17,10 +17,10 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from .client import Client, api
-from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure, MintedBlock
+from .client.api import MAX_BLOCK, MAX_INTEGER, ApiRequest, Failure
 from .client.options import VARIABLE, urls_from, urls_from_environment
 from .client.threads import run
-from .errors import Event, GlobalIntegersError, Requested
+from .errors import Event, GlobalIntegersError, Requested, Unavailable
 from .integers import Integers
 
 SPECIFICATION = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]{0,3}[,_]?[bdnoxX]?")
@@ -232,16 +232,21 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     run(client.locate(client.options.deadline()))
     found = _Check(client, options.counter or "")
     for region in client.regions.names:
-        found.check_region(region)
+        try:
+            found.check_region(region)
+        except Unavailable as failed:
+            found.wrong.append(f"{region}: {failed.reasons[region]}")
+            found.hints += failed.hints
     for epoch, strides in found.strides.items():
         if len(strides) > 1:
             found.wrong.append(f"epoch {epoch} has strides {sorted(strides)}: the URLs are of different stacks")
+    minted = len(found.minted)
     if options.json:
-        print(json.dumps({"ok": not found.wrong, "minted": found.minted, "wrong": found.wrong}))
+        print(json.dumps({"ok": not found.wrong, "minted": minted, "wrong": found.wrong}))
     else:
         end = f"problems: {len(found.wrong)}" if found.wrong else "all is well"
         wrong = [f"wrong: {message}" for message in found.wrong]
-        print(*found.regions, *wrong, *found.hints, f"{found.minted} integers minted; {end}", sep="\n")
+        print(*found.regions, *wrong, *dict.fromkeys(found.hints), f"{minted} integers minted; {end}", sep="\n")
     return 1 if found.wrong else 0
 
 
@@ -252,65 +257,48 @@ class _Check:
         self.regions: list[str] = []
         self.wrong: list[str] = []
         self.hints: list[str] = []
-        self.minted = 0
+        self.minted: dict[tuple[str, int], str] = {}
+        """The region that minted an integer of a counter."""
         self.strides: defaultdict[int, set[int]] = defaultdict(set)
         """Those of each epoch."""
         self._client = client
         self._counter = counter
-        self._seen: dict[tuple[str, int], str] = {}
-        """The region that minted an integer of a counter."""
 
     def check_region(self, region: str) -> None:
         key = f"check-{token_hex(8)}"
         first = self._ask(region, api.mint(self._counter, EACH))
         keyed = self._ask(region, api.mint(self._counter, 1, key))
         again = self._ask(region, api.mint(self._counter, 1, key))
-        if first is None or keyed is None or again is None:
-            return
-        self.minted += EACH + 1
-        status = self._ask(region, api.status(self._counter))
-        if status is None:
-            return
         if again.first != keyed.first or not again.replayed:
             self.wrong.append(f"{region}: a repeated key returned {again.first} after {keyed.first}")
-        name = str(status.get("counter"))
+        name = self._counter or self._ask(region, api.default_counter())
         for integer in (*first.integers(), keyed.first):
-            if (name, integer) in self._seen:
-                self.wrong.append(f"{region}: minted {integer}, which {self._seen[name, integer]} has minted before")
-            self._seen[name, integer] = region
-        self._check_owner(region, name, first)
+            before = self.minted.get((name, integer))
+            if before is not None:
+                self.wrong.append(f"{region}: minted {integer}, which {before} has minted before")
+            self.minted[name, integer] = region
         run(self._client.check(region))  # it may open the connection
         health = run(self._client.check(region))
+        latency = "-" if health.seconds is None else f"{health.seconds * 1000:.0f} ms"
+        self.regions.append(f"{region}: {first.first} … {first.last}, stride {first.stride}, {latency}")
         if not health.ok:
             self.wrong.append(f"{region}: {health.reason or 'no response'}")
-        latency = "-"
-        if health.seconds is not None:
-            latency = f"{health.seconds * 1000:.0f} ms"
-            if health.seconds > SLOW:
-                self.wrong.append(f"{region}: a health check takes {health.seconds:.1f} s")
-        self.regions.append(f"{region}: {first.first} … {first.last}, stride {first.stride}, {latency}")
-
-    def _check_owner(self, region: str, name: str, block: MintedBlock) -> None:
-        found = self._ask(region, api.owner(name, block.first))
-        if found is None:
-            return
-        owner, _ = found
+        if health.seconds is not None and health.seconds > SLOW:
+            self.wrong.append(f"{region}: a health check takes {health.seconds:.1f} s")
+        owner, _ = self._ask(region, api.owner(name, first.first))
         self.strides[owner.epoch].add(owner.stride)
         if owner.region != region:
-            self.wrong.append(f"{region}: minted {block.first}, which belongs to {owner.region}")
-        if block.stride != owner.stride or (block.first - owner.offset) % owner.stride:
+            self.wrong.append(f"{region}: minted {first.first}, which belongs to {owner.region}")
+        if first.stride != owner.stride or (first.first - owner.offset) % owner.stride:
             own = f"offset {owner.offset}, stride {owner.stride}"
-            self.wrong.append(f"{region}: {block.first} with stride {block.stride} is not of {own}")
+            self.wrong.append(f"{region}: {first.first} with stride {first.stride} is not of {own}")
 
-    def _ask(self, region: str, request: ApiRequest[T]) -> T | None:
-        """Return a region's own answer, or None and note the failure."""
+    def _ask(self, region: str, request: ApiRequest[T]) -> T:
+        """Return a region's own answer, or raise `Unavailable`."""
         answer = run(self._client.ask(region, request))
-        if not isinstance(answer, Failure):
-            return answer
-        wrong = f"{region}: {request.subject}: {answer.reason}"
-        self.wrong += [wrong] if wrong not in self.wrong else []
-        self.hints += [answer.hint] if answer.hint and answer.hint not in self.hints else []
-        return None
+        if isinstance(answer, Failure):
+            raise Unavailable("", {region: f"{request.subject}: {answer.reason}"}, [answer.hint])
+        return answer
 
 
 def _integer_to(maximum: int) -> Callable[[str], int]:
