@@ -123,7 +123,7 @@ def test_a_resolver_that_does_not_answer_costs_one_attempt(monkeypatch: pytest.M
 def test_every_transport_of_httpx_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """It looks into private attributes: this fails where another version of httpx has others."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    with Integers({"us-east-1": "http://127.0.0.1:1/"}).client._sender().client(None) as client:
+    with Integers({"us-east-1": "http://127.0.0.1:1/"}).client._sender().client() as client:
         transports: list[Any] = [client._transport, *filter(None, client._mounts.values())]
 
     assert len(transports) > 1

@@ -44,14 +44,11 @@ class AsyncCounter(AnyCounter):
         return await self.next()
 
 
-class AsyncIntegers(AsyncCounter, AnyIntegers["httpx.AsyncClient"]):
+class AsyncIntegers(AsyncCounter, AnyIntegers[AsyncCounter, "httpx.AsyncClient"]):
     """`Integers` with `await`, for the tasks of one event loop."""
 
+    _counter = AsyncCounter
     _io = Tasks
-
-    def __getitem__(self, counter: str) -> AsyncCounter:
-        """Return a counter. See `Integers`."""
-        return self.client.counter(counter, AsyncCounter)
 
     async def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region. See `Integers.create`."""

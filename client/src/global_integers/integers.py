@@ -67,7 +67,7 @@ class Counter(AnyCounter):
         return self.next()
 
 
-class Integers(Counter, AnyIntegers["httpx.Client"]):
+class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
     """Unique integers from the nearest healthy region. The object is itself the default counter.
 
     Use one object for a whole process: all threads may share it, and it is safe to use after a fork. A region that
@@ -77,15 +77,8 @@ class Integers(Counter, AnyIntegers["httpx.Client"]):
     return the integer again. So the request doesn't fail over, unless `key_failover` accepts another integer.
     """
 
+    _counter = Counter
     _io = Threads
-
-    def __getitem__(self, counter: str) -> Counter:
-        """Return a counter. It is always the same object, so its lease is shared.
-
-        Raises:
-            ValueError: no counter can have this name.
-        """
-        return self.client.counter(counter, Counter)
 
     def create(self, counter: str, *, timeout: float = 60.0) -> bool:
         """Create a counter in every region, within `timeout` seconds. Return whether it is new.

@@ -60,13 +60,6 @@ class Client:
         self._transport: Transport | None = None
         clients.add(self)
 
-    def counter(self, name: str, kind: type[C]) -> C:
-        """Return a counter. It is always the same object, so its lease is shared."""
-        found = self.counters.get(name)
-        if found is None:
-            found = self.counters.setdefault(name, kind(self, checked_counter(name)))
-        return found
-
     def mark(self) -> Mark:
         """Return this process's mark. In a forked process, and in another event loop, the client starts anew first."""
         mark = here()
@@ -176,7 +169,7 @@ class Client:
                 from .transport import Transport
 
                 found = self._transport = self._transport or Transport(
-                    self._url, self._signature, self.tell, awaits=self.io.awaits
+                    self._url, self._signature, self.tell, self.options.http, awaits=self.io.awaits
                 )
         return found
 
@@ -301,9 +294,10 @@ class AnyCounter:
         return await self.client.call(request, deadline, order)
 
 
-class AnyIntegers(AnyCounter, Generic[H]):
-    """How `Integers` and `AsyncIntegers` are made. Their HTTP clients are of the class `H`."""
+class AnyIntegers(AnyCounter, Generic[C, H]):
+    """What `Integers` and `AsyncIntegers` have in common. `C` is the class of their counters, `H` of HTTP clients."""
 
+    _counter: type[C]
     _io: "type[Threads | Tasks]"
 
     def __init__(
@@ -345,9 +339,9 @@ class AnyIntegers(AnyCounter, Generic[H]):
                 botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
         """
         options = Options(
-            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer
+            urls, counter, lease, lease_seconds, timeout, attempt_timeout, prefer, key_failover, sign, observer, http
         )
-        super().__init__(Client(options, self._io(http)), counter)
+        super().__init__(Client(options, self._io()), counter)
         self.client.counters[""] = self
 
     @classmethod
@@ -362,3 +356,14 @@ class AnyIntegers(AnyCounter, Generic[H]):
             ValueError: the variable isn't set, or is wrong.
         """
         return cls(urls_from_environment(), **options)
+
+    def __getitem__(self, counter: str) -> C:
+        """Return a counter. It is always the same object, so its lease is shared.
+
+        Raises:
+            ValueError: no counter can have this name.
+        """
+        found = self.client.counters.get(counter)
+        if found is None:
+            found = self.client.counters.setdefault(counter, self._counter(self.client, checked_counter(counter)))
+        return found

@@ -65,6 +65,7 @@ class Options:
     key_failover: bool = False
     sign: bool | None = None
     observer: Observer | None = None
+    http: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
         """Check them."""

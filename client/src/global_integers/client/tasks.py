@@ -41,8 +41,7 @@ class Tasks:
     make_signal = TaskSignal
     sleep = staticmethod(asyncio.sleep)
 
-    def __init__(self, make_http: Callable[[], Any] | None) -> None:
-        self._make_http = make_http
+    def __init__(self) -> None:
         self.generation = 0
         """How often the client was closed."""
         self.forget()
@@ -64,7 +63,7 @@ class Tasks:
 
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
-        self._http = self._http or transport.client(self._make_http)
+        self._http = self._http or transport.client()
         return await transport.send(self._http, region, request, seconds)
 
     async def close(self) -> None:

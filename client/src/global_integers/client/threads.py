@@ -66,8 +66,7 @@ class Threads:
     awaits = False
     make_signal = ThreadSignal
 
-    def __init__(self, make_http: Callable[[], Any] | None) -> None:
-        self._make_http = make_http
+    def __init__(self) -> None:
         self.generation = 0
         """How often the client was closed."""
         self.forget()
@@ -94,7 +93,7 @@ class Threads:
     async def send(self, transport: "Transport", region: str, request: ApiRequest[T], seconds: float) -> T | Failure:
         """Return a region's answer."""
         if getattr(self._mine, "sending", False):  # in a signal handler: its thread holds locks of the connections
-            with transport.client(self._make_http) as http:
+            with transport.client() as http:
                 return await transport.send(http, region, request, seconds)
         try:
             self._mine.sending = True
@@ -109,7 +108,7 @@ class Threads:
         with self._connecting:
             if self._http is None:
                 with loading:  # httpx imports more with its first client
-                    self._http = transport.client(self._make_http)
+                    self._http = transport.client()
             return self._http
 
     async def close(self) -> None:

@@ -186,6 +186,7 @@ class Transport:
         url: Callable[[str], str],
         signature: Callable[[str], Signature | None],
         tell: Callable[[Requested], None],
+        make_http: Callable[[], Any] | None,
         *,
         awaits: bool,
     ) -> None:
@@ -193,19 +194,20 @@ class Transport:
         self._url = url
         self._signature = signature
         self._tell = tell
+        self._make_http = make_http
         self._awaits = awaits
         self._lock = threading.RLock()
         self._recent: defaultdict[tuple[str, str], deque[MintedBlock]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
         """Region and path → the last blocks."""
 
-    def client(self, make: Callable[[], Any] | None) -> Any:
+    def client(self) -> Any:
         """Return an HTTP client. Proxies of the environment aren't used for this machine's servers.
 
         Raises:
-            TypeError: `make` returns one for tasks to threads, or the other way round.
+            TypeError: `make_http` returns one for tasks to threads, or the other way round.
         """
         needed, other = (httpx.AsyncClient, httpx.Client) if self._awaits else (httpx.Client, httpx.AsyncClient)
-        made = make() if make is not None else needed(mounts=LOOPBACK, limits=LIMITS)
+        made = self._make_http() if self._make_http is not None else needed(mounts=LOOPBACK, limits=LIMITS)
         if isinstance(made, other):
             owner = "AsyncIntegers" if self._awaits else "Integers"
             raise TypeError(f"http returns an httpx.{other.__name__}; {owner} needs an httpx.{needed.__name__}")
