@@ -64,7 +64,7 @@ class RegionState:
     """What is known of one region.
 
     Attributes:
-        latency: seconds of a health check, as a moving average.
+        latency: seconds of a health check, as a moving average; infinite: not measured.
         failures: how often it has failed since it last answered a call, up to 30.
         until: the time until which it is left alone, by the clock.
         silent: whether it didn't respond when it was last asked.
@@ -73,7 +73,7 @@ class RegionState:
         reason: why it failed last.
     """
 
-    latency: float | None = None
+    latency: float = inf
     failures: int = 0
     until: float = 0.0
     silent: bool = False
@@ -126,18 +126,16 @@ class Regions:
         with self._lock:
             now = self.clock()
             healthy = [name for name in self.names if self._is_healthy(self._states[name], now)]
-            healthy.sort(key=lambda name: _latency(self._states[name]))
+            healthy.sort(key=lambda name: self._states[name].latency)
             first = self._choose(healthy)
-            if first is not None:
-                healthy.remove(first)
-                healthy.insert(0, first)
+            healthy.sort(key=lambda name: name != first)
             unhealthy = sorted(set(self.names) - set(healthy), key=lambda name: (self._states[name].until, name))
             return healthy + unhealthy + self._last
 
     def known(self, name: str) -> str:
         """Return in words what is known of a region. It takes no lock, so it may be called at any time."""
         state = self._states.get(name, RegionState())
-        latency = "not measured" if state.latency is None else f"{state.latency * 1000:.0f} ms"
+        latency = "not measured" if state.latency == inf else f"{state.latency * 1000:.0f} ms"
         return latency if self._is_healthy(state, self.clock()) else f"{latency}, left alone"
 
     def reasons(self) -> dict[str, str]:
@@ -182,7 +180,7 @@ class Regions:
             state = self._states[name]
             state.checking, state.silent = False, silent
             if not silent:
-                before = seconds if state.latency is None else state.latency
+                before = seconds if state.latency == inf else state.latency
                 state.latency = (1 - WEIGHT) * before + WEIGHT * seconds
             if failure is None:
                 state.until = 0.0
@@ -243,7 +241,7 @@ class Regions:
         first, nearest = healthy[0], self._nearest
         if nearest is not None and nearest not in healthy:
             return first
-        if nearest is None or _latency(self._states[first]) < CLEARLY_NEARER * _latency(self._states[nearest]):
+        if nearest is None or self._states[first].latency < CLEARLY_NEARER * self._states[nearest].latency:
             self._nearest = first
         return self._nearest
 
@@ -252,10 +250,6 @@ class Regions:
 
     def _is_due(self, state: RegionState, now: float) -> bool:
         return not state.checking and now >= (state.until if state.silent else state.checked + REFRESH)
-
-
-def _latency(state: RegionState) -> float:
-    return inf if state.latency is None else state.latency
 
 
 @dataclass(frozen=True)
