@@ -162,33 +162,24 @@ def _create(integers: Integers, options: argparse.Namespace) -> int:
 
 
 def _status(integers: Integers, options: argparse.Namespace) -> int:
-    rows = _rows(integers, options.counter or "")
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    print(json.dumps(rows) if options.json else _table(rows, colour=colour))
-    return 0 if all(row["ok"] for row in rows) else 1
-
-
-def _rows(integers: Integers, counter: str) -> list[Row]:
-    """Return a row for each region: whether it can mint and if not, why; its latency, position, ceiling and epoch.
-
-    `version` is that of the code that runs there.
-    """
-    found: list[Row] = []
+    rows: list[Row] = []
     for region, health in integers.health().items():
         row: Row = {
             "region": region,
             "reachable": health.seconds is not None,
             "latency_ms": None if health.seconds is None else round(health.seconds * 1000, 1),
         }
-        answer = run(integers.client.ask(region, api.status(counter))) if row["reachable"] else None
+        answer = run(integers.client.ask(region, api.status(options.counter or ""))) if row["reachable"] else None
         if isinstance(answer, Mapping):
             names = ("ok", "counter", "position", "ceiling", "epoch", "stride", "version", "pending", "regions")
             row |= {name: answer.get(name) for name in names} | {"reason": answer.get("reason", "")}
         else:
             row |= {"ok": False, "reason": answer.reason if answer is not None else health.reason}
             row |= {"hint": answer.hint} if answer is not None and answer.hint else {}
-        found.append(row)
-    return found
+        rows.append(row)
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(json.dumps(rows) if options.json else _table(rows, colour=colour))
+    return 0 if all(row["ok"] for row in rows) else 1
 
 
 def _table(found: list[Row], *, colour: bool) -> str:
