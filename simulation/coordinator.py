@@ -25,8 +25,7 @@ class _Steps:
 class SimulatedCoordinator:
     """A run of the protocol, an operation at a time. It crashes by never being asked to go on."""
 
-    def __init__(self, steps: Steps[Any], name: str = "") -> None:
-        self.name = name
+    def __init__(self, steps: Steps[Any]) -> None:
         self.todo: list[tuple[_Steps, int, Operation]] = []
         """The operations that may be carried out next, in any order: whose they are, their place in the batch."""
         self.ended = False
@@ -45,17 +44,6 @@ class SimulatedCoordinator:
             self._end(owner, refusal)
             return
         self._answer(owner, place, answer)
-
-    def run_to(self, kind: type[Operation], carry_out: CarryOut) -> None:
-        """Go on until an operation of this kind is next, and stop before it."""
-        while not any(isinstance(operation, kind) for *_, operation in self.todo):
-            self.step(carry_out)
-            assert not self.ended, f"ended without any {kind.__name__}"
-
-    def step_all(self, carry_out: CarryOut) -> None:
-        """Carry out the rest of the batch, and begin nothing further."""
-        for *_, operation in self.todo:
-            carry_out(operation)
 
     def finish(self, carry_out: CarryOut) -> Any:
         """Go on to the end. Return the result."""

@@ -176,7 +176,7 @@ class RandomSchedule:
         """Start a run: that of a deployment, which has sent this event, or one of the schedule's."""
         name = f"{'watch' if sent is None else 'deployment'} {len(self.begun) + 1}"
         request = Watch() if sent is None else deployment_of(sent)
-        started = SimulatedCoordinator(run(request, name, RunResult()), name)
+        started = SimulatedCoordinator(run(request, name, RunResult()))
         self.begun[started] = self.world.clock
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:

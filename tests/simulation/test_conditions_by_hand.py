@@ -24,13 +24,14 @@ from coordinate.run import RunResult, run
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator
 from simulation.pulumi import WINDOW, decoded, desired
+from tests.lambda_.coordinate.stopped import run_to, step_all
 
 
 def deployment(
     world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = ""
 ) -> SimulatedCoordinator:
     asked = decoded(desired(regions, leaving, home=world.layouts.id))
-    return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()), name)
+    return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()))
 
 
 def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult:
@@ -46,7 +47,7 @@ def watched(world: CheckedWorld, name: str = "watch") -> RunResult:
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> SimulatedCoordinator:
     late = settling(world, token)
-    late.run_to(kind, world.carry_out)
+    run_to(late, kind, world.carry_out)
     return late
 
 
@@ -82,9 +83,9 @@ def late_deployment(without: str | None) -> None:
     world = CheckedWorld(without)
     deployed(world, "a", "b")
     late = deployment(world, "ba", 1, "late")
-    late.run_to(WriteRecord, world.carry_out)
+    run_to(late, WriteRecord, world.carry_out)
     deployed(world, "a")
-    late.step_all(world.carry_out)
+    step_all(late, world.carry_out)
     record = world.layouts.record
     assert record is not None
     assert record.desired.regions == ("a",), "the outdated deployment has won"
@@ -124,19 +125,19 @@ def late_renewal(without: str | None) -> None:
     world = CheckedWorld(without)
     for region in "xy":
         world.make_table(region)
-    deployment(world, "xy", 0, "killed").run_to(PlaceItem, world.carry_out)
+    run_to(deployment(world, "xy", 0, "killed"), PlaceItem, world.carry_out)
     placing = stopped_before(world, PlaceItem, "late 1")
     watched(world)
     for region in "yx":
         world.make_table(region)
     changing = deployment(world, "yx", 1, "changing")
-    changing.run_to(RenewItem, world.carry_out)
+    run_to(changing, RenewItem, world.carry_out)
     renewing = stopped_before(world, RenewItem, "late 2")
     changing.finish(world.carry_out)
     mint_all(world, "x", most=3)
     world.lose("x", "recreated", Random(0))
-    placing.step_all(world.carry_out)
-    renewing.step_all(world.carry_out)
+    step_all(placing, world.carry_out)
+    step_all(renewing, world.carry_out)
     mint_all(world, "x", most=3)
 
 
@@ -149,7 +150,7 @@ def late_raise(without: str | None) -> None:
     for _ in range(20):
         world.now += 10_000
     deployed(world, "b", "a")
-    watched_until_raise.step_all(world.carry_out)
+    step_all(watched_until_raise, world.carry_out)
     world.away.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")
@@ -161,8 +162,8 @@ def late_raise_of_a_fence(without: str | None) -> None:
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW - 1)
     late = stopped_before(world, RaiseItem, "late")
-    deployment(world, "ba", 1, "changing").run_to(RenewItem, world.carry_out)
-    late.step_all(world.carry_out)
+    run_to(deployment(world, "ba", 1, "changing"), RenewItem, world.carry_out)
+    step_all(late, world.carry_out)
     world.away.add("a")
     watched(world)
     mint_all(world, "a", "b")
@@ -180,7 +181,7 @@ def late_lower_raise(without: str | None) -> None:
     mint_all(world, "a")
     watched(world)
     mint_all(world, "a", most=3)
-    late.step_all(world.carry_out)
+    step_all(late, world.carry_out)
     assert world.mint("a") is not None, "the region has stopped"
 
 
@@ -190,9 +191,9 @@ def lost_fence(without: str | None) -> None:
     deployed(world, "a", "b")
     mint_all(world, "a", most=WINDOW // 2)
     changing = deployment(world, "ba", 1, "changing")
-    changing.run_to(FenceItem, world.carry_out)
+    run_to(changing, FenceItem, world.carry_out)
     mint_all(world, "a", most=WINDOW)
-    changing.step_all(world.carry_out)  # and then it crashes: nobody learns where the fence is
+    step_all(changing, world.carry_out)  # and then it crashes: nobody learns where the fence is
     world.away.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")

@@ -8,6 +8,7 @@ from coordinate.protocol.reconcile import Outcome, reconcile
 from simulation.coordinator import SimulatedCoordinator
 from simulation.pulumi import decoded, desired
 from simulation.world import World
+from tests.lambda_.coordinate.stopped import run_to, step_all
 
 
 def world(*regions: str) -> World:
@@ -21,12 +22,12 @@ def world(*regions: str) -> World:
 def coordinator() -> SimulatedCoordinator:
     record = world("a", "b").layouts.record
     assert record is not None
-    return SimulatedCoordinator(reconcile("c", "token", record), "one")
+    return SimulatedCoordinator(reconcile("c", "token", record))
 
 
 def test_it_stops_before_an_operation() -> None:
     tables, stopped = world("a", "b"), coordinator()
-    stopped.run_to(WriteRegister, tables.carry_out)
+    run_to(stopped, WriteRegister, tables.carry_out)
 
     assert tables.layouts.registers == {}
     stopped.step(tables.carry_out)
@@ -38,12 +39,12 @@ def test_it_never_stops_before_what_never_comes() -> None:
     coordinator().finish(tables.carry_out)
 
     with pytest.raises(AssertionError, match="ended without any OpenItem"):
-        coordinator().run_to(OpenItem, tables.carry_out)
+        run_to(coordinator(), OpenItem, tables.carry_out)
 
 
 def test_the_operations_of_a_batch_come_in_any_order() -> None:
     tables, stopped = world("a", "b"), coordinator()
-    stopped.run_to(ReadItem, tables.carry_out)
+    run_to(stopped, ReadItem, tables.carry_out)
     stopped.step(tables.carry_out, choose=lambda count: count - 1)
 
     assert [operation for *_, operation in stopped.todo] == [ReadItem("a", "c")]
@@ -51,8 +52,8 @@ def test_the_operations_of_a_batch_come_in_any_order() -> None:
 
 def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:
     tables, late = world("a", "b"), coordinator()
-    late.run_to(PlaceItem, tables.carry_out)
-    late.step_all(tables.carry_out)
+    run_to(late, PlaceItem, tables.carry_out)
+    step_all(late, tables.carry_out)
 
     items = [tables.tables[region].counters["c"].item for region in ("a", "b")]
     assert [item.opening for item in items if item] == ["token/1", "token/1"]

@@ -267,7 +267,7 @@ class Player:
 
     def _start(self, name: str, request: Deploy | Watch) -> None:
         self.world.now += 60
-        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()), name)
+        self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
 
     def _run(self, name: str, until: list[str]) -> list[str]:
         return self._advance(name, None, getattr(op, until[-1]) if until else ())

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from coordinate.dynamodb.run_lock import RunLock
 from coordinate.dynamodb.store import Store
-from coordinate.protocol.operations import Operation
+from coordinate.protocol.operations import CarryOut, Operation
+
+from simulation.coordinator import SimulatedCoordinator
 
 
 class Crash(Exception):
@@ -33,6 +35,19 @@ def crash_before(kind: type[Operation], patch: pytest.MonkeyPatch) -> None:
             raise Crash
 
     _before_each(crash, patch)
+
+
+def run_to(run: SimulatedCoordinator, kind: type[Operation], carry_out: CarryOut) -> None:
+    """Let a simulated run go on until an operation of this kind is next, and stop before it."""
+    while not any(isinstance(operation, kind) for *_, operation in run.todo):
+        run.step(carry_out)
+        assert not run.ended, f"ended without any {kind.__name__}"
+
+
+def step_all(run: SimulatedCoordinator, carry_out: CarryOut) -> None:
+    """Let a simulated run carry out the rest of its batch, and begin nothing further."""
+    for *_, operation in run.todo:
+        carry_out(operation)
 
 
 def recorded(patch: pytest.MonkeyPatch) -> list[Operation]:

@@ -10,6 +10,7 @@ from coordinate.protocol.operations import WriteRecord, WriteRecordCopy
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import Layouts, Mirror, World
 from tests.lambda_.coordinate.made_up import NOW, desired, record, register
+from tests.lambda_.coordinate.stopped import run_to
 
 
 def deployment(*regions: str, follows: int = 0, **settings: object) -> Deploy:
@@ -74,7 +75,7 @@ def test_a_repeated_one_is_the_one_that_stands(stands: World) -> None:
 def test_of_two_at_the_same_time_one_is_accepted(stands: World) -> None:
     runs = [SimulatedCoordinator(admit(deployment(region, follows=3))) for region in ("a", "b")]
     for run in runs:
-        run.run_to(WriteRecord, stands.carry_out)
+        run_to(run, WriteRecord, stands.carry_out)
     assert runs[0].finish(stands.carry_out).desired.regions == ("a",)
     with pytest.raises(Refused, match="another deployment has since asked for a"):
         runs[1].finish(stands.carry_out)
@@ -95,7 +96,7 @@ def test_one_that_asks_for_the_same_is_accepted_at_any_age(stands: World) -> Non
 def test_the_first_record_is_in_the_mirror_before_it_is_accepted() -> None:
     world = World()
     run = SimulatedCoordinator(admit(deployment("a")))
-    run.run_to(WriteRecord, world.carry_out)
+    run_to(run, WriteRecord, world.carry_out)
 
     assert (world.layouts.record, world.mirror.record) == (None, Copy(record("a"), "mirror 1"))
 
@@ -115,7 +116,7 @@ def test_a_loss_before_the_first_deployment_has_finished_needs_no_operator() -> 
 def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> None:
     world = World()
     interrupted = SimulatedCoordinator(admit(deployment("a")))
-    interrupted.run_to(WriteRecord, world.carry_out)
+    run_to(interrupted, WriteRecord, world.carry_out)
     world.mirror = replace(world.mirror, id="mirror 2")  # restored
 
     assert accepted(world, None) is None
@@ -125,7 +126,7 @@ def test_a_mirror_that_is_lost_before_the_first_record_stood_is_no_loss() -> Non
 def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
     world = World()
     interrupted = SimulatedCoordinator(admit(deployment("a")))
-    interrupted.run_to(WriteRecord, world.carry_out)
+    run_to(interrupted, WriteRecord, world.carry_out)
 
     assert accepted(world, None) == record("a"), "it isn't restored: no register can be missing"
 
@@ -251,7 +252,7 @@ def test_a_run_that_was_overtaken_settles_nothing(stands: World) -> None:
     asked = accepted(stands, deployment("a", follows=3))
     assert asked is not None
     late = SimulatedCoordinator(finish(asked, "a report", stands.mirror.id))
-    late.run_to(WriteRecord, stands.carry_out)
+    run_to(late, WriteRecord, stands.carry_out)
     accepted(stands, deployment("b", follows=4))
 
     with pytest.raises(Refused, match="another deployment has since asked for b"):
@@ -275,7 +276,7 @@ def test_a_copy_in_a_lost_mirror_is_no_copy(stands: World) -> None:
     stood = stands.layouts.record
     assert stood is not None
     run = SimulatedCoordinator(finish(stood, stood.report, "mirror 2"))
-    run.run_to(WriteRecordCopy, stands.carry_out)
+    run_to(run, WriteRecordCopy, stands.carry_out)
     run.finish(stands.carry_out)
 
     assert stands.mirror.record == Copy(stood, "mirror 2")

@@ -25,6 +25,7 @@ from coordinate.protocol.reconcile import Outcome, reconcile
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import CounterKey, Mirror, World
 from tests.lambda_.coordinate.made_up import NOW, WINDOW, record
+from tests.lambda_.coordinate.stopped import run_to, step_all
 
 HEADROOM = 10
 
@@ -150,7 +151,7 @@ def test_the_base_lies_above_the_limit_of_a_recreated_table(when: type[Operation
     limit = scene.register().limit
     scene.ask_for("a", "d")
     run = scene.begin()
-    run.run_to(when, scene.carry_out)
+    run_to(run, when, scene.carry_out)
     scene.world.delete_table("b")
     scene.world.make_table("b")
     run.finish(scene.carry_out)
@@ -165,7 +166,7 @@ def test_a_fence_in_a_restored_table_is_none() -> None:
     limit = scene.register().limit
     scene.ask_for("a", "d")
     run = scene.begin()
-    run.run_to(FenceItem, scene.carry_out)
+    run_to(run, FenceItem, scene.carry_out)
     scene.world.tables["b"].id = "b restored"
     run.finish(scene.carry_out)
 
@@ -240,7 +241,7 @@ def test_a_fence_near_the_ceiling_leaves_it() -> None:
     scene.world.mint_block("a", WINDOW - 1)
     scene.ask_for("b", headroom=2)
     run = scene.begin()
-    run.run_to(WriteRegister, scene.carry_out)
+    run_to(run, WriteRegister, scene.carry_out)
 
     assert (scene.item("a").fenced, scene.item("a").ceiling) == (True, ceiling)
     run.finish(scene.carry_out)
@@ -252,7 +253,7 @@ def test_a_region_that_mints_past_what_was_read_is_fenced_the_second_time() -> N
     scene.reconcile()
     scene.ask_for("b", headroom=2)
     run = scene.begin()
-    run.run_to(FenceItem, scene.carry_out)
+    run_to(run, FenceItem, scene.carry_out)
     scene.world.mint_block("a", WINDOW - 1)
     run.finish(scene.carry_out)
 
@@ -344,7 +345,7 @@ def test_a_run_of_a_past_record_writes_no_register() -> None:
     scene.reconcile()
     scene.ask_for("a")
     run = scene.begin()
-    run.run_to(WriteRegister, scene.carry_out)
+    run_to(run, WriteRegister, scene.carry_out)
     scene.ask_for("a", "b")
     run.finish(scene.carry_out)
 
@@ -388,12 +389,12 @@ def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None
     scene.reconcile()
     scene.ask_for("b", "d")
     run = scene.begin()
-    run.run_to(kind, scene.carry_out)
+    run_to(run, kind, scene.carry_out)
 
     assert scene.reconcile().pending == ()
     assert scene.register().regions == ("b", "d")
     for _ in range(3):
-        run.step_all(scene.carry_out)  # what was under way arrives late
+        step_all(run, scene.carry_out)  # what was under way arrives late
     assert scene.reconcile().pending == ()
 
 
@@ -530,7 +531,7 @@ def test_a_copy_is_compared_with_the_mirrors_table() -> None:
 def test_a_region_that_goes_away_in_the_middle_is_pending() -> None:
     scene = Scene("a", "b")
     run = scene.begin()
-    run.run_to(RecordLayouts, scene.carry_out)
+    run_to(run, RecordLayouts, scene.carry_out)
     scene.world.away = {"b"}
     outcome = run.finish(scene.carry_out)
 
