@@ -50,45 +50,33 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
-    if "check" in event:
-        return _check(event, context)
     result = RunResult()
     statistics = RunStatistics(os.environ["STACK"], kind_of(event), result)
     try:
         request = request_of(event)
-        assert not isinstance(request, Check)  # noqa: S101 (no event with `create`, `watch` or `wish` is one)
+        if isinstance(request, Check):
+            return _check(request, context)
         _run(request, statistics, context)
         statistics.failed = False
     except Refused as refusal:
         raise CoordinatorError(str(refusal)) from None
     finally:
-        METRICS.write(statistics)
+        if "check" not in event:  # whoever deploys sees what is wrong
+            METRICS.write(statistics)
     warn_of(result.scan)
     return reply(result)
 
 
-def _check(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Check what a deployment has updated. It writes no metrics: whoever deploys sees what is wrong."""
+def _check(asked: Check, context: Any) -> dict[str, Any]:
+    """Check what a deployment has updated."""
     set_deadline(context)
-    try:
-        request = request_of(event)
-        if not isinstance(request, Check):
-            raise TypeError("an event with a check asks for nothing else")
-        _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
-        function = f"arn:{partition}:lambda:{request.region}:{account}:function:{os.environ['MINT_FUNCTION']}"
-        return check(request, _store().carry_out, lambda method, path: ask(function, method, path))
-    except Refused as refusal:
-        raise CoordinatorError(str(refusal)) from None
+    _, partition, _, _, account, *_ = str(context.invoked_function_arn).split(":")
+    function = f"arn:{partition}:lambda:{asked.region}:{account}:function:{os.environ['MINT_FUNCTION']}"
+    return check(asked, _store().carry_out, lambda method, path: ask(function, method, path))
 
 
 def _store() -> Store:
-    environment = os.environ
-    return Store(
-        environment["AWS_REGION"],
-        environment["LAYOUTS_TABLE"],
-        environment["MIRROR_TABLE"],
-        environment["COUNTERS_TABLE"],
-    )
+    return Store(*map(os.environ.__getitem__, ("AWS_REGION", "LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE")))
 
 
 def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: Any) -> None:
