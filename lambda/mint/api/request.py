@@ -18,7 +18,6 @@ MAX_PATH = 1024
 MAX_BODY = 64 * 1024
 """Characters. The body is ignored, but a large one is probably a mistake and is reported."""
 
-ANYTHING = "*/*"
 READ = ("GET", "HEAD")
 MINT = ("GET", "POST")
 
@@ -113,7 +112,7 @@ class Received(NamedTuple):
     @property
     def html(self) -> bool:
         """Whether a response that mints nothing is to be a page."""
-        return self.method in READ and _accepted(self.headers, html=True) == "html"
+        return self.method in READ and preferred(self.headers.get("accept"), html=True) == "html"
 
     @property
     def root(self) -> str:
@@ -193,7 +192,7 @@ def request_of(received: Received, default: str) -> Request:
             raise Problem(HTTPStatus.NOT_FOUND, "there is no such path; it is /{counter} or /{counter}/{integer}")
     if method == "PUT":
         return CounterRequest("create", counter)
-    accepted = _accepted(headers, html=method == "GET")
+    accepted = preferred(headers.get("accept"), html=method == "GET")
     if accepted == "html":
         return CounterRequest("page", counter)
     if PREFETCH in headers.get("sec-purpose", ""):
@@ -220,13 +219,10 @@ def _check_method(method: str, allowed: Sequence[str]) -> None:
         )
 
 
-def _accepted(headers: Mapping[str, str], *, html: bool) -> Format:
-    accept = headers.get("accept", ANYTHING)
-    return "json" if accept == ANYTHING else preferred(accept, html=html)  # most clients accept anything
-
-
-def preferred(accept: str, *, html: bool) -> Format:
+def preferred(accept: str | None, *, html: bool) -> Format:
     """Return the format that an `Accept` header prefers (RFC 9110, section 12.5.1), or JSON if it accepts none."""
+    if accept in (None, "*/*"):  # as of most clients
+        return "json"
     choices = TYPES if html else TYPES[:-1]
     return max(choices, key=lambda choice: _quality(accept, *choice[1:]))[0]
 
