@@ -110,7 +110,9 @@ class Service:
             try:
                 return self._attempt(path, headers, body, timeout)
             except (NoResponse, ServiceError) as failure:
-                pause = _jitter(attempt)
+                import random  # 1 ms, and rarely needed
+
+                pause = random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (not for security)
                 unaccepted += failure.unaccepted
                 if (
                     attempt == ATTEMPTS
@@ -183,12 +185,6 @@ def _at_most(timeout: float) -> float:
     if left <= 0:
         raise NoResponse("the invocation has no time left")
     return min(timeout, left)
-
-
-def _jitter(attempt: int) -> float:
-    import random  # 1 ms, and rarely needed
-
-    return random.uniform(0, FIRST_PAUSE * 2 ** (attempt - 1))  # noqa: S311 (not for security)
 
 
 def _document(response: Response) -> Any:
