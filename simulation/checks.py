@@ -52,13 +52,11 @@ class CheckedWorld(World):
     """The regions whose table was restored at any time, and the last epoch of which it may have forgotten integers."""
     epochs: int = 0
     """The highest epoch of any register so far."""
-    clock: int = 0
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
 
     def tick(self) -> None:
         """Let one step pass: a second."""
-        self.clock += 1
         self.now += 1
 
     def mint(self, region: str, counter: str = "c") -> int | None:
@@ -145,7 +143,7 @@ class CheckedWorld(World):
                     self.make_table(name)
                 if how == "restored":
                     self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
-                    self.restored[name] = self.clock
+                    self.restored[name] = self.now
                     self.forgotten[name] = self.epochs
 
 

@@ -10,7 +10,7 @@ from .checks import CheckedWorld, reads
 from .world import ALIVE
 
 LATENESS = 60
-"""For how many steps a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
+"""Seconds for which a write may be under way. A signature is valid for minutes (IAM guide, "Signature Version 4")."""
 
 
 class Network:
@@ -24,7 +24,8 @@ class Network:
         self._world = world
         self._random = random
         self._rates = rates
-        self._late: list[tuple[int, op.Operation]] = []
+        self.late: list[tuple[int, op.Operation]] = []
+        """Writes that are under way, and since when."""
         self._given_up: set[tuple[object, str]] = set()
         self._issued: dict[tuple[str, str], int | None] = {}
         self.hot: tuple[str, str] | None = None
@@ -48,7 +49,7 @@ class Network:
             return self._answer(operation)
         kind = random.randrange(3)
         if kind < 2:
-            self._late.append((self._world.clock, operation))
+            self.late.append((self._world.now, operation))
         if kind > 0:
             answer = self._answer(operation)
             if kind == 1:
@@ -94,17 +95,12 @@ class Network:
 
     def deliver(self) -> None:
         """Let some late write arrive, unless it is too late."""
-        if self._late:
-            sent, operation = self._late.pop(self._random.randrange(len(self._late)))
-            if self._world.clock - sent <= LATENESS:
+        if self.late:
+            sent, operation = self.late.pop(self._random.randrange(len(self.late)))
+            if self._world.now - sent <= LATENESS:
                 self._world.carry_out(operation)
 
     def forget(self, region: str | None = None) -> None:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
-        kept = [(sent, late) for sent, late in self._late if getattr(late, "region", None) != region]
-        self._late = kept if region is not None else []
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is under way."""
-        return not self._late
+        kept = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
+        self.late = kept if region is not None else []

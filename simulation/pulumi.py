@@ -78,10 +78,6 @@ class Pulumi:
         self._event: str | None = None
         """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
 
-    def preview(self) -> DeploymentRecord | None:
-        """Return the record, as a preview reads it."""
-        return self._world.layouts.record
-
     def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
         """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
         gone = sorted(self.tables.keys() - set(regions))

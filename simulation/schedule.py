@@ -177,7 +177,7 @@ class RandomSchedule:
         name = f"{'watch' if sent is None else 'deployment'} {len(self.begun) + 1}"
         request = Watch() if sent is None else deployment_of(sent)
         started = SimulatedCoordinator(run(request, name, RunResult()))
-        self.begun[started] = self.world.clock
+        self.begun[started] = self.world.now
         self.runs.append(started)
         if len(self.runs) > COORDINATORS:
             self._forget(self.runs[self.random.randrange(COORDINATORS)])  # crashes; never the new one
@@ -191,7 +191,7 @@ class RandomSchedule:
     def _deploy(self, settings: SimulatedSettings | None = None) -> None:
         """`pulumi up`: with these settings, or with any."""
         random, world = self.random, self.world
-        read = self.pulumi.preview()
+        read = world.layouts.record  # by the preview
         regions = tuple(random.sample(REGIONS, random.randint(1, 4)))
         chosen = settings or self.pulumi.change(regions, {})
         if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
@@ -257,18 +257,29 @@ class RandomSchedule:
             region = self.random.choice(there)
             self.network.forget(region)
             self.world.lose(region, self.random.choice(("recreated", "restored", "gone")), self.random)
-            self.lost[region] = self.world.clock
+            self.lost[region] = self.world.now
 
     def _lose_home(self, name: str) -> None:
         began = self.world.mirror.record or self.world.layouts.record  # before that, nothing shows what was lost
         if began and self.world.backups.get(name) and len(self.lost) < self.losses:
             self.world.lose(name, self.random.choice(("recreated", "restored")), self.random)
-            self.lost[name] = self.world.clock
+            self.lost[name] = self.world.now
 
     def _finish(self) -> None:
         while self.runs:
             self.world.tick()
             self._advance(self.random.choice(self.runs))
+
+    def _end_run(self, *, minting: bool = True) -> None:
+        """Let the only run go on to its end."""
+        while self.runs:
+            self.world.tick()
+            self._advance(self.runs[0])
+            if minting:
+                self._mint()
+            for region in REGIONS if self.busy else ():
+                for counter in self.counters:
+                    self.world.mint_block(region, self.random.randint(1, 5), counter)
 
     def _leave_alone(self) -> None:
         random, world = self.random, self.world
@@ -279,9 +290,9 @@ class RandomSchedule:
         if random.random() < 0.7:
             for region in self.pulumi.tables:
                 world.make_table(region)
-        while self.runs or not self.network.empty:
+        while self.runs or self.network.late:
             world.tick()
-            if not self.network.empty and random.random() < 0.2:
+            if self.network.late and random.random() < 0.2:
                 self.network.deliver()
             if self.runs:
                 self._advance(random.choice(self.runs))
@@ -290,11 +301,7 @@ class RandomSchedule:
         for minting in (True, True, False):  # three runs of the schedule, and hours between them
             world.now += random.choice((60, 300, LATEST))
             self._start(None)
-            while self.runs:
-                world.tick()
-                self._advance(self.runs[0])
-                if minting:
-                    self._mint()
+            self._end_run(minting=minting)
         if self.losses > 1 and not self._begin_again():
             return
         record, copy = world.layouts.record, world.mirror.record
@@ -316,7 +323,7 @@ class RandomSchedule:
             return  # refused: no region could mint
         for expected in ("success", "nothing to do"):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
-            sent = self.pulumi.up(settings, self.pulumi.preview(), refresh=True)
+            sent = self.pulumi.up(settings, self.world.layouts.record, refresh=True)
             if sent is None:
                 self._delete(None)
             elif expected == "nothing to do":
@@ -327,13 +334,7 @@ class RandomSchedule:
     def _up_succeeds(self, sent: str) -> None:
         self.last = None
         self._send(sent)
-        while self.runs:
-            self.world.tick()
-            self._advance(self.runs[0])
-            self._mint()
-            for region in REGIONS if self.busy else ():
-                for counter in self.counters:
-                    self.world.mint_block(region, self.random.randint(1, 5), counter)
+        self._end_run()
         if self.last is None:
             raise Stuck(f"an `up` with the settings in force is refused: {sent}")
 
@@ -353,7 +354,7 @@ class RandomSchedule:
             before = {counter: world.layouts.registers[counter] for counter in self.counters}
             world.now += 60
             settings = replace(self.pulumi.change(order, {}), window=5_000)
-            sent = self.pulumi.up(settings, self.pulumi.preview(), refresh=False)
+            sent = self.pulumi.up(settings, self.world.layouts.record, refresh=False)
             assert sent is not None
             if order == second:
                 self.network.hot = (random.choice(first), hot) if hot else None
