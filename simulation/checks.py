@@ -1,6 +1,6 @@
 """A world that notices what must never happen, and checks of what must be true in the end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, cast
 
@@ -20,12 +20,6 @@ def reads(operation: Operation) -> bool:
     return type(operation).__name__.startswith(("Read", "Describe", "Scan", "Clock", "MayBegin", "TakeRunLock"))
 
 
-def _written(operation: Any) -> str:
-    """Return the name of the table that a write is for: one at home, or a region's."""
-    at_home = "layouts" if isinstance(operation, WriteRegister | WriteRecord) else "mirror"
-    return getattr(operation, "region", at_home)
-
-
 class MintedTwice(AssertionError):
     """An integer was minted twice."""
 
@@ -39,13 +33,11 @@ class CheckedWorld(World):
     """A World that remembers every integer it has minted, and where.
 
     What a restored table mints before a run has seen to it is excepted: no coordinator can know of the restoration
-    before it looks. Such integers are counted instead.
+    before it looks. Such integers are kept apart.
     """
 
     minted: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     excepted: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    excused: int = 0
-    """How many integers of restored tables were minted before or after."""
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """The regions whose integers are excepted, and when their table was restored."""
     forgotten: dict[str, int] = field(default_factory=dict[str, int])
@@ -54,10 +46,6 @@ class CheckedWorld(World):
     """The highest epoch of any register so far."""
     backups: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]], repr=False)
     """What each table had at every moment: a region's name, `layouts`, or `mirror`."""
-
-    def tick(self) -> None:
-        """Let one step pass: a second."""
-        self.now += 1
 
     def mint(self, region: str, counter: str = "c") -> int | None:
         """Mint one integer, or raise `MintedTwice`."""
@@ -78,18 +66,17 @@ class CheckedWorld(World):
     def _note(self, region: str, counter: str, integer: int) -> None:
         key = (counter, integer)
         if region in self.restored:
-            self.excused += key in self.minted or key in self.excepted
             self.excepted.add(key)
-            return
-        if key in self.minted:
+        elif key in self.minted:
             raise MintedTwice(f"{counter} {integer} was minted in {self.minted[key]} and again in {region}")
-        self.excused += key in self.excepted
-        self.minted[key] = region
+        else:
+            self.minted[key] = region
 
     def carry_out(self, operation: Operation) -> Any:
         """Carry out one operation, or raise `Unasked`."""
         if not reads(operation):
-            self._back_up(_written(operation))
+            at_home = "layouts" if isinstance(operation, WriteRegister | WriteRecord) else "mirror"
+            self._back_up(getattr(operation, "region", at_home))
         held = super().carry_out(operation)
         if held and isinstance(operation, WriteRegister):
             new, record = operation.new, self.layouts.record
@@ -115,7 +102,7 @@ class CheckedWorld(World):
                 return self.mirror.record, dict(self.mirror.copies)
             case _:
                 table = self.tables.get(name)
-                return {counter: kept.kept() for counter, kept in table.counters.items()} if table else None
+                return {counter: replace(kept) for counter, kept in table.counters.items()} if table else None
 
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it. Nothing minted there is excepted any more."""
@@ -142,7 +129,7 @@ class CheckedWorld(World):
                 if how != "gone":
                     self.make_table(name)
                 if how == "restored":
-                    self.tables[name].counters = {counter: kept.kept() for counter, kept in content.items()}
+                    self.tables[name].counters = {counter: replace(kept) for counter, kept in content.items()}
                     self.restored[name] = self.now
                     self.forgotten[name] = self.epochs
 

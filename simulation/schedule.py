@@ -106,7 +106,7 @@ class RandomSchedule:
 
     def _one_step(self) -> None:
         random, rates = self.random, self.rates
-        self.world.tick()
+        self.world.now += 1
         self._mint()
         for _ in range(self.pace):
             if self.runs:
@@ -120,7 +120,7 @@ class RandomSchedule:
         elif self.deploying is not None and random.random() < 0.002:
             self.deploying = None  # Pulumi is killed; its coordinator goes on
         if random.random() < rates["away"]:
-            self._come_or_go(random.choice(REGIONS))
+            self.world.away ^= {random.choice(REGIONS)} - {self.for_ever}
         if random.random() < rates["loss"]:
             self._lose_region()
         if random.random() < rates["home loss"]:
@@ -197,7 +197,7 @@ class RandomSchedule:
         if settings is None and self.pulumi.settings is not None and random.random() < 0.4:
             chosen = self.pulumi.settings  # once more
         for _ in range(random.choice((0, 0, 0, 20))):
-            world.tick()  # the resources take their time, and others are at work
+            world.now += 1  # the resources take their time, and others are at work
             for other in list(self.runs):
                 self._turn(other)
         sent = self.pulumi.up(chosen, read, refresh=settings is not None or random.random() < 0.5)
@@ -244,13 +244,6 @@ class RandomSchedule:
             if begun > since and (name in ("layouts", "mirror") or name in seen):
                 del self.lost[name]
 
-    def _come_or_go(self, region: str) -> None:
-        away = self.world.away
-        if region not in away:
-            away.add(region)
-        elif region != self.for_ever:
-            away.discard(region)
-
     def _lose_region(self) -> None:
         there = [region for region in sorted(self.world.tables) if region in self.pulumi.tables]
         if there and self.pulumi.stood and len(self.lost) < self.losses:
@@ -267,13 +260,13 @@ class RandomSchedule:
 
     def _finish(self) -> None:
         while self.runs:
-            self.world.tick()
+            self.world.now += 1
             self._advance(self.random.choice(self.runs))
 
     def _end_run(self, *, minting: bool = True) -> None:
         """Let the only run go on to its end."""
         while self.runs:
-            self.world.tick()
+            self.world.now += 1
             self._advance(self.runs[0])
             if minting:
                 self._mint()
@@ -291,7 +284,7 @@ class RandomSchedule:
             for region in self.pulumi.tables:
                 world.make_table(region)
         while self.runs or self.network.late:
-            world.tick()
+            world.now += 1
             if self.network.late and random.random() < 0.2:
                 self.network.deliver()
             if self.runs:

@@ -76,10 +76,6 @@ class CounterKey:
     layouts: tuple[Layout, ...] = ()
     """The layouts recorded beside the item. Neither minting nor the protocol reads them."""
 
-    def kept(self) -> "CounterKey":
-        """Return a copy."""
-        return CounterKey(self.item, dict(self.issued_in), self.layouts)
-
     def attributes(self) -> dict[str, Any]:
         """Return the item's attributes as DynamoDB has them, without its key."""
         assert self.item is not None

@@ -42,13 +42,14 @@ def test_a_block_that_has_an_integer_a_second_time_is_noticed() -> None:
         tables.mint_block("a", 3)
 
 
-def test_what_a_restored_table_repeats_is_counted_instead() -> None:
+def test_what_a_restored_table_repeats_is_kept_apart() -> None:
     tables = world("a")
     assert [tables.mint("a"), tables.mint("a")] == [1, 2]
     tables.lose("a", "restored", Random(0))  # to the moment between the two
 
     assert [tables.mint("a"), tables.mint("a")] == [2, 3]
-    assert tables.excused == 1
+    assert tables.minted == {("c", 1): "a", ("c", 2): "a"}
+    assert tables.excepted == {("c", 2), ("c", 3)}
 
 
 def test_a_table_is_lost_with_its_items_and_its_id() -> None:
