@@ -12,7 +12,7 @@ from aws.service import set_deadline
 from .check import ask, check
 from .dynamodb.store import Store
 from .log import log_change, warn_of
-from .metrics import Metrics, RunStatistics, kind_of
+from .metrics import Metrics, RunStatistics
 from .protocol.model import Deploy, Refused
 from .protocol.operations import CarryOut, Clock, Each, MayBegin, Operation, Steps, TakeRunLock
 from .request import Check, Create, Watch, request_of
@@ -51,7 +51,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
     result = RunResult()
-    statistics = RunStatistics(os.environ["STACK"], kind_of(event), result)
+    kind = "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
+    statistics = RunStatistics(os.environ["STACK"], kind, result)
     try:
         request = request_of(event)
         if isinstance(request, Check):

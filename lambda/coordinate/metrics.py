@@ -31,11 +31,6 @@ OF_A_REGION = ("IntegersPerSecond", "HoursToCeiling")
 """The metrics that each region has too. Every further one costs $0.30 a month for each region."""
 
 
-def kind_of(event: Mapping[str, Any]) -> str:
-    """Return who asks for a run, by its event, which may be a wrong one."""
-    return "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
-
-
 class RunStatistics:
     """What a run shows in its metrics. Its operations are carried out in several threads."""
 
@@ -133,8 +128,11 @@ def paces(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
             rate = _rate(region, register, first[region], item, before, scan.at)
             if rate is None:
                 continue
-            pending = region in outcome.pending
-            left = _left(item, item if pending or region not in after else after[region])
+            given = item if region in outcome.pending else after.get(region, item)
+            if given.epoch == item.epoch:
+                left = (max(item.ceiling, given.ceiling) - item.issued) / item.stride
+            else:
+                left = (given.ceiling - given.issued) / given.stride
             found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
     return {
         region: {
@@ -170,13 +168,6 @@ def _rate(
         granted_at = register.limit - register.window * len(register.regions)
         start += max(granted_at - start, 0) // item.stride * item.stride
     return max(item.issued - start, 0) / item.stride / seconds
-
-
-def _left(item: Item, after: Item) -> float:
-    """Return how many integers the region may mint after the run, if `after` is what the register gives it."""
-    if after.epoch != item.epoch:
-        return (after.ceiling - after.issued) / after.stride
-    return (max(item.ceiling, after.ceiling) - item.issued) / item.stride
 
 
 def documents(statistics: RunStatistics, ended: float, before: TablesScan | None) -> list[dict[str, Any]]:
