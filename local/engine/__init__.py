@@ -17,7 +17,7 @@ from ..resources.kind import Aws, Kind, Result
 from ..resources.lambda_ import INVOCATION, reported, subject
 from ..stack import Made, State, stacks
 from .inputs import as_json, with_kept
-from .program import Registration, main, run_program
+from .program import ProgramOutcome, Registration, main, run_program
 
 
 def _lines(resources: Sequence[Made]) -> str:
@@ -84,12 +84,11 @@ class Engine:
             same = before is not None and before.inputs == wanted.inputs and not before.updating
             if before is not None and same:
                 self.state.put(replace(wanted, id=before.id, outputs=before.outputs))
-                self._report("unchanged", resource.type, resource.name)
+                self._tell("unchanged", wanted)
                 return before.id, {**registered, **before.outputs}
             if self.state.frozen:
                 called = resource.type == INVOCATION  # each is another call
-                event = "create" if before is None else "replace" if called else "update"
-                self._report(event, resource.type, resource.name)
+                self._tell("create" if before is None else "replace" if called else "update", wanted)
                 return ("", registered) if before is None or called else (before.id, {**before.outputs, **registered})
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
@@ -97,9 +96,12 @@ class Engine:
             self.state.replace(made)
         else:
             self.state.put(made)
-        event = "created" if before is None else "replaced" if result.replaces else "updated"
-        self._report(event, resource.type, resource.name)
+        self._tell("create" if before is None else "replace" if result.replaces else "update", made)
         return result.id, {**registered, **result.outputs}
+
+    def _tell(self, event: str, resource: Made) -> None:
+        done = event if self.state.frozen or event == "unchanged" else f"{event}d"
+        self._report(done, resource.type, resource.name)
 
     def _compared(self, resource: Registration) -> tuple[Made, dict[str, Any], Made | None]:
         """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist."""
@@ -159,10 +161,10 @@ class Engine:
             name = next((inputs[key] for key in keys if inputs.get(key)), "")
             return kind.apply(self._aws, inputs, replace(wanted, id=name))
 
-    def deletable(self) -> list[Made]:
-        """Return what earlier runs made and this one did not register, and what it replaced, the newest first.
+    def delete_unseen(self) -> None:
+        """Delete what earlier runs made and this one did not register, and what it replaced, the newest first.
 
-        Refuse what is of an unknown type, so that this version can't delete it, and what is protected.
+        Nothing is deleted if something is protected, or of an unknown type, so that this version can't delete it.
         """
         unseen = [made for made in reversed(list(self.state.resources.values())) if made.key not in self._seen]
         if unknown := [made for made in unseen if made.type not in KINDS]:
@@ -182,19 +184,19 @@ class Engine:
                 f"To remove a region: deploy with `leaving: {regions}` beside `regions`, then without it.\n"
                 "To delete anything else: put it back, deploy with `protect: false`, then take it out."
             )
-        return there
-
-    def delete_unseen(self) -> None:
-        """Remove what is `deletable`."""
-        for made in self.deletable():
-            try:
-                KINDS[made.type].delete(self._aws, made)
-            except (ClientError, BotoCoreError) as error:
-                if not _says(error, GONE):
-                    raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
-            self.state.remove(made.key)
+        for made in there:
+            if not self.state.frozen:
+                self._delete(made)
             if not made.replaced:
-                self._report("deleted", made.type, made.name)
+                self._tell("delete", made)
+
+    def _delete(self, made: Made) -> None:
+        try:
+            KINDS[made.type].delete(self._aws, made)
+        except (ClientError, BotoCoreError) as error:
+            if not _says(error, GONE):
+                raise LocalError(f"{made.name} ({made.type}) can't be deleted: {error}") from error
+        self.state.remove(made.key)
 
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
@@ -246,13 +248,7 @@ def deploy(
     program: Callable[[], None] = main,
 ) -> dict[str, Any]:
     """Apply a program as `pulumi up` would: make, change, then remove what is gone. Return what it exports."""
-    engine = Engine(aws, State(stack), report)
-    outcome = run_program(engine, project=project, stack=stack, config=config, program=program)
-    if outcome.error is not None:
-        raise _user_error(outcome.error) from outcome.error
-    engine.delete_unseen()
-    engine.state.finish(outcome.outputs)
-    return outcome.outputs
+    return _run(Engine(aws, State(stack), report), project, config, program).outputs
 
 
 def preview(
@@ -264,14 +260,19 @@ def preview(
     program: Callable[[], None] = main,
 ) -> list[str]:
     """Run a program as `pulumi preview` does: nothing is made or recorded. Return its messages about the changes."""
-    engine = Engine(aws, State(stack, frozen=True), report)
-    outcome = run_program(engine, project=project, stack=stack, config=config, preview=True, program=program)
+    return _run(Engine(aws, State(stack, frozen=True), report), project, config, program).messages
+
+
+def _run(engine: Engine, project: str, config: Mapping[str, str], program: Callable[[], None]) -> ProgramOutcome:
+    state = engine.state
+    outcome = run_program(
+        engine, project=project, stack=state.stack, config=config, preview=state.frozen, program=program
+    )
     if outcome.error is not None:
         raise _user_error(outcome.error) from outcome.error
-    for made in engine.deletable():
-        if not made.replaced:
-            report("delete", made.type, made.name)
-    return outcome.messages
+    engine.delete_unseen()
+    state.finish(outcome.outputs)
+    return outcome
 
 
 def _user_error(error: BaseException) -> BaseException:
