@@ -12,9 +12,7 @@ from ..stack import Made
 
 if TYPE_CHECKING:  # the stubs are for the checks, not for running
     from types_boto3_dynamodb import DynamoDBClient
-    from types_boto3_iam import IAMClient
     from types_boto3_lambda import LambdaClient
-    from types_boto3_logs import CloudWatchLogsClient
 
 ACCOUNT = "000000000000"
 
@@ -39,11 +37,7 @@ class Aws:
     @overload
     def client(self, service: Literal["dynamodb"], region: str) -> "DynamoDBClient": ...
     @overload
-    def client(self, service: Literal["iam"], region: str) -> "IAMClient": ...
-    @overload
     def client(self, service: Literal["lambda"], region: str) -> "LambdaClient": ...
-    @overload
-    def client(self, service: Literal["logs"], region: str) -> "CloudWatchLogsClient": ...
     @overload
     def client(self, service: str, region: str) -> Any: ...
     def client(self, service: str, region: str) -> Any:
