@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from .domain import DOMAIN, LOCAL, how_to, moving
+from .domain import DOMAIN, LOCAL, how_to
 from .domain.zone import HTTP_API_FAILED
 from .paths import ROOT, LocalError, command
 from .resources.kind import Aws
@@ -284,6 +284,8 @@ def demo(stack: str) -> None:
         url = next(iter(exported["urls"].values()))
         print(f"\nmint one more:  curl {f'-x {proxy} ' if proxy else ''}{url}\nend it:         {command('down')}")
         if local:
-            print(moving(exported))
+            paused = f"'paused=[\"{exported['regions'][0]}\"]'"
+            print(f"take a region down:  run `up` again as before, with -c {paused} added. Within seconds,")
+            print(f"                     the address answers from the next region: curl {local}")
     except OSError as error:
         raise LocalError(f"minting failed: {error}\n{server.SERVICE.log_end()}") from error

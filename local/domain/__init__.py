@@ -45,12 +45,3 @@ def how_to(outputs: Mapping[str, Any]) -> str:
         f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"
         f"{signed if any(api.signed for api in zone.apis('').values()) else ''}"
     )
-
-
-def moving(outputs: Mapping[str, Any]) -> str:
-    """Return how to see the domain move to another region, in lines."""
-    first = outputs["regions"][0]
-    return (
-        f"take a region down:  run `up` again as before, with -c 'paused=[\"{first}\"]' added. Within seconds,\n"
-        f"                     the address answers from the next region: curl {outputs[LOCAL]}"
-    )
