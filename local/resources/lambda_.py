@@ -22,10 +22,6 @@ SOON: Any = {"Delay": 0.1, "MaxAttempts": 300}
 """For waiters: look ten times a second. A deployment waits for several functions, one after the other."""
 
 
-def _processors(inputs: Inputs) -> list[str]:
-    return inputs.get("architectures", ["x86_64"])
-
-
 def _archive(inputs: Inputs) -> bytes:
     return base64.b64decode(inputs["code"])  # as engine/inputs.py has it
 
@@ -43,7 +39,7 @@ SETTINGS = Call(
 def _changed_function(client: Any, inputs: Inputs, before: Made | None) -> None:
     name = inputs["name"]
     if before is not None:
-        client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=_processors(inputs))
+        client.update_function_code(FunctionName=name, ZipFile=_archive(inputs), Architectures=inputs["architectures"])
     if (reserved := inputs.get("reservedConcurrentExecutions", -1)) >= 0:
         client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
     else:
@@ -93,7 +89,7 @@ KINDS: dict[str, Kind] = {
     FUNCTION: Described(
         "lambda",
         create=SETTINGS.also(
-            "create_function", Architectures=_processors, Code=lambda inputs: {"ZipFile": _archive(inputs)}
+            "create_function", Architectures="architectures", Code=lambda inputs: {"ZipFile": _archive(inputs)}
         ),
         update=SETTINGS,
         then=_changed_function,
