@@ -62,10 +62,9 @@ class Range:
     choices: tuple[int | str, ...] = ()
     """The only values; instead of a range."""
     pattern: re.Pattern[str] | None = None
-    """Of a text that isn't empty, or of each text in a list. `wanted` says what that is."""
+    """Of a text that isn't empty, or of each text in a list."""
     wanted: str = ""
-    of: str = ""
-    """What an object has as keys and values."""
+    """What a text is that matches, or what an object has as keys and values."""
     needed: str = ""
     """Why it can't be empty."""
     example: Any = None
@@ -96,7 +95,7 @@ class GlobalIntegersArgs:
     """The AWS regions that mint, in order. Region i of N mints i, i+N, i+2N, …."""
     counters: Setting[Sequence[str]] = setting(["integers"], needed=ONE, example=["integers"])
     """The counters, each an independent sequence of integers. The first one is the default, at `/`."""
-    floors: Setting[Mapping[str, int]] = setting({}, of="counters and integers", example={"integers": 5_000_000})
+    floors: Setting[Mapping[str, int]] = setting({}, wanted="counters and integers", example={"integers": 5_000_000})
     """Counter → integer, up to 2^52. The counter never again mints below its floor, so a floor can't be lowered. `*`
     stands for all counters without a floor."""
     leaving: Setting[Sequence[str]] = setting([], example=["us-west-2"])
@@ -149,7 +148,7 @@ class GlobalIntegersArgs:
     function_urls: Setting[bool] = setting(True)
     """Whether every region has a Function URL. `false` needs `domain`; the output `urls` then has
     `https://<region>.<domain>/`."""
-    alarms: Setting[Mapping[str, int]] = setting({}, of="alarms and integers", example={"latency": 500})
+    alarms: Setting[Mapping[str, int]] = setting({}, wanted="alarms and integers", example={"latency": 500})
     """Alarm → threshold, if not the [default](operations.md#thresholds). 0 switches an alarm off; `*`, for all others,
     may only be 0."""
     alarm_emails: Setting[Sequence[str]] = setting(
@@ -157,7 +156,7 @@ class GlobalIntegersArgs:
     )
     """Addresses that alarms are sent to. Each must confirm a mail from every region."""
     alarm_topics: Setting[Mapping[str, str]] = setting(
-        {}, of="regions and ARNs", example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
+        {}, wanted="regions and ARNs", example={"us-east-1": "arn:aws:sns:us-east-1:123456789012:operators"}
     )
     """Region → ARN of an SNS topic in it, to which the region's alarms are sent."""
     protect: Setting[bool] = setting(True)
@@ -170,7 +169,7 @@ class GlobalIntegersArgs:
     the deployment stops if a region doesn't work. `first` is the first of `regions`, `rest` those that no wave names
     (without `rest`, they join the last wave). `[]` is one wave for all."""
     callers: Setting[Mapping[str, Sequence[str]]] = setting(
-        {}, of="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
+        {}, wanted="callers and counters", example={"arn:aws:iam::123456789012:role/shop": ["orders"]}
     )
     """ARN of a role or user, in which `*` stands for any text → the counters that it may use, or `*` for all. If empty,
     everyone whom IAM allows may use all."""
@@ -181,7 +180,7 @@ class GlobalIntegersArgs:
     )
     """ARN of the permissions boundary of every role."""
     kms_keys: Setting[Mapping[str, str]] = setting(
-        {}, of="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
+        {}, wanted="regions and keys", example={"eu-west-1": "arn:aws:kms:eu-west-1:123456789012:key/7d1e"}
     )
     """Region → ARN of the KMS key that encrypts the tables and log groups there. Either all regions have one, the home
     region included, or none."""

@@ -143,7 +143,7 @@ def _lists(name: str, value: object, how: str, findings: Findings) -> tuple[tupl
 def _object(name: str, value: object, allowed: Range, findings: Findings) -> dict[str, Any] | None:
     """Check an object's keys. Its values are checked later."""
     if not isinstance(value, Mapping):
-        findings.wrong(name, value, f"is not an object of {allowed.of}: {findings.example(name, allowed.example)}")
+        findings.wrong(name, value, f"is not an object of {allowed.wanted}: {findings.example(name, allowed.example)}")
         return None
     entries = cast("Mapping[object, Any]", value)
     for key in entries:
