@@ -169,11 +169,8 @@ GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")
 def _up(options: argparse.Namespace) -> None:
     stack: str = options.stack
     config, zone = _settings(stack, options.overrides)
-    name = project()["name"]
-    expected: list[str] = []
-    # What is refused changes nothing, and starts nothing.
-    preview(name, stack, config, _present(), lambda event, _kind, _name: expected.append(event))
-    first = all(event == "create" for event in expected)
+    expected, _ = _planned(stack, config)  # what is refused changes nothing, and starts nothing
+    first = all(event == "create" for event, _, _ in expected)
     started = _server(options.port)
     if zone.islower():
         make_zone(Aws(started.endpoint), zone)
@@ -187,7 +184,8 @@ def _up(options: argparse.Namespace) -> None:
             _show(event, kind, name)
 
     try:
-        exported = serve(stack, deploy(name, stack, config, Aws(started.endpoint), report), started.endpoint)
+        made = deploy(project()["name"], stack, config, Aws(started.endpoint), report)
+        exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         clear()
         ended = "" if server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
@@ -201,9 +199,7 @@ def _up(options: argparse.Namespace) -> None:
 
 def _preview(options: argparse.Namespace) -> None:
     config, _ = _settings(options.stack, options.overrides)
-    events: list[tuple[str, str, str]] = []
-    name = project()["name"]
-    said = preview(name, options.stack, config, _present(), lambda what, kind, of: events.append((what, kind, of)))
+    events, said = _planned(options.stack, config)
     for event in events:
         _show(*event)
     for line in said:
@@ -223,9 +219,12 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
     return config, zone
 
 
-def _present() -> Aws | None:
-    """Return the clients of the server, None if none was started."""
-    return Aws(server.running().endpoint) if server.SERVICE.recorded() else None
+def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
+    events: list[tuple[str, str, str]] = []
+    aws = Aws(server.running().endpoint) if server.SERVICE.recorded() else None
+    said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
+    return events, said
 
 
 def _show(event: str, kind: str, name: str) -> None:
