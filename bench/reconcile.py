@@ -1,4 +1,4 @@
-"""Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.reconcile`.
+"""Measure the coordinator at ten thousand counters in thirty regions: `python -m bench.reconcile`, on Linux.
 
 The function's own handler, with boto3, runs in a process that has one processor, as a Lambda function of 1,769 MB has.
 A stand-in for DynamoDB (`stand_in.py`) has another processor, and answers after 5 ms at home and 150 ms elsewhere. It
@@ -86,9 +86,9 @@ class Context:
         return int((self._ends - time.monotonic()) * 1000)
 
 
-def begin(url: str, processor: int | None) -> None:
+def begin(url: str, processor: int) -> None:
     """Prepare this process for the coordinator's runs, as a function whose AWS is at this URL."""
-    _pin(processor)
+    os.sched_setaffinity(0, {processor})
     os.environ |= NAMES | {
         "AWS_REGION": HOME,
         "AWS_ACCESS_KEY_ID": "key",
@@ -122,11 +122,6 @@ def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
     )
 
 
-def _pin(processor: int | None) -> None:
-    if processor is not None:
-        os.sched_setaffinity(0, {processor})
-
-
 def settled(names: Sequence[str], counters: int, changes: int, now: int) -> World:
     """Return tables in which nothing is left to do. All counters stand alike.
 
@@ -138,11 +133,13 @@ def settled(names: Sequence[str], counters: int, changes: int, now: int) -> Worl
     world.tables |= {name: SimulatedTable(id_) for name, id_ in zip(names, ids[2:], strict=True)}
     present = tuple(names[:-1])
     each = ISSUED * len(present)
-    past = tuple(Layout(epoch, 1 + (epoch - 1) * each, _without(names, epoch)) for epoch in range(1, changes + 1))
+    missing = (1 + epoch % len(present) for epoch in range(1, changes + 1))
+    lists = [(*names[:place], *names[place + 1 :]) for place in missing]
+    past = tuple(Layout(epoch, 1 + (epoch - 1) * each, regions) for epoch, regions in enumerate(lists, 1))
     base = 1 + changes * each
     limit = base - 1 + WINDOW * len(present)
     register = Register("", ids[0], changes + 1, present, tuple(ids[2:-1]), base, limit, WINDOW, now, past)
-    desired = desired_state_of(asked(present, (), names[0], ids[0]))
+    desired = desired_state_of(json.dumps(asked(present, (), ids[0]), sort_keys=True, separators=(",", ":")))
     world.layouts.record = DeploymentRecord(ids[0], 1, 0, now, desired, reconciled=True)
     world.mirror.record = Copy(world.layouts.record, ids[1])
     last = {layout.epoch: layout.base + each for layout in past}
@@ -169,13 +166,9 @@ def world(names: Sequence[str], counters: int) -> Tables:
     return tables
 
 
-def _without(names: Sequence[str], epoch: int) -> tuple[str, ...]:
-    return tuple(name for number, name in enumerate(names) if number != 1 + epoch % (len(names) - 1))
-
-
-def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str) -> str:
-    """Return what a deployment asks for, as JSON. The settings seldom name all counters."""
-    desired = {
+def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[str, Any]:
+    """Return what a deployment asks for; the first region is at home. The settings seldom name all counters."""
+    return {
         "regions": list(regions),
         "leaving": list(leaving),
         "counters": ["integers"],
@@ -183,19 +176,17 @@ def asked(regions: Sequence[str], leaving: Sequence[str], home: str, label: str)
         "window": WINDOW,
         "headroom": 10_000,
         "watchMinutes": EVERY // 60,
-        "home": f"{home} {label}",
-        "first": f"{home} {label}",
+        "home": f"{regions[0]} {label}",
+        "first": f"{regions[0]} {label}",
         "tables": dict.fromkeys(regions, label),
     }
-    return json.dumps(desired, sort_keys=True, separators=(",", ":"))
 
 
 def change(names: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the event of a deployment that replaces the last but one of the regions by the last one."""
     *stay, leaves, comes = names
     label = tables.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
-    desired = json.loads(asked([*stay, comes], [leaves], names[0], label))
-    return {"wish": desired, "follows": 1, "asked": int(time.time())}
+    return {"wish": asked([*stay, comes], [leaves], label), "follows": 1, "asked": int(time.time())}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -209,9 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     others = sorted(region for region, partition in partitions().items() if partition == "aws" and region != HOME)
     names = [HOME, *others[: options.regions]]
-    here = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    processors: Sequence[int | None] = here[:2] if len(here) > 1 else (None, None)
-    _pin(processors[1])
+    processors = sorted(os.sched_getaffinity(0))[:2]  # if there is only one, both share it
+    os.sched_setaffinity(0, processors[-1:])
     tables = world(names, options.counters)
     print(f"{options.counters:,} counters in {options.regions} regions, after {MAX_PAST} changes of layout\n")
     with (

@@ -5,7 +5,8 @@ DynamoDB's units, by the size of the very items that would be stored, and priced
 are alike: a few are read, and each stands for many.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
@@ -84,28 +85,27 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
     home, world = names[0], settled(names, sample, past, NOW)
     SimulatedCoordinator(run(Watch(), "first", RunResult())).finish(world.carry_out)  # it writes the report
-    seconds, units, connected = 0.0, 0, set[str]()
-
-    def batch(operations: Sequence[op.Operation]) -> list[Any]:
-        """Carry out operations at the same time."""
-        nonlocal seconds, units
-        longest = 0.0
-        for operation in operations:
-            records = read_by(operation, world)
-            scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
-            each = counters // sample if scan else 1
-            size = sum(map(size_of, records)) * each
-            if not isinstance(operation, op.Clock):
-                region = getattr(operation, "region", home)
-                trips = max(1, -(-size // PAGE)) + (0 if region in connected else CONNECT)
-                connected.add(region)
-                longest = max(longest, trips * (AT_HOME if region == home else ABROAD))
-            seconds += len(records) * each * PARSE if scan else 0
-            units += -(-size // UNIT)
-        seconds += longest
-        return [world.carry_out(operation) for operation in operations]
-
-    result = drive(run(Watch(), "watch", RunResult()), batch)
+    result, seconds, units, connected = RunResult(), 0.0, 0, set[str]()
+    steps = run(Watch(), "watch", result)
+    with suppress(StopIteration):
+        batch = next(steps)
+        while True:
+            operations = () if isinstance(batch, op.Each) else batch  # the counters to reconcile: there are none
+            longest = 0.0
+            for operation in operations:  # at the same time
+                records = read_by(operation, world)
+                scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
+                each = counters // sample if scan else 1
+                size = sum(map(size_of, records)) * each
+                if not isinstance(operation, op.Clock):
+                    region = getattr(operation, "region", home)
+                    trips = max(1, -(-size // PAGE)) + (0 if region in connected else CONNECT)
+                    connected.add(region)
+                    longest = max(longest, trips * (AT_HOME if region == home else ABROAD))
+                seconds += len(records) * each * PARSE if scan else 0
+                units += -(-size // UNIT)
+            seconds += longest
+            batch = steps.send([world.carry_out(operation) for operation in operations])
     assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
     function = runs * (seconds * MEMORY * GB_SECOND + REQUEST)
@@ -124,26 +124,14 @@ def read_by(operation: op.Operation, world: World) -> list[Mapping[str, Any]]:
             return [layouts[RECORD_KEY]]
         case op.ReadRecordCopy():
             return [mirror[RECORD_KEY]]
-        case op.ScanRegisters() | op.ScanCopies():
-            table = layouts if isinstance(operation, op.ScanRegisters) else mirror
-            return [record for key, record in table.items() if counter_of(key)]
+        case op.ScanRegisters():
+            return [record for key, record in layouts.items() if counter_of(key)]
+        case op.ScanCopies():
+            return [record for key, record in mirror.items() if counter_of(key)]
         case op.ScanItems(region):
-            return [*world.tables[region].records().values()]
+            return list(world.tables[region].records().values())
         case _:
             raise TypeError(f"{operation} is not one of a run with nothing to do")
-
-
-def drive(steps: op.Steps[Any], carry_out: Callable[[Sequence[op.Operation]], list[Any]]) -> Any:
-    """Carry out the steps to their end, one counter after the other. Return what they return."""
-    try:
-        batch = next(steps)
-        while True:
-            if isinstance(batch, op.Each):
-                batch = steps.send([drive(part, carry_out) for part in batch.steps])
-            else:
-                batch = steps.send(carry_out(batch))
-    except StopIteration as stop:
-        return stop.value
 
 
 def table() -> str:
