@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.figures import Columns, Figures, compared, medians
-from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
+from bench.runtime_api import FunctionError, Runtime, unpack
 from bench.stand_in import Rejected, serving
 from components.function import archive
 from integers.lattice import MAX_INTEGER
@@ -125,7 +125,7 @@ def _runtime(subject: str, folder: Path, more: Mapping[str, str]) -> Runtime:
         **more,
     }
     handler = f"{subject}.handler" if theirs else "mint.handler.handler"
-    return Runtime(LoadedFunction(subject, handler, variables=variables), OTHERS if theirs else folder, str(PYTHON))
+    return Runtime(OTHERS if theirs else folder, subject, handler, variables=variables, python=str(PYTHON))
 
 
 def _measured(runtime: Runtime, query: str, requests: int, stub: Stub) -> dict[str, float]:

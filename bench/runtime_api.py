@@ -26,20 +26,6 @@ from uuid import uuid4
 API = "/2018-06-01/runtime/"
 
 
-@dataclass(frozen=True)
-class LoadedFunction:
-    """What Lambda knows of a function."""
-
-    name: str
-    handler: str
-    region: str = "us-east-1"
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Also its role's credentials, and where AWS is if not at AWS."""
-    memory_size: int = 128
-    timeout: float = 900
-    """Seconds for one event. After that the process is killed."""
-
-
 def unpack(code: str, folder: Path) -> None:
     """Unpack an archive, a zip file as base64 text (`local/engine/inputs.py` makes it so), into a folder."""
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(code))) as zipped:
@@ -55,19 +41,29 @@ class FunctionError(Exception):
         """What Lambda returns to the caller: `errorType`, `errorMessage` and, from the runtime, `stackTrace`."""
 
 
+@dataclass
 class Runtime:
-    """The runtime in a process of its own, which runs while this is used as a context.
+    """The runtime of a function, in a process of its own, which runs while this is used as a context.
 
     Nothing is served in the background: `start` and `invoke` wait for the runtime's next request, and respond.
     """
 
-    def __init__(self, function: LoadedFunction, folder: Path, python: str = sys.executable) -> None:
-        """Start nothing yet. `folder` is the unpacked archive, `python` has `awslambdaric`."""
-        self._function, self._folder, self._python = function, folder.resolve(), python
-        self._connection: socket.socket | None = None
-        self._idle = False  # else the process has asked for an event and waits for it
-        self._started = 0.0
-        self._failure: FunctionError | None = None  # why there is no process any more that could get an event
+    folder: Path
+    """The unpacked archive."""
+    name: str
+    handler: str
+    region: str = "us-east-1"
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Also its role's credentials, and where AWS is if not at AWS."""
+    memory_size: int = 128
+    timeout: float = 900
+    """Seconds for one event. After that the process is killed."""
+    python: str = sys.executable
+    """It has `awslambdaric`."""
+    _connection: socket.socket | None = field(default=None, init=False)
+    _idle: bool = field(default=False, init=False)  # else the process has asked for an event and waits for it
+    _started: float = field(default=0.0, init=False)
+    _failure: FunctionError | None = field(default=None, init=False)  # why no process could get an event any more
 
     def __enter__(self) -> "Runtime":
         with ExitStack() as ends:
@@ -76,8 +72,8 @@ class Runtime:
             self._listener.settimeout(0.05)  # then it is seen whether the process has ended
             self._begun = time.perf_counter()
             started = subprocess.Popen(
-                [self._python, "-m", "awslambdaric", self._function.handler],
-                cwd=self._folder,
+                [self.python, "-m", "awslambdaric", self.handler],
+                cwd=self.folder,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
@@ -110,13 +106,13 @@ class Runtime:
             FunctionError: the function failed, or it didn't respond within its timeout.
         """
         self.start()  # the time for an event begins when the function is initialised
-        function, request, now = self._function, str(uuid4()), time.time()
+        request, now = str(uuid4()), time.time()
         self._until_idle(request)
         self._idle = False
         headers = {
             "Aws-Request-Id": request,
-            "Deadline-Ms": int((now + function.timeout) * 1000),
-            "Invoked-Function-Arn": f"arn:aws:lambda:{function.region}:000000000000:function:{function.name}",
+            "Deadline-Ms": int((now + self.timeout) * 1000),
+            "Invoked-Function-Arn": f"arn:aws:lambda:{self.region}:000000000000:function:{self.name}",
             "Trace-Id": f"Root=1-{int(now):08x}-{uuid4().hex[:24]};Sampled=0",
         }
         named = {f"Lambda-Runtime-{name}": value for name, value in headers.items()}
@@ -148,23 +144,23 @@ class Runtime:
 
     def _environment(self) -> dict[str, str]:
         """Return the process's environment (Lambda guide, "Defined runtime environment variables")."""
-        function, (major, minor, *_) = self._function, sys.version_info
+        major, minor, *_ = sys.version_info
         return {
             "AWS_LAMBDA_LOG_FORMAT": "JSON",
             "AWS_LAMBDA_LOG_LEVEL": "WARN",
-            **function.variables,
-            "_HANDLER": function.handler,
-            "AWS_DEFAULT_REGION": function.region,
+            **self.variables,
+            "_HANDLER": self.handler,
+            "AWS_DEFAULT_REGION": self.region,
             "AWS_EXECUTION_ENV": f"AWS_Lambda_python{major}.{minor}",
-            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_size),
-            "AWS_LAMBDA_FUNCTION_NAME": function.name,
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self.memory_size),
+            "AWS_LAMBDA_FUNCTION_NAME": self.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{self.name}",
             "AWS_LAMBDA_LOG_STREAM_NAME": "local",
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._listener.getsockname()[1]}",
-            "AWS_REGION": function.region,
-            "LAMBDA_TASK_ROOT": str(self._folder),
+            "AWS_REGION": self.region,
+            "LAMBDA_TASK_ROOT": str(self.folder.resolve()),
             "LANG": "en_US.UTF-8",
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONDONTWRITEBYTECODE": "1",  # Lambda mounts the archive read-only
@@ -185,7 +181,7 @@ class Runtime:
 
     def _asked(self, request: str) -> tuple[str, Any]:
         """Wait for what the process asks the API. Return the path below `API`, and the body."""
-        ends = time.monotonic() + self._function.timeout
+        ends = time.monotonic() + self.timeout
         while (left := ends - time.monotonic()) > 0:
             if self._connection is None and not self._accepted():
                 continue
@@ -199,7 +195,7 @@ class Runtime:
                     return line.split()[1].decode().removeprefix(API), json.loads(body or b"null")
             self._hang_up()
         self._process.kill()
-        message = f"RequestId: {request} Error: Task timed out after {self._function.timeout:.2f} seconds"
+        message = f"RequestId: {request} Error: Task timed out after {self.timeout:.2f} seconds"
         raise self._failed("Sandbox.Timedout", message)
 
     def _accepted(self) -> bool:

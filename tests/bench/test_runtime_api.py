@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.runtime_api import FunctionError, LoadedFunction, Runtime
+from bench.runtime_api import FunctionError, Runtime
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Run:
 
     def run(source: str = HANDLER, handler: str = "shop.handler", timeout: float = 900) -> Runtime:
         (tmp_path / "shop.py").write_text(source)
-        return Runtime(LoadedFunction("shop", handler, "eu-west-1", {"OWN": "1"}, 256, timeout), tmp_path)
+        return Runtime(tmp_path, "shop", handler, "eu-west-1", {"OWN": "1"}, 256, timeout)
 
     return run
 

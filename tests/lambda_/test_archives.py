@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from coordinate.check import _event as as_the_coordinator_asks
 
-from bench.runtime_api import FunctionError, LoadedFunction, Runtime, unpack
+from bench.runtime_api import FunctionError, Runtime, unpack
 from components.coordinator import EVENT as SCHEDULED
 from integers.names import CHECK_COUNTER
 from local.engine import Engine
@@ -37,32 +37,20 @@ EVENTS = Path(__file__).parent / "events"
 Ask = Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Deployed:
-    """A function of the program, and its unpacked archive."""
-
-    function: LoadedFunction
-    folder: Path
-
-    def runtime(self, folder: Path | None = None) -> Runtime:
-        """Return AWS's runtime for it, or for another folder in place of its archive."""
-        return Runtime(self.function, folder or self.folder)
-
-
 class UnderRuntime(Engine):
     """Makes all that the program registers in the local server, but has AWS's runtime run the coordinator."""
 
     def __init__(self, aws: Aws, stack: str, folder: Path) -> None:
         super().__init__(aws, State(stack), lambda _event, _kind, _name: None)
         self._folder = folder
-        self.functions: dict[tuple[str, str], Deployed] = {}
-        """By region and handler."""
+        self.functions: dict[tuple[str, str], Runtime] = {}
+        """By region and handler. A copy is started."""
         self.runs: dict[str, tuple[Any, str]] = {}
         """The coordinator's reply and its log, by the invocation's name."""
 
     def create(self, resource: Registration) -> tuple[str, Mapping[str, Any]]:
         if resource.type == INVOCATION:
-            with self.functions[HOME, "coordinate.handler.handler"].runtime() as runtime:
+            with replace(self.functions[HOME, "coordinate.handler.handler"]) as runtime:
                 reply = runtime.invoke(json.loads(resource.inputs["input"]))
                 self.runs[resource.name] = reply, runtime.log
             return resource.name, {**resource.inputs, "result": json.dumps(reply)}
@@ -77,7 +65,8 @@ class UnderRuntime(Engine):
                 "AWS_LAMBDA_LOG_FORMAT": inputs["loggingConfig"]["logFormat"],
                 "AWS_LAMBDA_LOG_LEVEL": inputs["loggingConfig"]["applicationLogLevel"],
             }
-            function = LoadedFunction(
+            function = Runtime(
+                folder,
                 inputs["name"],
                 inputs["handler"],
                 inputs["region"],
@@ -85,7 +74,7 @@ class UnderRuntime(Engine):
                 inputs["memorySize"],
                 timeout=250,  # a loaded machine may need longer than the function may take on AWS
             )
-            self.functions[function.region, function.handler] = Deployed(function, folder)
+            self.functions[function.region, function.handler] = function
         return super().create(resource)
 
 
@@ -106,14 +95,14 @@ def engine(aws: Aws, tmp_path_factory: pytest.TempPathFactory) -> UnderRuntime:
 @pytest.fixture
 def mint(engine: UnderRuntime) -> Generator[Runtime]:
     """The minting function of the home region, cold."""
-    with engine.functions[HOME, "mint.handler.handler"].runtime() as runtime:
+    with replace(engine.functions[HOME, "mint.handler.handler"]) as runtime:
         yield runtime
 
 
 @pytest.fixture
 def coordinate(engine: UnderRuntime) -> Generator[Runtime]:
     """The coordinator, cold."""
-    with engine.functions[HOME, "coordinate.handler.handler"].runtime() as runtime:
+    with replace(engine.functions[HOME, "coordinate.handler.handler"]) as runtime:
         yield runtime
 
 
@@ -174,8 +163,7 @@ def test_a_waves_checks_get_an_integer_and_the_version(mint: Runtime, engine: Un
 
 def test_a_table_that_is_gone_is_a_line_of_json_in_the_log(engine: UnderRuntime) -> None:
     deployed = engine.functions[HOME, "mint.handler.handler"]
-    function = replace(deployed.function, variables={**deployed.function.variables, "COUNTERS_TABLE": "gone"})
-    with replace(deployed, function=function).runtime() as runtime:
+    with replace(deployed, variables={**deployed.variables, "COUNTERS_TABLE": "gone"}) as runtime:
         response = runtime.invoke(recorded("get"))
         (line,) = lines(runtime.log)
 
@@ -189,7 +177,7 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
     deployed = engine.functions[HOME, handler]
     broken = shutil.copytree(deployed.folder, tmp_path / "broken")
     (broken / "integers" / "names.py").unlink()
-    with deployed.runtime(broken) as runtime:
+    with replace(deployed, folder=broken) as runtime:
         with pytest.raises(FunctionError) as failed:
             runtime.start()
         *_, line = lines(runtime.log)
@@ -230,8 +218,8 @@ def test_a_refused_event_is_an_error_with_the_coordinators_words(coordinate: Run
 
 def test_a_scheduled_run_gives_back_what_a_region_has_lost(engine: UnderRuntime, coordinate: Runtime, aws: Aws) -> None:
     mint = engine.functions[OTHER, "mint.handler.handler"]
-    key, table = {"counter": {"S": "integers"}}, mint.function.variables["COUNTERS_TABLE"]
-    with mint.runtime() as runtime:
+    key, table = {"counter": {"S": "integers"}}, mint.variables["COUNTERS_TABLE"]
+    with replace(mint) as runtime:
         before = document(runtime.invoke(recorded("get")))["integer"]
         aws.client("dynamodb", OTHER).delete_item(TableName=table, Key=key)
         assert "no counter 'integers'" in document(runtime.invoke(recorded("get")), 404)["detail"]
