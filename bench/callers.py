@@ -132,29 +132,27 @@ def memory(urls: Urls, seconds: float) -> Row:
 
 def tasks(urls: Urls, seconds: float) -> Row:
     """Measure a hundred tasks that mint without a pause."""
-    return asyncio.run(_tasks(urls, seconds))
+    requests, times = Requests(), list[float]()
 
-
-async def _tasks(urls: Urls, seconds: float) -> Row:
-    requests = Requests()
-    async with AsyncIntegers(urls, lease=LEASE, observer=requests) as integers:
-        for _ in range(4 * LEASE):
+    async def work(integers: AsyncIntegers, ends: float) -> None:
+        while (began := time.perf_counter()) < ends:
             await integers.next()
-        requests.clear()
-        times: list[float] = []
-        ends = time.perf_counter() + seconds
-
-        async def work() -> None:
-            while (began := time.perf_counter()) < ends:
+            times.append(time.perf_counter() - began)
+            for _ in range(UNTIMED):
                 await integers.next()
-                times.append(time.perf_counter() - began)
-                for _ in range(UNTIMED):
-                    await integers.next()
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)
 
-        await asyncio.gather(*(work() for _ in range(100)))
-        row, total = figures(times, UNTIMED, seconds)
-        return row | requests.figures(total)
+    async def run() -> None:
+        async with AsyncIntegers(urls, lease=LEASE, observer=requests) as integers:
+            for _ in range(4 * LEASE):
+                await integers.next()
+            requests.clear()
+            ends = time.perf_counter() + seconds
+            await asyncio.gather(*(work(integers, ends) for _ in range(100)))
+
+    asyncio.run(run())
+    row, total = figures(times, UNTIMED, seconds)
+    return row | requests.figures(total)
 
 
 def paced(urls: Urls, seconds: float) -> Row:

@@ -17,10 +17,9 @@ Columns = Mapping[str, tuple[str, str]]
 def aligned(rows: Sequence[Sequence[str]], *, names: bool = False) -> str:
     """Return rows as a table whose cells stand at the right; those of the first column at the left, if `names`."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    lines = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
-    if names:
-        lines = [[row[0].ljust(widths[0]), *line[1:]] for row, line in zip(rows, lines, strict=True)]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    sides = ["<" if names else ">", *">" * (len(widths) - 1)]
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return "\n".join(form.format(*row).rstrip() for row in rows)
 
 
 def compared(figures: Figures, subjects: Mapping[str, str], columns: Columns) -> str:
@@ -45,5 +44,5 @@ def read() -> dict[str, Figures]:
 
 
 def write(**parts: Figures) -> None:
-    """Keep figures. Those of other parts stay as they are."""
-    FILE.write_text(json.dumps(read() | parts, indent=2) + "\n")
+    """Keep figures for `read`."""
+    FILE.write_text(json.dumps(parts, indent=2) + "\n")

@@ -112,8 +112,13 @@ class Tables:
         key = request["Key"][KEY]
         if key["S"] not in table.items:
             raise Rejected("ValidationException", f"an update of {key}, which doesn't exist")
-        values = request.get("ExpressionAttributeValues", {})
-        item = {KEY: key, **updated(request["UpdateExpression"], values, table.items[key["S"]].attributes)}
+        before, values = table.items[key["S"]].attributes, request.get("ExpressionAttributeValues", {})
+        assignments, removed = changes(request["UpdateExpression"])
+        item = {KEY: key} | {name: value for name, value in before.items() if name not in removed}
+        for name, value, source, addend in assignments:
+            item[name] = values[value] if value else before[source]
+            if addend:
+                item[name] = {"N": str(int(before[source]["N"]) + int(values[addend]["N"]))}
         self._put(table, item)
         return {"Attributes": item}
 
@@ -131,19 +136,9 @@ class Tables:
         return {"Items": found}
 
 
-def updated(expression: str, values: Mapping[str, Any], before: Attributes) -> dict[str, Any]:
-    """Return an item's attributes after `SET a = :a, b = c, d = e + :f REMOVE g, h`; other forms are `Rejected`."""
-    assignments, removed = _changes(expression)
-    new = {name: value for name, value in before.items() if name not in removed}
-    for name, value, source, addend in assignments:
-        new[name] = values[value] if value else before[source]
-        if addend:
-            new[name] = {"N": str(int(before[source]["N"]) + int(values[addend]["N"]))}
-    return new
-
-
 @lru_cache(maxsize=256)
-def _changes(expression: str) -> tuple[list[tuple[str, str, str, str]], list[str]]:
+def changes(expression: str) -> tuple[list[tuple[str, str, str, str]], list[str]]:
+    """Return what `SET a = :a, b = c, d = e + :f REMOVE g, h` assigns and removes; other forms are `Rejected`."""
     parts = UPDATE.fullmatch(expression)
     if parts is None:
         raise Rejected("ValidationException", f"an update that the stand-in doesn't know: {expression}")

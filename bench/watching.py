@@ -7,7 +7,7 @@ are alike: a few are read, and each stands for many.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from simulation.coordinator import SimulatedCoordinator  # puts `lambda` on the import path, for the imports below
 from simulation.world import World
@@ -61,23 +61,8 @@ NOW = 1_795_000_000
 """Seconds since 1970, in 2026."""
 
 
-class Month(NamedTuple):
-    """What the schedule costs a month, in dollars; and a run's seconds and read units."""
-
-    seconds: float
-    units: int
-    reads: float
-    writes: float
-    function: float
-
-    @property
-    def total(self) -> float:
-        """All of it."""
-        return self.reads + self.writes + self.function
-
-
-def month(counters: int, regions: int, past: int = 0) -> Month:
-    """Return what the schedule costs if there is nothing to do.
+def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple[float, ...]]:
+    """Return a run's seconds and read units if there is nothing to do; a month's dollars for reads, writes, function.
 
     There are up to `SAMPLE` counters, or a multiple of it. Each had so many `past` layouts before.
     """
@@ -109,7 +94,7 @@ def month(counters: int, regions: int, past: int = 0) -> Month:
     assert len(result.outcomes) == sample
     runs = DAYS * 24 * 60 // MINUTES
     function = runs * (seconds * MEMORY * GB_SECOND + REQUEST)
-    return Month(seconds, units, runs * units * READ, runs * LEASE_WRITES * WRITE, function)
+    return seconds, units, (runs * units * READ, runs * LEASE_WRITES * WRITE, function)
 
 
 def read_by(operation: op.Operation, world: World) -> list[Mapping[str, Any]]:
@@ -138,9 +123,9 @@ def table() -> str:
     """Return a table of all cases."""
     rows: list[list[str]] = [[*HEAD.split("  ")]]
     for counters, regions, past in CASES:
-        cost = month(counters, regions, past)
-        dollars = (f"{part:.2f}" for part in (cost.reads, cost.writes, cost.function, cost.total))
-        rows.append([*map(str, (counters, regions, past)), f"{cost.seconds:.1f}", str(cost.units), *dollars])
+        seconds, units, parts = month(counters, regions, past)
+        dollars = (f"{part:.2f}" for part in (*parts, sum(parts)))
+        rows.append([*map(str, (counters, regions, past)), f"{seconds:.1f}", str(units), *dollars])
     return aligned(rows)
 
 
