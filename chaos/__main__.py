@@ -116,7 +116,7 @@ def _reconciled(stack: Stack) -> list[str]:
         f"not healed: {region} doesn't mint {counter} by {kind}"
         for region, kind, url in stack.entries
         for counter in COUNTERS
-        if not wait_until(lambda url=url, counter=counter: mints(url, counter), 20)
+        if not wait_until(partial(mints, url, counter), 20)
     ]
 
 
@@ -124,12 +124,10 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
     """Return the lines of the report but the last one, and how many integers were handed out twice."""
     stack = events.stack
     history, proxy = stack.history, stack.proxy
-    kinds = Counter[str]()
-    for (_, kind), count in history.failures.items():
-        kinds[kind] += count
+    kinds = sum(history.failures.values(), Counter[str]())
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
-    gaps = history.gaps()
+    gaps, in_blocks = history.gaps(), history.integers - history.single
     lines = [
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
         f"failed: {_counts(stack.failed)}",
@@ -137,14 +135,14 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
         f"faults: {_counts(proxy.injected)}",
         f"requests: {history.requests:,}, "
         f"of them {history.replays:,} that repeated an Idempotency-Key and got the same",
-        f"failures: {history.failures.total():,}: {_counts(kinds)}",
+        f"failures: {kinds.total():,}: {_counts(kinds)}",
         f"bases: {len(events.skipped):,} of epochs that began while every region answered; before them each region "
         f"skipped at most {max(events.skipped, default=0):,} integers",
         f"gaps: the largest {max(gaps, default=0):,}, skipped in total {sum(gaps):,}",
         f"excepted: {excepted.total():,} integers minted in {len(history.restorations)} restored tables, each from its "
         "restoration to the end of the coordinator's next run that began after it "
         f"({len(history.repeated()) - len(duplicates):,} of them had been handed out before); nothing else is excepted",
-        f"integers: {history.integers:,}: {history.single:,} one by one, {history.in_blocks:,} in blocks; "
+        f"integers: {history.integers:,}: {history.single:,} one by one, {in_blocks:,} in blocks; "
         f"besides, {len(history.largest):,} blocks of {LARGEST_BLOCK:,}",
         *by_region(events),
         *history.contradictions,
@@ -160,10 +158,10 @@ def by_region(events: Events) -> Iterator[str]:
         yield "|---|---|---|---|"
     for region in events.stay:
         history = events.stack.history
-        kinds = {kind: count for (place, kind), count in history.failures.items() if place == region}
+        kinds = history.failures[region]
         minted, pause = history.pauses(region)
         struck = ", ".join(events.struck.get(region, ()))
-        failures = sum(kinds.values())
+        failures = kinds.total()
         note = f" ({struck})" if struck else ""
         yield f"| {region}{note} | {minted + failures:,} | {failures:,} | {pause:.1f} s |"
         late = sum(call.region == region and call.mints for call in events.stack.proxy.given_up)

@@ -98,7 +98,7 @@ class ChaosClient:
             self._failed[entry] = time.monotonic()
             time.sleep(PAUSE)
             return None
-        self.history.got(RecordedMint(region, kind, counter, integers, count is not None, began, time.monotonic()))
+        self.history.got(RecordedMint(region, kind, counter, integers, began, time.monotonic()))
         return integers
 
     def _with_key(self, entry: Entry, counter: str, count: int | None) -> None:

@@ -6,12 +6,13 @@ A failure that the stack doesn't survive ends the run, so an event ends its faul
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from random import Random
-from threading import Event, Thread
+from threading import Event
 
 from .clients import ChaosClient, minting
 from .history import Restoration, beyond
@@ -203,15 +204,10 @@ class Events:
 
     def schedule(self) -> None:
         """The coordinator runs as by its schedule, twice at the same time."""
-        other = Thread(target=self._watch_once)
-        other.start()
-        self.stack.watch()
-        other.join()
-
-    def _watch_once(self) -> None:
-        try:
-            self.stack.watch_once()
-        except RunFailed:
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(self.stack.watch_once)
+            self.stack.watch()
+        if isinstance(other.exception(), RunFailed):
             self.stack.failed["run of the coordinator"] += 1
 
     def _now(self) -> str:

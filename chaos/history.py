@@ -20,7 +20,6 @@ class RecordedMint(NamedTuple):
     counter: str
     integers: Sequence[int]
     """A range if it is one of the largest blocks."""
-    block: bool
     began: float
     ended: float
     """The clock's seconds."""
@@ -52,8 +51,8 @@ class History:
     """What all clients got. Their threads write into it."""
 
     mints: list[RecordedMint] = field(default_factory=list[RecordedMint])
-    failures: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    """Requests without integers, by region and kind of failure."""
+    failures: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter[str]))
+    """Requests without integers, by region and then by kind of failure."""
     replays: int = 0
     """Repeated requests that got the integers of the first one."""
     contradictions: list[str] = field(default_factory=list[str])
@@ -61,31 +60,27 @@ class History:
     restorations: list[Restoration] = field(default_factory=list[Restoration])
     largest: list[RecordedMint] = field(default_factory=list[RecordedMint])
     """The largest blocks. They are of a counter of their own, and count for nothing else here."""
-    single: int = 0
-    in_blocks: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     @property
     def requests(self) -> int:
         """How many requests were sent."""
-        return len(self.mints) + len(self.largest) + self.replays + self.failures.total()
+        failures = sum(kinds.total() for kinds in self.failures.values())
+        return len(self.mints) + len(self.largest) + self.replays + failures
 
     @property
     def integers(self) -> int:
         """How many integers were handed out."""
-        return self.single + self.in_blocks
+        return sum(len(mint.integers) for mint in self.mints)
+
+    @property
+    def single(self) -> int:
+        """How many of them were handed out one by one."""
+        return sum(len(mint.integers) == 1 for mint in self.mints)
 
     def got(self, mint: RecordedMint) -> None:
         """Record a request that got new integers."""
-        with self._lock:
-            if isinstance(mint.integers, range):
-                self.largest.append(mint)
-                return
-            self.mints.append(mint)
-            if mint.block:
-                self.in_blocks += len(mint.integers)
-            else:
-                self.single += len(mint.integers)
+        (self.largest if isinstance(mint.integers, range) else self.mints).append(mint)
 
     def replayed(self, key: str, first: Sequence[int], again: Sequence[int]) -> None:
         """Record a request that repeated a key, and what both got."""
@@ -97,7 +92,7 @@ class History:
     def failed(self, region: str, kind: str) -> None:
         """Record a request without integers."""
         with self._lock:
-            self.failures[region, kind] += 1
+            self.failures[region][kind] += 1
 
     def excepted(self, writes: Iterable[Write]) -> Counter[tuple[str, int]]:
         """Return how often each integer was minted in a restored table that no run had dealt with yet."""

@@ -83,12 +83,8 @@ def write_of(call: DynamoDBCall, answer: bytes, began: float, ended: float) -> W
     return Write(call.region, item["counter"]["S"], range(issued - step + stride, issued + 1, stride), began, ended)
 
 
-CUTS, THROTTLES, DELAYS = 0.01, 0.02, 0.02
-"""The share of calls that lose their answer, are throttled or are delayed."""
-
 LATE = 1.5
 """Seconds of the longest delay: longer than the minting function waits, so its retry overtakes the first attempt."""
-
 
 STATUSES = (503, 503, 503, 500, 502)
 """How an outage answers: mostly with 503."""
@@ -105,9 +101,10 @@ class Faults:
     """The faults that are on. Several threads may ask and change them."""
 
     random: Random
-    cuts: float = CUTS
-    throttles: float = THROTTLES
-    delays: float = DELAYS
+    cuts: float = 0.01
+    throttles: float = 0.02
+    delays: float = 0.02
+    """The share of calls that lose their answer, are throttled or are delayed."""
     unreachable: set[str] = field(default_factory=set[str])
     """Regions that are cut off: no call reaches them, wherever it comes from."""
     silent: bool = True

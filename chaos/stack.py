@@ -253,7 +253,7 @@ class Stack:
             if counter_of(item["counter"]["S"])
         }
 
-    def kill_functions(self, random: Random, stop: Event, share: float = COORDINATORS) -> None:
+    def kill_functions(self, random: Random, stop: Event, share: float) -> None:
         """Kill a function's process now and then, until `stop`. A `share` of the kills hits the coordinator.
 
         Only processes that have called DynamoDB, and keep that connection, are killed. If one ends while it starts,

@@ -8,7 +8,7 @@ from integers.lattice import Layout
 
 
 def mint(*integers: int, counter: str = "orders", region: str = "eu-west-1") -> RecordedMint:
-    return RecordedMint(region, "function", counter, integers, len(integers) > 1, 10, 11)
+    return RecordedMint(region, "function", counter, integers, 10, 11)
 
 
 def write(first: int, began: float, ended: float, count: int = 1, region: str = "eu-west-1") -> Write:
@@ -109,11 +109,11 @@ def test_gaps_are_counted_from_1_and_per_counter() -> None:
 def test_blocks_and_single_integers_are_counted_apart() -> None:
     history = book_of(mint(1), mint(4, 7, 10), mint(13))
 
-    assert (history.single, history.in_blocks, history.integers) == (2, 3, 5)
+    assert (history.single, history.integers) == (2, 5)
 
 
 def large(first: int, last: int, counter: str = "bulk") -> RecordedMint:
-    return RecordedMint("eu-west-1", "function", counter, range(first, last + 1, 3), True, 10, 11)
+    return RecordedMint("eu-west-1", "function", counter, range(first, last + 1, 3), 10, 11)
 
 
 def test_the_largest_blocks_are_looked_at_but_not_counted() -> None:
