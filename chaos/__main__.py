@@ -63,23 +63,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
         killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
-        with minting(clients, stop):
-            if "kills" in options.faults:
-                killer.start()
-            try:
+        try:
+            with minting(clients, stop):
+                if "kills" in options.faults:
+                    killer.start()
                 _let_happen(events, options.events, options.integers, began)
-            except NotHealed as failure:
-                problems.append(f"not healed: {failure}")
-        faults.off()
-        if not problems:
+            faults.off()
             problems += _reconciled(stack)
-    lines, duplicates = _report(events, time.monotonic() - began)
+        except NotHealed as failure:
+            problems.append(f"not healed: {failure}")
+    duplicates = _report(events, time.monotonic() - began)
     problems += events.problems
     if history.integers < options.integers:
         problems.append(f"fewer than {options.integers:,} integers were minted")
     if history.single < options.integers // SINGLE:
         problems.append(f"fewer than {options.integers // SINGLE:,} integers were minted one by one")
-    print(*lines, *problems, f"duplicates: {duplicates:,}", sep="\n")
+    print(*problems, f"duplicates: {duplicates:,}", sep="\n")
     return 1 if duplicates or problems or history.contradictions else 0
 
 
@@ -101,12 +100,9 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
 
 
 def _reconciled(stack: Stack) -> list[str]:
-    """Return which doors don't mint, now that nothing fails any more."""
-    try:
-        stack.deploy()
-        stack.watch()
-    except NotHealed as failure:
-        return [f"not healed: {failure}"]
+    """Return which doors don't mint, now that nothing fails any more, or raise `NotHealed`."""
+    stack.deploy()
+    stack.watch()
     client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
 
     def mints(url: str, counter: str) -> bool:
@@ -120,15 +116,15 @@ def _reconciled(stack: Stack) -> list[str]:
     ]
 
 
-def _report(events: Events, seconds: float) -> tuple[list[str], int]:
-    """Return the lines of the report but the last one, and how many integers were handed out twice."""
+def _report(events: Events, seconds: float) -> int:
+    """Print what happened. Return how many integers were handed out twice."""
     stack = events.stack
     history, proxy = stack.history, stack.proxy
     kinds = sum(history.failures.values(), Counter[str]())
     excepted = history.excepted(proxy.writes)
     duplicates = history.duplicates(excepted)
     gaps, in_blocks = history.gaps(), history.integers - history.single
-    lines = [
+    print(
         f"ran: {seconds:.0f} s; deployments and runs of the coordinator: {stack.done:,}; "
         f"failed: {_counts(stack.failed)}",
         f"events: {_counts(events.happened)}",
@@ -147,8 +143,9 @@ def _report(events: Events, seconds: float) -> tuple[list[str], int]:
         *by_region(events),
         *history.contradictions,
         *_shown(duplicates),
-    ]
-    return lines, len(duplicates)
+        sep="\n",
+    )
+    return len(duplicates)
 
 
 def by_region(events: Events) -> Iterator[str]:

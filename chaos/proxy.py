@@ -173,15 +173,11 @@ class _Connection(BaseHTTPRequestHandler):
         self._upstream: dict[str, HTTPConnection] = {}
         super().__init__(*arguments)
 
-    def finish(self) -> None:
-        for upstream in self._upstream.values():
-            upstream.close()
-        with suppress(OSError):
-            super().finish()
-
     def handle(self) -> None:
         with suppress(OSError, HTTPException):  # the caller or the server has ended
             super().handle()
+        for upstream in self._upstream.values():
+            upstream.close()
 
     def respond(self) -> None:
         """Serve one request, or end the connection instead."""
