@@ -183,9 +183,9 @@ class Runtime:
         """Wait for what the process asks the API. Return the path below `API`, and the body."""
         ends = time.monotonic() + self.timeout
         while (left := ends - time.monotonic()) > 0:
-            if self._connection is None and not self._accepted():
+            if self._connection is None:
+                self._accept()
                 continue
-            assert self._connection
             self._connection.settimeout(left)
             with suppress(ConnectionError, TimeoutError):
                 line = self._requests.readline()
@@ -198,19 +198,17 @@ class Runtime:
         message = f"RequestId: {request} Error: Task timed out after {self.timeout:.2f} seconds"
         raise self._failed("Sandbox.Timedout", message)
 
-    def _accepted(self) -> bool:
-        """Accept a connection from the process. Return False if there is none yet."""
+    def _accept(self) -> None:
+        """Accept a connection from the process if there is one yet."""
         try:
             self._connection, _ = self._listener.accept()
         except TimeoutError:
-            status = self._process.poll()
-            if status is None:
-                return False
-            end = f"signal {-status}" if status < 0 else f"exit status {status}"
-            raise self._failed("Runtime.ExitError", f"Error: Runtime exited with error: {end}") from None
-        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._requests: BinaryIO = self._connection.makefile("rb")
-        return True
+            if (status := self._process.poll()) is not None:
+                end = f"signal {-status}" if status < 0 else f"exit status {status}"
+                raise self._failed("Runtime.ExitError", f"Error: Runtime exited with error: {end}") from None
+        else:
+            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._requests: BinaryIO = self._connection.makefile("rb")
 
     def _answer(self, status: str, body: bytes = b"{}", headers: Mapping[str, object] | None = None) -> None:
         given = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}

@@ -5,7 +5,7 @@ DynamoDB's units, by the size of the very items that would be stored, and priced
 are alike: a few are read, and each stands for many.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -70,6 +70,7 @@ def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple
     names = sorted(region for region, partition in partitions().items() if partition == "aws")[: regions + 1]
     home, world = names[0], settled(names, sample, past, NOW)
     SimulatedCoordinator(run(Watch(), "first", RunResult())).finish(world.carry_out)  # it writes the report
+    read = reads(world)
     result, seconds, units, connected = RunResult(), 0.0, 0, set[str]()
     steps = run(Watch(), "watch", result)
     with suppress(StopIteration):
@@ -78,7 +79,7 @@ def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple
             operations = () if isinstance(batch, op.Each) else batch  # the counters to reconcile: there are none
             longest = 0.0
             for operation in operations:  # at the same time
-                records = read_by(operation, world)
+                records = read[operation]
                 scan = isinstance(operation, op.ScanRegisters | op.ScanCopies | op.ScanItems)
                 each = counters // sample if scan else 1
                 size = sum(map(size_of, records)) * each
@@ -97,26 +98,19 @@ def month(counters: int, regions: int, past: int = 0) -> tuple[float, int, tuple
     return seconds, units, (runs * units * READ, runs * LEASE_WRITES * WRITE, function)
 
 
-def read_by(operation: op.Operation, world: World) -> list[Mapping[str, Any]]:
-    """Return the items that an operation of a run with nothing to do reads. A describe is free."""
+def reads(world: World) -> Mapping[op.Operation, Collection[Mapping[str, Any]]]:
+    """Return the items that each operation of a run with nothing to do reads. A describe is free."""
     layouts, mirror = world.layouts.records(), world.mirror.records()
-    match operation:
-        case op.Clock() | op.TakeRunLock() | op.DescribeLayouts() | op.DescribeMirror() | op.DescribeTable():
-            return []
-        case op.ReadAccepted():
-            return [layouts[ACCEPTED_KEY]]
-        case op.ReadRecord():
-            return [layouts[RECORD_KEY]]
-        case op.ReadRecordCopy():
-            return [mirror[RECORD_KEY]]
-        case op.ScanRegisters():
-            return [record for key, record in layouts.items() if counter_of(key)]
-        case op.ScanCopies():
-            return [record for key, record in mirror.items() if counter_of(key)]
-        case op.ScanItems(region):
-            return list(world.tables[region].records().values())
-        case _:
-            raise TypeError(f"{operation} is not one of a run with nothing to do")
+    free = (op.Clock(), op.TakeRunLock(over=False), op.DescribeLayouts(), op.DescribeMirror())
+    return {
+        **dict.fromkeys((*free, *map(op.DescribeTable, world.tables)), ()),
+        **{op.ScanItems(region): table.records().values() for region, table in world.tables.items()},
+        op.ReadAccepted(): [layouts[ACCEPTED_KEY]],
+        op.ReadRecord(): [layouts[RECORD_KEY]],
+        op.ReadRecordCopy(): [mirror[RECORD_KEY]],
+        op.ScanRegisters(): [record for key, record in layouts.items() if counter_of(key)],
+        op.ScanCopies(): [record for key, record in mirror.items() if counter_of(key)],
+    }
 
 
 def table() -> str:
