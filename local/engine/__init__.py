@@ -147,7 +147,8 @@ class Engine:
         if wanted.type == INVOCATION and not subject(inputs):
             # What it shows is beyond what `pulumi up` does, so it takes the server's own keys: whoever deploys needs no
             # permission for it.
-            with reported(Aws(self._aws.endpoint), inputs["region"], inputs["functionName"]):
+            own = Aws(self._aws.endpoint, dynamodb=self._aws.dynamodb)
+            with reported(own, inputs["region"], inputs["functionName"]):
                 return kind.apply(self._aws, inputs, before)
         if before is not None:
             self.state.put(replace(before, updating=True))

@@ -29,7 +29,7 @@ class Aws:
 
     def __init__(self, endpoint: str, keys: tuple[str, str] = ("test", "test"), dynamodb: str | None = None) -> None:
         self.endpoint = endpoint
-        self._dynamodb = dynamodb or endpoint
+        self.dynamodb = dynamodb or endpoint
         self.session = boto3.Session(aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = Lock()
@@ -47,7 +47,7 @@ class Aws:
                 # 900 s: the coordinator may take as long as a function may run, and is asked once. Other calls are
                 # repeated: the server answers 500 now and then where several threads ask at once.
                 retries: Any = {"mode": "standard", "total_max_attempts": 1 if service == "lambda" else 4}
-                url = self._dynamodb if service == "dynamodb" else self.endpoint
+                url = self.dynamodb if service == "dynamodb" else self.endpoint
                 config = Config(read_timeout=900, retries=retries, proxies={})
                 client: Any = cast("Any", self.session).client
                 self._clients[service, region] = client(service, region, endpoint_url=url, config=config)
