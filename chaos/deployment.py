@@ -1,7 +1,7 @@
 """`python -m chaos.deployment <endpoint> <stack> key=value…` deploys the program and prints its outputs as JSON.
 
 It is a process of its own, so that it can be killed at any moment. `CHAOS_DYNAMODB` is the endpoint of another
-DynamoDB, such as DynamoDB Local. What that lacks, and a deployment asks for, is made up for here.
+DynamoDB, such as DynamoDB Local. This module answers for the operations that DynamoDB Local lacks.
 """
 
 import json

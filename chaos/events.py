@@ -1,6 +1,6 @@
 """What happens to the stack while clients mint: each event is one kind of change, loss or failure.
 
-A failure that the stack doesn't survive ends the run, so an event ends its faults only where it succeeds.
+If an event fails, the run ends, so an event switches its faults off only when it has succeeded.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The book of a run: every integer that was handed out, to whom, and which of them may have been handed out twice."""
+"""The record of a run: every integer that was handed out, to whom, and which of them may have been handed out twice."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

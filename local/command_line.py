@@ -163,7 +163,7 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")
+GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")  # a module of that version, whose process is ended
 
 
 def _up(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """What a command prints while it works, and how Ctrl-C ends it. The first installation uses it: it needs only Python.
 
-Ctrl-C ends a command at once, as a kill would. Whatever a killed run made is found by the next one, so there is
-nothing to undo, nothing to wait for, and a second Ctrl-C finds nothing to disturb.
+Ctrl-C ends a command at once, as a kill would. The next run finds what an interrupted one has made, so nothing must be
+undone or waited for.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A world that notices what must never happen, and checks of what must be true in the end."""
+"""A simulated world that fails if a rule is broken, and checks of what must be true in the end."""
 
 from dataclasses import dataclass, field, replace
 from random import Random

@@ -2,7 +2,7 @@
 
 Deployments are killed, reverted and repeated at any step, with runs of the schedule in between. Runs race, are late and
 crash. Regions are unreachable, calls are throttled, writes are carried out late, twice, or without an answer. Tables
-are lost, in the regions and at home. Operators write what isn't an item. Hours pass.
+are lost, in the regions and at home. Operators write invalid items. The clock jumps by hours.
 
 In the end, the system is left alone until all is reconciled. Then `up` with the settings in force must succeed,
 however much time has passed, and the next one must have nothing to do.

@@ -53,7 +53,7 @@ class Alarm:
         return self.key not in EVERY_REGION
 
     def text(self, settings: Settings) -> str:
-        """Return what it says to whoever is woken."""
+        """Return its description."""
         region = f"the API of the address in {self.metric.region}" if self.of_domain else self.metric.region
         of = THRESHOLDS[self.key]
         return f"{settings.prefix}: {of.meaning.format(region=region)} ({settings.alarms[self.key]} {of.unit}). {MORE}"
@@ -68,7 +68,7 @@ def alarms(watched: Watched) -> list[Alarm]:
 
 
 def _regional(watched: Watched, region: str) -> Iterator[Alarm]:
-    """Return a region's alarms. Two bad periods of three: one burst, or one retried deployment, wakes nobody."""
+    """Return a region's alarms. Two bad periods of three: one burst, or one retried deployment, is no alarm."""
     limits = watched.settings.alarms
 
     def count(key: str, metric: Metric) -> Alarm:

@@ -2,7 +2,7 @@
 
 From it follow the checks of single values (`values.py`), how a stack's configuration is read (`__init__.py`), the
 inputs of the Pulumi package (`plugin/`), `config` in `Pulumi.yaml`, and the table in `docs/settings.md`
-(`python -m tests.docs.test_settings` writes both).
+(`python -m tests.docs.test_settings` writes the last two).
 """
 
 # Pulumi's analyzer reads the types and docstrings of the fields for programs in other languages: no string

@@ -1,6 +1,6 @@
 """What it means that a call to DynamoDB or Lambda failed: one table for the coordinator and the minting function.
 
-What has no row means what its status says:
+An error that isn't in the table is judged by its HTTP status:
 
 - 5xx, with whatever body: *unreachable*. An outage answers with HTML or nothing, and with codes of many names (DynamoDB
   guide, "Error handling", "HTTP status code 5xx"; botocore, retries/standard.py; aws-sdk-js-v3 issue 4683).

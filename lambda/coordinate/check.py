@@ -1,8 +1,9 @@
 """Checks that a region's minting function works, right after it was updated.
 
-It is asked for its health, for one integer of `CHECK_COUNTER` and for the version of its code. The right answers follow
-from the region's table. A region without any layout only has to answer that it has no such counter: it gets its layouts
-later, when all functions exist. A region that answers wrongly is asked again: the layout may just have changed.
+The coordinator asks the function for its health, one integer of `CHECK_COUNTER` and the version of its code, and
+compares the answers with the region's table. A region without any layout only has to answer that it has no such
+counter: it gets its layouts later, when all functions exist. A region that answers wrongly is asked again: the layout
+may just have changed.
 """
 
 import json

@@ -4,8 +4,8 @@ A table that was restored to an earlier state would mint the same integers again
 compared with what a warm function had seen issued before the call began, not with what is seen now: answers to several
 threads may arrive in another order than the table gave them. In Lambda, one instance answers one request at a time.
 
-A cold function has seen nothing and notices nothing. The coordinator does, by the table's identity, and begins an
-epoch above all that may have been minted. From then on, a function mints again.
+A new function can't detect this. The coordinator can, since the table's id has changed. It begins an epoch above all
+that may have been minted. From then on, a function mints again.
 """
 
 import json

@@ -5,7 +5,7 @@ throttle, and of a signed request it only checks that there is a signature.
 
 Mapping templates are rendered as API Gateway does (guide, "Variables for data transformations"). The package airspeed
 knows the language, Velocity; here are the variables that API Gateway adds: `$input`, `$util`, `$context`, and
-`$method`, in which AWS's guide shows parameters with all their values, but not their use here.
+`$method`, which holds all values of a parameter; the guide doesn't show it in a template.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 `local/apigateway/` serves REST APIs in a process of its own. The local AWS server itself serves HTTP APIs, and those
 REST APIs that hand every request to a function: it checks signatures (Signature Version 4, not 4A). From an OpenAPI
-document, it wouldn't make the methods that stand for all methods. So they are made one by one.
+document, it wouldn't make the methods that stand for all methods, so every method is made by a call.
 """
 
 import json

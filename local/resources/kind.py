@@ -1,4 +1,4 @@
-"""What every kind of resource can do, and the AWS clients that it does it with."""
+"""What every kind of resource can do, and the clients of AWS that it uses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass

@@ -10,14 +10,15 @@ write of a register compares `/accepted`, which is small. The mirror has a copy 
 
 Every step is one conditional write:
 
-1. Admit. The record is replaced if it still has the number that the preview read. An outdated deployment, a floor for
-   an unknown counter and two losses at once are refused before anything is written. A deployment that was requested
-   more than three hours ago is outdated, unless the record already asks for the same. The very first record is copied
-   to the mirror before anything else.
-2. Fence. In every reachable region of the present epoch, the ceiling is lowered. Then the region's table is
-   described: the fence counts only in the table that the register names.
+1. Admit (`admit.py`). The record is replaced if it still has the number that the preview read. An outdated
+   deployment, a floor for an unknown counter and two losses at once are refused before anything is written. A
+   deployment that was requested more than three hours ago is outdated, unless the record already asks for the same.
+   The very first record is copied to the mirror before anything else.
+2. Fence (`plan.End`, then `begin_next_epoch` in `epochs.py`). In every reachable region of the present epoch, the
+   ceiling is lowered. Then the region's table is described: the fence counts only in the table that the register
+   names.
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
-   admitted. Then the mirror is written. Nothing is done by a register before its copy is written.
+   admitted. Then the mirror is written. No region is changed until the register's copy is written.
 4. Apply. In every reachable region, the past layouts are recorded, and then the item is replaced: next base, new
    stride, new ceiling. In a new table, a closed item, which can't mint, is placed; then the register gets the table's
    id; then the item is opened.
@@ -47,7 +48,8 @@ Why no integer is minted twice
    one is placed under a token that no other run has, and opened with this token only, after the register has named
    the table. A run that was paused during two changes finds the register changed, or its token gone.
 7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
-8. No lost table is trusted. Its id isn't the one in the register, so it counts with the limit, whatever is in it.
+8. No lost table is trusted. Its id isn't the one in the register, so the next base lies above the limit, whatever
+   the table contains.
    Only a table that never got integers of this epoch doesn't count, and the register says which.
 9. The mirror has everything that regions were given, since the copy is written first. It is read after the register
    was found missing, so it is the last copy. A restored register may lack the last change, but nothing was done by

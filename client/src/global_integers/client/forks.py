@@ -1,10 +1,10 @@
 """Notices that the process was forked: a child must not hand out what its parent has leased.
 
-Whoever hands out integers has the mark of the process in which they were leased, and looks at it last. The kernel
+Each buffer of leased integers keeps a mark of its process, and looks at it last, before it hands one out. The kernel
 wipes the mark in a child, however it was forked: by `os.fork`, by a server written in C that runs none of Python's
 hooks, or in a signal handler in the middle of a call, into which the child returns. Python's own hook wipes it too.
 
-Some systems take the advice to wipe a page and don't follow it, such as QEMU's user mode, in which images for another
+Some systems accept `MADV_WIPEONFORK` and ignore it, such as QEMU's user mode, in which images for another
 processor run. So the page is used only if the kernel lists it as one that it will wipe.
 """
 
