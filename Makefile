@@ -8,8 +8,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo up preview status outputs logs lose down check quick-tests test short-tests long flaky coverage packages bench search chaos lint types fix lock release clean
 
+# Whether something may run here: what is needed for it was installed, by make or by hand.
+installed_here = test -e .venv/local || test -d .local -a -x $(BIN)/python
+
 # $(call installed,COMMAND): runs a command of `local` that needs a deployment. Where nothing is installed, there is none.
-installed = if test -e .venv/local; then $(BIN)/python -m local $(1); else echo "nothing runs here yet; start it: make up"; fi
+installed = if $(installed_here); then $(BIN)/python -m local $(1); else echo "nothing runs here yet; start it: make up"; fi
 
 # List these commands.
 help:
@@ -46,7 +49,7 @@ lose:
 
 # End the deployment on this machine and forget it.
 down:
-	@if test -e .venv/local; then $(BIN)/python -m local down; else echo "nothing runs here: nothing is installed yet"; fi
+	@if $(installed_here); then $(BIN)/python -m local down; else echo "nothing runs here: nothing is installed yet"; fi
 
 # Lint, types and the quick tests, which need no server, browser or database: for every save.
 check: lint
@@ -127,7 +130,7 @@ lock: .venv/dev
 
 # End the deployment on this machine and remove everything that was installed or generated here.
 clean:
-	@if test -e .venv/local; then $(BIN)/python -m local down; fi
+	@if $(installed_here); then $(BIN)/python -m local down; fi
 	rm -rf .venv .venv-bench .local .coverage* .pytest_cache .ruff_cache .hypothesis .flaky dist
 
 .venv/local: requirements-local.txt

@@ -231,7 +231,9 @@ class BackgroundService:
         """Return the last one started and not ended, running or not."""
         try:
             record = json.loads(self.record.read_text())
-            return Server(int(record["pid"]), int(record["port"]), int(record.get("version", 1)))
+            if (pid := int(record["pid"])) < 1:
+                raise ValueError(f"pid: {pid}")
+            return Server(pid, int(record["port"]), int(record.get("version", 1)))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, OverflowError) as error:

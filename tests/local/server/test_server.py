@@ -156,10 +156,10 @@ def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pyt
 
 
 def test_a_damaged_record_is_reported(folder: Path) -> None:
-    (folder / "server.json").write_text("{")
     machine = Machine(folder)
 
-    for command in ("up", "down", "outputs"):
+    for command, record in (("up", "{"), ("down", "{"), ("outputs", "{"), ("down", '{"pid": -1, "port": 4000}')):
+        (folder / "server.json").write_text(record)
         result = machine.run(command)
         assert result.returncode == 1
         assert "server.json is damaged" in result.stderr
