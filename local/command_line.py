@@ -233,7 +233,10 @@ def _show(event: str, kind: str, name: str) -> None:
 
 
 def _summary(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {event}" for event, count in counts.items()) or "nothing"
+    """Return how much of what happened, in this order: resources are reported by threads."""
+    stems = ("unchanged", "create", "update", "replace", "delete")
+    found = (f"{n} {event}" for stem in stems for event, n in counts.items() if stem in event)
+    return ", ".join(found) or "nothing"
 
 
 def _server(port: int | None) -> server.Server:
