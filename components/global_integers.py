@@ -58,20 +58,18 @@ class GlobalIntegers(pulumi.ComponentResource):
         prefix = f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
         settings = _settings(args, prefix)
         super().__init__("global-integers:index:GlobalIntegers", name, None, opts)
-        coordinator = Coordinator(f"{name}-coordinator", settings, opts=_child(self, "coordinator"))
+        child = pulumi.ResourceOptions(parent=self)
+        coordinator = Coordinator(f"{name}-coordinator", settings, opts=child)
         regional = self._counters(name, settings, coordinator)
         minting = {region: regional[region] for region in settings.regions}
         coordinator.reconcile({region: each.table for region, each in minting.items()}, [*minting.values()])
         if settings.budget:
             budget(f"{name}-budget", settings, self)
         gateways = {
-            region: Gateway(
-                f"{name}-{region}-gateway", settings, region, counter.table, opts=_child(self, f"{region}-gateway")
-            )
+            region: Gateway(f"{name}-{region}-gateway", settings, region, counter.table, opts=child)
             for region, counter in regional.items()
             if settings.api_gateway
         }
-        child = pulumi.ResourceOptions(parent=self)
         domain = None
         if settings.domain:
             domain = Domain(f"{name}-address", settings, regional, gateways, coordinator, opts=child)
@@ -105,24 +103,16 @@ class GlobalIntegers(pulumi.ComponentResource):
 
     def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
         """Return what every region has. A wave's minting functions change after the checks of the wave before."""
-        code = archive("mint", "aws")
+        code, child = archive("mint", "aws"), pulumi.ResourceOptions(parent=self)
         after: Sequence[pulumi.Resource] = [coordinator.function.function]
         found: dict[str, RegionalCounter] = {}
         for wave in settings.waves:
             for region in wave:
-                found[region] = RegionalCounter(
-                    f"{name}-{region}", settings, region, code, after, opts=_child(self, region)
-                )
+                found[region] = RegionalCounter(f"{name}-{region}", settings, region, code, after, opts=child)
             minting = [region for region in wave if region in settings.regions and region not in settings.paused]
             # One check for each region: it runs when this region's function has changed, not when another one has.
             after = [coordinator.check(region, found[region].mint, found[region]) for region in minting] or after
         return {region: found[region] for region in settings.deployed}
-
-
-def _child(parent: pulumi.Resource, old_name: str) -> pulumi.ResourceOptions:
-    """Return a child's options. In 1.0.0 it was the stack's own child, and called `old_name`."""
-    old = pulumi.Alias(name=old_name, parent=pulumi.ROOT_STACK_RESOURCE)
-    return pulumi.ResourceOptions(parent=parent, aliases=[old])
 
 
 def _once_reconciled(coordinator: Coordinator, url: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -73,17 +73,6 @@ def history_of(text: str) -> tuple[Layout, ...]:
     return tuple(layouts)
 
 
-def layouts_in(attributes: Mapping[str, Any], older: str) -> tuple[Layout, ...]:
-    """Return the layouts that an item keeps as `history`, or in the attribute `older`, where they were a list once."""
-    if "history" in attributes:
-        return history_of(attributes["history"]["S"])
-    entries = attributes.get(older, {"L": []})["L"]
-    return tuple(
-        Layout(int(entry["M"]["epoch"]["N"]), int(entry["M"]["base"]["N"]), regions_of(entry["M"]["regions"]))
-        for entry in entries
-    )
-
-
 def regions_attribute(regions: Sequence[str]) -> dict[str, Any]:
     """Return regions as a DynamoDB attribute: a list of strings, in order."""
     return {"L": [{"S": region} for region in regions]}

@@ -21,7 +21,6 @@ from .paths import VERSION, LocalError, command, start_afresh, state_folder
 from .resources.kind import Aws
 from .resources.route53 import make_zone
 from .server import server
-from .server.process import BackgroundService
 from .server.server import MAX_PORT, USUAL_PORT
 from .stack import configuration, project, stacks
 from .terminal import clear, say, show
@@ -163,9 +162,6 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-GATEWAY_OF_VERSION_1 = BackgroundService("door", "local.door")  # a module of that version, whose process is ended
-
-
 def _up(options: argparse.Namespace) -> None:
     stack: str = options.stack
     config, zone = _settings(stack, options.overrides)
@@ -276,7 +272,6 @@ def _down(_options: argparse.Namespace) -> None:
     recorded = server.SERVICE.recorded() is not None
     DOMAIN.stop()
     GATEWAY.stop()
-    GATEWAY_OF_VERSION_1.stop()
     ended = server.SERVICE.stop()
     for name in ("tmp", "apis"):
         shutil.rmtree(state_folder() / name, ignore_errors=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-VERSION = 4
-"""Of what `.local/` holds and of the server. Raise it when this version can't go on with what an older one left."""
+VERSION = 1
+"""Of what `.local/` holds and of the server. Raise it when this code can't go on with what the code before has left."""
 
 
 class LocalError(Exception):

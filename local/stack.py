@@ -186,7 +186,7 @@ class State:
     def _read(self) -> None:
         try:
             written = json.loads(self._path.read_text())
-            version = written.get("version", 1)
+            version = written["version"]
             if version != VERSION:
                 raise LocalError(
                     f"{self._path} is of version {version} of the local deployment, this is version {VERSION}, "

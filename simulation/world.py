@@ -108,13 +108,13 @@ class Layouts:
     id: str
     record: DeploymentRecord | None = None
     registers: dict[str, Register] = field(default_factory=dict[str, Register])
-    bare: bool = False
-    """Whether an earlier version of the program wrote the record, and nothing beside it that identifies it."""
+    without_accepted: bool = False
+    """Whether somebody has deleted what identifies the record."""
 
     @property
     def accepted(self) -> Accepted | None:
         """What identifies the record, as it stands beside it."""
-        return None if self.record is None or self.bare else self.record.accepted
+        return None if self.record is None or self.without_accepted else self.record.accepted
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
@@ -244,7 +244,7 @@ class World:
             case op.WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
-                    self.layouts.record, self.layouts.bare = new, False
+                    self.layouts.record, self.layouts.without_accepted = new, False
                 return held
             case op.WriteRegister(old, new, record):
                 held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)

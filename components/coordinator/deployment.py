@@ -46,7 +46,7 @@ def record_of(item: str) -> StoredRecord:
         asked=int(attributes["asked"]["N"]),
         desired=json.loads(attributes["wish"]["S"]),
         reconciled=attributes["settled"]["BOOL"],
-        counters=json.loads(attributes.get("report", {}).get("S") or "{}").get("counters", {}),
+        counters=json.loads(attributes["report"]["S"]).get("counters", {}),
     )
 
 
@@ -169,7 +169,7 @@ def request(
 def first_home(description: str | None, home: str) -> str:
     """Return the first home region and table, as the description of the coordinator's role has them.
 
-    A role that was created before it held them has no description, or another one: then the text is empty.
+    Where somebody has changed the description, the text is empty.
     Another home region is refused.
     """
     first = re.fullmatch(r"([a-z0-9-]+) \S+", description or "")

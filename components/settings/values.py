@@ -7,13 +7,6 @@ from typing import Any, cast, get_args, get_origin
 
 from .args import SETTINGS, GlobalIntegersArgs, Range
 
-INSTEAD = {
-    "tags": "remove it: aws:defaultTags, a setting of Pulumi's AWS provider, has the tags of all resources",
-    "logkmskeys": "remove it: the keys of kmsKeys encrypt the log groups too",
-    "budgetemails": "remove it: the budget notifies alarmEmails",
-}
-"""What takes the place of a setting that earlier commits had, by its name in lower case without underscores."""
-
 
 class Findings:
     """What is wrong with the settings, in the words of whoever set them.
@@ -170,8 +163,7 @@ def camel(name: str) -> str:
 def unknown_setting(name: str, known: Iterable[str]) -> str:
     """Return what is wrong with a setting that doesn't exist."""
     known = sorted(known)
-    instead = INSTEAD.get(name.replace("_", "").lower())
-    hint = f"; {instead}" if instead else did_you_mean(name, known) or f"; known are {', '.join(known)}"
+    hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
     return f"{name}: there is no such setting{hint}"
 
 

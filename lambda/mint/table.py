@@ -80,10 +80,10 @@ class CounterTable:
 
     def layouts(self, counter: str) -> "tuple[Layout, ...]":
         """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown."""
-        from integers.records import layouts_in, layouts_key  # not needed to mint
+        from integers.records import history_of, layouts_key  # not needed to mint
 
         record = self._get(layouts_key(counter))
-        return layouts_in(record, "layouts") if record else ()
+        return history_of(record["history"]["S"]) if record and "history" in record else ()
 
     def scan(self, **request: Any) -> dict[str, Any]:
         """Return one page of a scan, in DynamoDB's own JSON."""
@@ -178,7 +178,7 @@ class RollbackGuard:
         self._last.pop(counter, None)
         import logging  # rarely needed
 
-        logging.getLogger("mint.rollback_guard").error(  # the name that operators find in older logs
+        logging.getLogger("mint.table").error(
             "this region's table went backwards: %s had issued %d in epoch %d, and now %d in epoch %d. It was restored "
             "or overwritten. Nothing of this counter is minted here until the coordinator has begun an epoch after %d.",
             counter,

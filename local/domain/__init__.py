@@ -12,9 +12,7 @@ from .zone import FROM, host_of
 LOCAL = "localAddress"
 """The output that is added here: the URL on this machine that stands for the output `address`."""
 
-DOMAIN = BackgroundService(
-    "address", "local.domain.server", "the process that is the address", former="local.address.server"
-)
+DOMAIN = BackgroundService("address", "local.domain.server", "the process that is the address")
 """Recorded by the name of the output."""
 
 

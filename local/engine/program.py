@@ -48,8 +48,6 @@ class Registration:
     dependencies: frozenset[str]
     providers: tuple[str, ...]
     """Explicit ones, by any of the options that name one."""
-    aliases: tuple[str, ...]
-    """Earlier names."""
     ignore_changes: tuple[str, ...] = ()
     delete_before_replace: bool = False
 
@@ -207,7 +205,6 @@ class _Monitor(mocks.MockMonitor):
                 protect=request.protect,
                 dependencies=frozenset(request.dependencies),
                 providers=tuple(provider for provider in providers if provider),
-                aliases=tuple(str(alias.spec.name) for alias in cast("Any", request).aliases),
                 ignore_changes=tuple(request.ignoreChanges),
                 delete_before_replace=request.deleteBeforeReplace,
             )

@@ -120,8 +120,6 @@ class BackgroundService:
     """What errors call it."""
     question: tuple[str, str] = ("OPTIONS", "*")
     """Method and path of a request that it answers once it can serve, and once it has read the records again."""
-    former: str = ""
-    """The mark of a process that an earlier version of this code has started, and that goes on."""
 
     @property
     def record(self) -> Path:
@@ -233,7 +231,7 @@ class BackgroundService:
             record = json.loads(self.record.read_text())
             if (pid := int(record["pid"])) < 1:
                 raise ValueError(f"pid: {pid}")
-            return Server(pid, int(record["port"]), int(record.get("version", 1)))
+            return Server(pid, int(record["port"]), int(record["version"]))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -257,7 +255,7 @@ class BackgroundService:
 
     def named_in(self, line: str) -> bool:
         """Return whether this is the command line of such a process, in any state folder."""
-        return self.mark in line or (self.former != "" and self.former in line)
+        return self.mark in line
 
     def stop(self) -> bool:
         """End it and what it started. Return False if it didn't run."""

@@ -11,7 +11,7 @@ USUAL_PORT = 4566
 MAX_PORT = 65535
 
 SERVICE = BackgroundService(
-    "server", "local.server.ministack_server", "the local AWS server", ("GET", "/_ministack/health"), former="ministack"
+    "server", "local.server.ministack_server", "the local AWS server", ("GET", "/_ministack/health")
 )
 """Its data are in its memory: they are gone when the process ends."""
 

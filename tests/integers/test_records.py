@@ -17,7 +17,6 @@ from integers.records import (
     history_of,
     history_text,
     issued_in,
-    layouts_in,
     layouts_key,
     regions_attribute,
     regions_of,
@@ -32,14 +31,6 @@ layouts = st.lists(st.builds(Layout, st.integers(1, 10**6), st.integers(1, MAX_I
 @given(layouts)
 def test_layouts_are_read_as_they_were_written(written: tuple[Layout, ...]) -> None:
     assert history_of(history_text(written)) == written
-    assert layouts_in({"history": {"S": history_text(written)}}, "layouts") == written
-
-
-def test_layouts_that_were_written_as_a_list_are_read() -> None:
-    entry = {"epoch": {"N": "2"}, "base": {"N": "501"}, "regions": regions_attribute(["us-east-1", "eu-west-1"])}
-
-    assert layouts_in({"layouts": {"L": [{"M": entry}]}}, "layouts") == (Layout(2, 501, ("us-east-1", "eu-west-1")),)
-    assert layouts_in({}, "past") == ()
 
 
 def test_names_of_regions_are_written_once() -> None:

@@ -199,7 +199,7 @@ WORLDS = st.builds(
         id=st.just("layouts 1"),
         record=st.none() | _mostly_first(RECORDS),
         registers=st.just(_NOTHING).map(dict) | st.fixed_dictionaries({COUNTER: _REGISTERS}),
-        bare=st.sampled_from([False, False, False, True]),
+        without_accepted=st.sampled_from([False, False, False, True]),
     ),
     mirror=st.builds(
         Mirror,

@@ -5,7 +5,7 @@ from sys import intern
 from typing import Any, TypeVar
 
 from integers.lattice import MAX_REGIONS
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, layouts_in, regions_attribute, regions_of
+from integers.records import ACCEPTED_KEY, RECORD_KEY, history_of, history_text, regions_attribute, regions_of
 
 from ..protocol.model import Absent, Accepted, Copy, DeploymentRecord, Item, Register, desired_state_of
 
@@ -94,7 +94,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         limit=int(attributes["limit"]["N"]),
         window=int(attributes["window"]["N"]),
         granted=int(attributes["granted"]["N"]),
-        past=layouts_in(attributes, "past"),
+        past=history_of(attributes["history"]["S"]) if "history" in attributes else (),
     )
 
 

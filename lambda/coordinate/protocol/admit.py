@@ -40,7 +40,7 @@ def admit(deployment: Deploy | None) -> Steps[DeploymentRecord | None]:
             if not (yield from one(op.WriteRecordCopy(copy, Copy(new, mirror)))):
                 continue
         elif accepted != record.accepted:
-            new = record  # an earlier version of the program wrote nothing beside the record
+            new = record  # somebody has deleted what stands beside the record, or changed it
         elif deployment is None or record.desired.text == deployment.desired.text:
             return record
         elif record.number != deployment.follows and not _sees_more(deployment, record):

@@ -153,7 +153,7 @@ def _accepted(counter: str) -> Steps[DeploymentRecord]:
     accepted = yield from one(op.ReadAccepted())
     if record is None:
         raise nothing_deployed(counter)
-    if record.accepted != accepted:  # an earlier version of the program wrote no `/accepted`
+    if record.accepted != accepted:  # somebody has deleted `/accepted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record
 

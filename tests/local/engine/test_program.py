@@ -66,7 +66,7 @@ def test_a_registration_has_what_the_engine_would_see() -> None:
     def program() -> None:
         parent = pulumi.ComponentResource("test:index:Parent", "parent")
         one = Thing("one", "a", pulumi.ResourceOptions(parent=parent, protect=True))
-        options = pulumi.ResourceOptions(aliases=[pulumi.Alias(name="old")], ignore_changes=["value", "tags.owner"])
+        options = pulumi.ResourceOptions(ignore_changes=["value", "tags.owner"])
         Thing("two", one.value, options)
 
     provider = Echo()
@@ -77,7 +77,6 @@ def test_a_registration_has_what_the_engine_would_see() -> None:
     assert (found["one"].custom, found["one"].protect) == (True, True)
     assert "test:index:Parent$test:index:Thing::one" in found["one"].urn
     assert found["two"].dependencies == {found["one"].urn}
-    assert found["two"].aliases == ("old",)
     assert found["two"].ignore_changes == ("value", "tags.owner")
 
 

@@ -128,12 +128,6 @@ def test_what_identifies_the_record_is_read_as_it_was_written() -> None:
     assert accepted_of(attributes_of(record("a").accepted)) == record("a").accepted
 
 
-def test_a_register_with_a_list_of_past_layouts_is_read() -> None:
-    past = {"L": [{"M": {"epoch": {"N": "1"}, "base": {"N": "1"}, "regions": {"L": [{"S": "us-east-1"}]}}}]}
-
-    assert register_of({**attributes_of(register("a")), "past": past}).past == (Layout(1, 1, ("us-east-1",)),)
-
-
 def test_the_past_is_no_part_of_what_a_register_is() -> None:
     assert register("a") == replace(register("a"), past=(Layout(1, 1, ("b",)),))
     assert "history" not in attributes_of(register("a"))

@@ -132,9 +132,9 @@ def test_a_first_deployment_that_was_interrupted_has_lost_nothing() -> None:
 
 
 def test_a_record_with_nothing_beside_it_is_written_again(stands: World) -> None:
-    """As an earlier version of the program has left it."""
+    """Somebody has deleted what identifies it."""
     stood = stands.layouts.record
-    stands.layouts.bare = True
+    stands.layouts.without_accepted = True
 
     assert accepted(stands, None) == stood
     assert stands.layouts.accepted == (stood and stood.accepted)
