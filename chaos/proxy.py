@@ -191,6 +191,8 @@ class _Connection(BaseHTTPRequestHandler):
             if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(text)))
+        if self.close_connection:  # as its caller asked; one that isn't told may use the connection again
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(text)
 

@@ -317,6 +317,8 @@ def serve(port: int, respond: Callable[[str, str, Sequence[tuple[str, str]], byt
                 self.send_header(name, value)
             if "content-length" not in map(str.lower, response.headers) and response.status != HTTPStatus.NO_CONTENT:
                 self.send_header("Content-Length", str(len(response.body)))
+            if self.close_connection:  # as its caller asked; one that isn't told may use the connection again
+                self.send_header("Connection", "close")
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(response.body)

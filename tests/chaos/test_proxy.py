@@ -187,6 +187,19 @@ def test_an_outage_answers_with_pages(proxy: Proxy, monkeypatch: pytest.MonkeyPa
     assert proxy.injected == {"answered with an error page": 2}
 
 
+def test_a_connection_that_ends_after_its_response_says_so(proxy: Proxy, table: Callable[[str], str]) -> None:
+    """Otherwise its caller keeps it, and a call on it fails if it arrives just before the end."""
+    caller = http.client.HTTPConnection(proxy.endpoint.removeprefix("http://"), timeout=HANGING)
+    name = table(REGION)
+
+    for headers, expected in (({}, None), ({"Connection": "close"}, "close")):
+        caller.request("POST", "/", json.dumps(increment(name)), {**signed("UpdateItem"), **headers})
+        response = caller.getresponse()
+        response.read()
+        assert response.headers["Connection"] == expected
+    assert caller.sock is None
+
+
 def test_only_the_region_with_the_outage_answers_with_pages(
     proxy: Proxy, table: Callable[[str], str], aws: Aws
 ) -> None:
