@@ -1,4 +1,4 @@
-"""`GlobalIntegers` as a Pulumi package, for programs in every language: `pulumi package add <this repository>/plugin`.
+"""`GlobalIntegers` as a Pulumi package for programs in every language: `pulumi package add <your checkout>/plugin`.
 
 Pulumi's engine runs this file.
 """
@@ -29,19 +29,44 @@ from components.global_integers import GlobalIntegers  # noqa: E402 (found by th
 NAME = "global-integers"
 
 NAMESPACE = "global-integers"
-"""The SDKs' names begin with it: `@global-integers/global-integers`, or `global_integers_global_integers` in Python."""
+"""The SDKs' folders and most of their names begin with it: `sdks/global-integers-global-integers`."""
 
-PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-DOCS = "https://github.com/global-integers/global-integers/blob/main/docs"
+PROJECT: Mapping[str, Any] = PYPROJECT["project"]
+
+REPOSITORY: str = PYPROJECT["tool"]["global-integers"]["repository"]
+"""The URL of the published repository. It is empty as long as nobody owns one."""
+
+UNOWNED = "https://global-integers.invalid"
+"""The repository until then. No such host can exist (RFC 2606), so Go can't download the SDK from it."""
+
+SDK_NAMES: Mapping[str, Mapping[str, str]] = {"nodejs": {"packageName": "Global-Integers"}}
+"""npm accepts no new package with capital letters, so nobody can publish one of this name.
+
+Every SDK is installed from the folder `sdks/` of the user's project. This is for the day when that folder is missing:
+what is installed then must not be a stranger's package. Go's module path begins with the repository. In Python and C#,
+the project refers to the SDK by its path; in Java, the user copies its sources.
+"""
 
 ABOUT: Mapping[str, Any] = {
     "displayName": "Global integers",
     "description": PROJECT["description"],
     "keywords": ["pulumi", "category/cloud", "kind/component", *PROJECT["keywords"]],
     "license": PROJECT["license"],
+    "repository": REPOSITORY or UNOWNED,
 }
 """What Pulumi's registry shows about the package (Pulumi package schema, "Package")."""
+
+
+def linked(text: str, repository: str = REPOSITORY) -> str:
+    """Return the text with its links to other pages of `docs/` as a reader elsewhere needs them.
+
+    Links lead to the repository. Without one, they are paths in the checkout: `default (docs/operations.md)`.
+    """
+    if repository:
+        return re.sub(r"\]\((?=\w+\.md)", f"]({repository}/blob/main/docs/", text)
+    return re.sub(r"\[([^][]+)\]\((\w+\.md[^)]*)\)", r"\1 (docs/\2)", text)
 
 
 class Package(ComponentProvider):
@@ -51,8 +76,10 @@ class Package(ComponentProvider):
         """Read the schema."""
         super().__init__([GlobalIntegers], NAME, NAMESPACE, PROJECT["version"])
         text = re.sub(r"\\n +", " ", self.schema or "{}")  # docstrings have several lines
-        text = re.sub(r"\]\((?=\w+\.md)", f"]({DOCS}/", text)
-        self.schema = json.dumps({**json.loads(text), **ABOUT})
+        schema = json.loads(linked(text))
+        for language, names in SDK_NAMES.items():
+            schema["language"][language] |= names
+        self.schema = json.dumps({**schema, **ABOUT})
 
     def map_inputs(self, inputs: pulumi.Inputs, component_def: ComponentDefinition) -> pulumi.Inputs:
         """Return the inputs by their names in Python. The component itself checks for missing and unknown ones."""

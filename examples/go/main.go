@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/global-integers/pulumi-global-integers/sdk/go/v2/globalintegers"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"global-integers.invalid/sdk/go/globalintegers"
 )
 
 func main() {

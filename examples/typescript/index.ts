@@ -1,4 +1,4 @@
-import { GlobalIntegers } from "@global-integers/global-integers";
+import { GlobalIntegers } from "Global-Integers";
 
 const integers = new GlobalIntegers("integers", {
     home: "us-east-1",

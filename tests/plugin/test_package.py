@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from local.paths import ROOT
-from plugin.__main__ import NAME, PROJECT, Package
+from plugin.__main__ import NAME, PROJECT, REPOSITORY, Package, linked
 
 SNAPSHOT = Path(__file__).with_name("schema.json")
 TOKEN = f"{NAME}:index:GlobalIntegers"
@@ -33,7 +33,7 @@ def test_every_setting_of_the_project_is_an_input() -> None:
 
     assert set(component["inputProperties"]) == settings | {"home", "prefix"}
     assert component["requiredInputs"] == ["home", "regions"]
-    assert set(component["required"]) == set(component["properties"]) - {"address", "gatewayAddress", "records"}
+    assert set(component["required"]) == set(component["properties"]) - {"domainUrl", "domainGatewayUrl", "records"}
 
 
 def test_every_input_and_output_is_described() -> None:
@@ -50,6 +50,22 @@ def test_the_registry_gets_what_it_shows() -> None:
     assert (found["name"], found["namespace"], found["version"]) == (NAME, NAME, PROJECT["version"])
     assert {"category/cloud", "kind/component"} < set(found["keywords"])
     assert set(found["language"]) == {"nodejs", "python", "csharp", "java", "go"}
+
+
+def test_no_sdk_has_a_name_that_a_stranger_can_register() -> None:
+    found = json.loads(Package().schema or "")
+
+    assert found["language"]["nodejs"]["packageName"] != found["language"]["nodejs"]["packageName"].lower()
+    assert found["repository"] == REPOSITORY if REPOSITORY else found["repository"].endswith(".invalid")
+
+
+def test_links_lead_to_the_repository_or_name_the_page() -> None:
+    text = 'any ["x", "the [default](operations.md#thresholds)"]'
+
+    assert linked(text, "") == 'any ["x", "the default (docs/operations.md#thresholds)"]'
+    assert linked(text, "https://git.example/us/it") == (
+        'any ["x", "the [default](https://git.example/us/it/blob/main/docs/operations.md#thresholds)"]'
+    )
 
 
 @pytest.mark.parametrize(
