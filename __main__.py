@@ -14,9 +14,9 @@ pulumi.export("gatewayUrls", integers.gateway_urls)
 pulumi.export("leaving", integers.leaving)
 pulumi.export("counters", integers.counters)
 pulumi.export("coordinator", integers.coordinator)
-if integers.address is not None:
-    pulumi.export("address", integers.address)
-if integers.gateway_address is not None:
-    pulumi.export("gatewayAddress", integers.gateway_address)
+if integers.domain_url is not None:
+    pulumi.export("domainUrl", integers.domain_url)
+if integers.domain_gateway_url is not None:
+    pulumi.export("domainGatewayUrl", integers.domain_gateway_url)
 if integers.records is not None:
     pulumi.export("records", integers.records)

@@ -15,7 +15,7 @@ Columns = Mapping[str, tuple[str, str]]
 
 
 def aligned(rows: Sequence[Sequence[str]], *, names: bool = False) -> str:
-    """Return rows as a table whose cells stand at the right; those of the first column at the left, if `names`."""
+    """Return rows as a table, aligned to the right; with `names`, the first column to the left."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     sides = ["<" if names else ">", *">" * (len(widths) - 1)]
     form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))

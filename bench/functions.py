@@ -12,7 +12,7 @@ from bench.figures import Columns, Figures, compared, medians
 from bench.runtime_api import FunctionError, Runtime, unpack
 from bench.stand_in import Rejected, serving
 from components.function import archive
-from integers.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
 from local.engine.inputs import as_json
 from local.paths import ROOT
 
@@ -74,12 +74,12 @@ class Stub:
         if operation != "UpdateItem":
             raise Rejected("UnknownOperationException", operation)
         self.units += 1
-        key, given = request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {})
+        key, values = request["Key"]["counter"]["S"], request.get("ExpressionAttributeValues", {})
         numbers = {"stride": 1, "ceiling": MAX_INTEGER, "epoch": 1, "issued": self.values[key]}
-        if ":stride" in given and given[":stride"]["N"] != "1":
+        if ":stride" in values and values[":stride"]["N"] != "1":
             raise Rejected("ConditionalCheckFailedException", "no", Item=_item(key, numbers))
-        self.values[key] += int(given[":step"]["N"]) if ":step" in given else 1
-        if ":one" in given:
+        self.values[key] += int(values[":step"]["N"]) if ":step" in values else 1
+        if ":one" in values:
             return {"Attributes": {"value": {"N": str(self.values[key])}}}
         return {"Attributes": _item(key, {**numbers, "issued": self.values[key]})}
 
@@ -100,7 +100,7 @@ def measure(
     stub = Stub()
     runs: dict[str, list[dict[str, float]]] = {subject: [] for subject in subjects}
     with tempfile.TemporaryDirectory() as folder, serving(stub.answer, certificate=certificate) as url:
-        unpack(as_json(archive("mint", "aws")), Path(folder))
+        unpack(as_json(archive("mint", "aws_client")), Path(folder))
         for _ in range(rounds):
             for subject, made in runs.items():
                 with _runtime(subject, Path(folder), {**trusted, "AWS_ENDPOINT_URL": url}) as runtime:

@@ -30,7 +30,7 @@ from coordinate.protocol.plan import wanted_items
 
 from bench.figures import aligned
 from bench.stand_in import Stored, StoredTable, Tables, serving, size_of
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 COUNTERS, REGIONS = 10_000, 30
 HOME = "us-east-1"
@@ -53,7 +53,7 @@ TENANT = "tenant-0001"
 NAMES = {"LAYOUTS_TABLE": "layouts", "MIRROR_TABLE": "mirror", "COUNTERS_TABLE": "counters"}
 """Environment variable → name of a table."""
 
-WATCH: dict[str, Any] = {"watch": True}
+SCHEDULED: dict[str, Any] = {"schedule": True}
 
 
 class MeasuredRun(NamedTuple):
@@ -122,8 +122,8 @@ def run(event: Mapping[str, Any], limit: float = LIMIT) -> MeasuredRun:
     )
 
 
-def settled(names: Sequence[str], counters: int, changes: int, now: int) -> World:
-    """Return tables in which nothing is left to do. All counters stand alike.
+def reconciled_world(names: Sequence[str], counters: int, changes: int, now: int) -> World:
+    """Return tables in which nothing is left to do. All counters are alike.
 
     Each of the changes before, up to `MAX_PAST`, has replaced a region: that makes the longest history. The last of
     the names has yet to join.
@@ -154,7 +154,7 @@ def settled(names: Sequence[str], counters: int, changes: int, now: int) -> Worl
 
 def world(names: Sequence[str], counters: int) -> Tables:
     """Return the stand-in's tables after `MAX_PAST` changes of layout. Counters share their attributes."""
-    tables, model = Tables(), settled(names, 2, MAX_PAST, int(time.time()))
+    tables, model = Tables(), reconciled_world(names, 2, MAX_PAST, int(time.time()))
     here = {(names[0], NAMES["LAYOUTS_TABLE"]): model.layouts, (names[0], NAMES["MIRROR_TABLE"]): model.mirror}
     regions = {(name, NAMES["COUNTERS_TABLE"]): table for name, table in model.tables.items()}
     for place, table in (here | regions).items():
@@ -175,10 +175,10 @@ def asked(regions: Sequence[str], leaving: Sequence[str], label: str) -> dict[st
         "floors": {},
         "window": WINDOW,
         "headroom": 10_000,
-        "watchMinutes": EVERY // 60,
-        "home": f"{regions[0]} {label}",
-        "first": f"{regions[0]} {label}",
-        "tables": dict.fromkeys(regions, label),
+        "scheduleMinutes": EVERY // 60,
+        "layoutsLabel": f"{regions[0]} {label}",
+        "firstLayoutsLabel": f"{regions[0]} {label}",
+        "tableLabels": dict.fromkeys(regions, label),
     }
 
 
@@ -186,7 +186,7 @@ def change(names: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the event of a deployment that replaces the last but one of the regions by the last one."""
     *stay, leaves, comes = names
     label = tables.tables[names[0], NAMES["LAYOUTS_TABLE"]].id
-    return {"wish": asked([*stay, comes], [leaves], label), "follows": 1, "asked": int(time.time())}
+    return {"desired": asked([*stay, comes], [leaves], label), "follows": 1, "requested": int(time.time())}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = [["a quiet run", "seconds", "processor seconds", "memory MB", "calls"]]
         for name in ("cold", "warm"):
             tables.calls.clear()
-            quiet = coordinator.submit(run, WATCH).result()
+            quiet = coordinator.submit(run, SCHEDULED).result()
             if quiet.error or quiet.done != options.counters:
                 raise SystemExit(f"{quiet.done} of {options.counters} counters: {quiet.error}")
             measured = (f"{quiet.seconds:.0f}", f"{quiet.processor:.1f}", f"{quiet.memory:.0f}")

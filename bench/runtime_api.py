@@ -211,8 +211,8 @@ class Runtime:
             self._requests: BinaryIO = self._connection.makefile("rb")
 
     def _answer(self, status: str, body: bytes = b"{}", headers: Mapping[str, object] | None = None) -> None:
-        given = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
-        head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        all_headers = {"Content-Type": "application/json", "Content-Length": len(body), **(headers or {})}
+        head = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
         with suppress(ConnectionError):  # it has ended: what is asked next finds that
             assert self._connection
             self._connection.sendall(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)

@@ -54,12 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stack.deploy(regions=regions, lease=1, **({"headroom": STRICT_HEADROOM} if options.strict else {}))
         say(f"deployed: {', '.join(regions)}")
         events = Events(stack, random, stay=regions if options.strict else ())
-        doors: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS
+        targets: list[Callable[[], Sequence[Entry]]] = [lambda: stack.entries] * CLIENTS
         if options.strict:
-            doors = [partial(stack.doors, *door) for door in product(regions, ("function", "gateway"))]
+            targets = [partial(stack.targets, *target) for target in product(regions, ("function", "gateway"))]
         clients = [
             ChaosClient(history, COUNTERS, entries, Random(seed + 2 + n), stop, pace=options.pace)
-            for n, entries in enumerate(doors)
+            for n, entries in enumerate(targets)
         ]
         share = COORDINATORS if "coordinator" in options.faults else 0
         killer = Thread(target=stack.kill_functions, args=(Random(seed), stop, share), daemon=True)
@@ -100,9 +100,9 @@ def _let_happen(events: Events, names: Sequence[str], integers: int, began: floa
 
 
 def _reconciled(stack: Stack) -> list[str]:
-    """Return which doors don't mint, now that nothing fails any more, or raise `NotHealed`."""
+    """Return which URLs don't mint, now that nothing fails any more, or raise `NotHealed`."""
     stack.deploy()
-    stack.watch()
+    stack.reconcile()
     client = ChaosClient(History(), COUNTERS, lambda: (), Random(0), Event())
 
     def mints(url: str, counter: str) -> bool:

@@ -22,7 +22,7 @@ BLOCKS, KEYS = 0.04, 0.08
 """The share of requests to a function that ask for a block, and that have an Idempotency-Key."""
 
 LATE_CALLERS = 0.01
-"""The share of requests to doors that only an earlier deployment had."""
+"""The share of requests to URLs that only an earlier deployment had."""
 
 LARGEST_BLOCK = 300
 IN_SHORT = {"Accept": "application/vnd.global-integers.block+json"}
@@ -35,7 +35,7 @@ PAUSE = 0.05
 """Seconds that a client waits after a failure, much less than `Retry-After` says."""
 
 AVOIDED = 1.0
-"""Seconds for which a client goes to other doors after a failure, if there are any."""
+"""Seconds for which a client goes to other URLs after a failure, if there are any."""
 
 Entry = tuple[str, str, str]
 """Region, kind and URL."""
@@ -56,7 +56,7 @@ class ChaosClient:
     block: int = 0
     """How many integers every request asks for, in short; 0 for the usual mixture."""
     _failed: dict[Entry, float] = field(default_factory=dict[Entry, float])
-    """When a request to a door failed last."""
+    """When a request to a URL failed last."""
     _http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=TIMEOUT, trust_env=False))
 
     def run(self) -> None:
@@ -74,7 +74,7 @@ class ChaosClient:
         self._http.close()
 
     def _request(self, entries: Sequence[Entry]) -> None:
-        """Mint at one of the doors, if possible one that hasn't failed just now."""
+        """Mint at one of the URLs, if possible one that hasn't failed just now."""
         now, random = time.monotonic(), self.random
         fine = [entry for entry in entries if self._failed.get(entry, 0) <= now - AVOIDED]
         entry, counter = random.choice(fine or entries), random.choice(self.counters)

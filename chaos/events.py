@@ -78,7 +78,7 @@ class Events:
         lose(self.stack.dynamodb(region), NAMES.counters_table)
         self._traffic(0.5, 1.5)
         self.stack.deploy()
-        self.stack.watch()
+        self.stack.reconcile()
         return f"counters table deleted and recreated: {region}"
 
     def restored_table(self) -> str:
@@ -92,7 +92,7 @@ class Events:
         self.stack.history.restorations.append(Restoration(region, time.monotonic()))
         self.stack.restore(region, backup)
         self._traffic_in([region], 0.3, 1)
-        self.stack.watch()
+        self.stack.reconcile()
         return f"counters table restored: {region}"
 
     def cut_off(self) -> str:
@@ -103,7 +103,7 @@ class Events:
         self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
         self._traffic(0, 1)
         unreachable.discard(region)
-        self.stack.watch()
+        self.stack.reconcile()
         return f"{region} was cut off; {self._now()}"
 
     def leaving(self) -> str:
@@ -136,7 +136,7 @@ class Events:
         lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
         self._traffic(0.2, 1)
         self.stack.deploy()
-        self.stack.watch()
+        self.stack.reconcile()
         return "layouts table deleted and recreated"
 
     def unreachable(self) -> str:
@@ -145,7 +145,7 @@ class Events:
         unreachable = self._unreachable(region)
         self._traffic(0.5, 2)
         unreachable.discard(region)
-        return f"{region} was away"
+        return f"{region} was unreachable"
 
     def restored_layouts(self) -> str:
         """The layouts table is restored to what it was before the last change of regions."""
@@ -154,7 +154,7 @@ class Events:
         self._traffic(0.2, 1)
         lose(self.stack.dynamodb(HOME), NAMES.layouts_table)
         self.stack.restore(HOME, backup)
-        self.stack.watch()
+        self.stack.reconcile()
         self.stack.deploy()
         return "layouts table restored to an earlier epoch"
 
@@ -162,14 +162,14 @@ class Events:
         """A region's DynamoDB answers with error pages while regions change. The others go on minting."""
         out = self.stack.proxy.faults.out
         region = self._one_region(but=HOME)
-        self.stack.watch()
+        self.stack.reconcile()
         out.add(region)
         self._others_mint(region)
         self.stack.deploy(regions=self._other_regions(self._perhaps(region)))
-        self.stack.watch()
+        self.stack.reconcile()
         self._others_mint(region)
         out.discard(region)
-        self.stack.watch()
+        self.stack.reconcile()
         return f"{region} answered with error pages; {self._now()}"
 
     def hot_item(self) -> str:
@@ -182,7 +182,7 @@ class Events:
             self.stack.deploy(regions=self._other_regions())
             faults.hot.clear()
             faults.slow.clear()
-        self.stack.watch()
+        self.stack.reconcile()
         return f"{counter} was hot in {region}; {self._now()}"
 
     def large_blocks(self) -> str:
@@ -190,8 +190,8 @@ class Events:
         slow, stop, history = self.stack.proxy.faults.slow, Event(), self.stack.history
         region = self._one_region()
         self.stack.deploy(regions=self._other_regions([region]), window=LARGE_WINDOW)
-        random, doors = Random(self.random.random()), partial(self.stack.doors, region, "function")
-        caller = ChaosClient(history, [BULK], doors, random, stop, block=LARGEST_BLOCK)
+        random, targets = Random(self.random.random()), partial(self.stack.targets, region, "function")
+        caller = ChaosClient(history, [BULK], targets, random, stop, block=LARGEST_BLOCK)
         with self._skipping_little(), minting([caller], stop):
             before = len(history.largest)
             if not wait_until(lambda: len(history.largest) > before, PATIENCE):
@@ -199,14 +199,14 @@ class Events:
             slow[region] = ROUND_TRIP
             self.stack.deploy(regions=self._other_regions([region]), window=WINDOW)
             slow.clear()
-        self.stack.watch()
+        self.stack.reconcile()
         return f"{region} minted large blocks; {self._now()}"
 
     def schedule(self) -> None:
-        """The coordinator runs as by its schedule, twice at the same time."""
+        """Two scheduled runs of the coordinator at the same time."""
         with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(self.stack.watch_once)
-            self.stack.watch()
+            other = pool.submit(self.stack.scheduled_run)
+            self.stack.reconcile()
         if isinstance(other.exception(), RunFailed):
             self.stack.failed["run of the coordinator"] += 1
 
@@ -231,7 +231,7 @@ class Events:
         """
         proxy = self.stack.proxy
         proxy.faults.calm = True
-        self.stack.watch()
+        self.stack.reconcile()
         before, given_up = self.stack.layouts(), len(proxy.given_up)
         yield
         proxy.faults.calm = False

@@ -7,7 +7,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 from .proxy import Write
 
@@ -121,9 +121,9 @@ class History:
         return [found for found in self.repeated() if len(found.mints) > 1 + excepted[found.counter, found.integer]]
 
     def pauses(self, region: str) -> tuple[int, float]:
-        """Return how many requests got integers in a region, and the longest time between two at one door, in seconds.
+        """Return how many requests got integers in a region, and the longest time between two at one URL, in seconds.
 
-        It is a client's time if each door has one client.
+        It is a client's time if each URL has one client.
         """
         ended: dict[str, list[float]] = defaultdict(list)
         for mint in self.mints:

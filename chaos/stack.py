@@ -26,13 +26,13 @@ import psutil
 from botocore.exceptions import BotoCoreError, ClientError
 
 from components.settings.names import ResourceNames
-from integers.lattice import Layout
-from integers.records import counter_of, regions_of
+from global_integers_core.lattice import Layout
+from global_integers_core.records import counter_of, regions_of
 from local.apigateway import GATEWAY
 from local.apigateway import running as running_gateway
 from local.paths import ROOT, state_folder
 from local.resources import Aws
-from local.server import server
+from local.server import aws_server
 
 from .deployment import clients
 from .history import History
@@ -60,7 +60,7 @@ SETTINGS = {
     "apiGateway": True,
     "window": WINDOW,
     "headroom": HEADROOM,
-    "watchMinutes": 60,
+    "scheduleMinutes": 60,
 }
 """The settings of every deployment, unless an event has others.
 
@@ -115,7 +115,7 @@ class Stack:
     """The deployed stack. It has a state folder and a port of its own."""
 
     folder: Path
-    server: server.Server
+    server: aws_server.Server
     proxy: Proxy
     aws: Aws
     """Clients without faults."""
@@ -135,19 +135,19 @@ class Stack:
         self.desired |= settings
         self._until("deployment", lambda: self.deploy_once(self.desired))
 
-    def watch(self) -> None:
+    def reconcile(self) -> None:
         """Run the coordinator until every region that can be reached has followed, or raise `NotHealed`."""
-        self._until("run of the coordinator", self._watch)
+        self._until("run of the coordinator", self._reconcile_once)
 
     def deploy_once(self, settings: Mapping[str, Any], kill_after: float | None = None) -> None:
         """Deploy the program in a process of its own, as `pulumi up` would, or raise `RunFailed`.
 
         It is killed after so many seconds.
         """
-        given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+        options = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *given],
+                [sys.executable, "-m", "chaos.deployment", self.server.endpoint, STACK, *options],
                 cwd=ROOT,
                 capture_output=True,
                 text=True,
@@ -162,11 +162,11 @@ class Stack:
         kinds = {"function": outputs["urls"], "gateway": outputs["gatewayUrls"]}
         self.entries = [(region, kind, url) for kind, urls in kinds.items() for region, url in urls.items()]
 
-    def watch_once(self) -> dict[str, Any]:
+    def scheduled_run(self) -> dict[str, Any]:
         """Run the coordinator as the schedule does. Return its reply, or raise `RunFailed` if it refused or failed."""
         client = self.aws.client("lambda", HOME)
         try:
-            response = client.invoke(FunctionName=NAMES.coordinate_function, Payload=b'{"watch": true}')
+            response = client.invoke(FunctionName=NAMES.coordinate_function, Payload=b'{"schedule": true}')
             reply: dict[str, Any] = json.loads(response["Payload"].read() or b"null") or {}
         except (ClientError, BotoCoreError, ValueError) as error:
             raise RunFailed(str(error)) from None
@@ -174,12 +174,12 @@ class Stack:
             raise RunFailed(str(reply.get("errorMessage", reply)))
         return reply
 
-    def _watch(self) -> str:
+    def _reconcile_once(self) -> str:
         """Make one run, and return what is left to do. It ends the excepted time of the restored tables it handled."""
         patience = time.monotonic() + PATIENCE
         while True:
             began = time.monotonic()
-            reply = self.watch_once()
+            reply = self.scheduled_run()
             if "skipped" not in reply:
                 break
             self.failed["run skipped"] += 1
@@ -191,8 +191,8 @@ class Stack:
             seen_to = restoration.region not in pending and not unfinished
             if restoration.began <= began and seen_to:
                 restoration.ended = min(restoration.ended, time.monotonic())
-        away = self.proxy.faults.unreachable | self.proxy.faults.out
-        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - away else ""
+        unreachable = self.proxy.faults.unreachable | self.proxy.faults.out
+        return f"pending: {', '.join(sorted(pending))}; {reply}" if unfinished or pending - unreachable else ""
 
     def _until(self, what: str, run: Callable[[], str | None]) -> None:
         said: str | None = None
@@ -211,7 +211,7 @@ class Stack:
             time.sleep(0.2)
         raise NotHealed(f"no {what} has succeeded in {ATTEMPTS} attempts: {said}")
 
-    def doors(self, region: str, kind: str) -> list[tuple[str, str, str]]:
+    def targets(self, region: str, kind: str) -> list[tuple[str, str, str]]:
         """Return the entries of a region and kind."""
         return [entry for entry in self.entries if entry[:2] == (region, kind)]
 
@@ -290,7 +290,7 @@ def running_stack(faults: Faults, history: History, say: Callable[[str], None]) 
         guard = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True)
         try:
             # The functions inherit it. Their calls of Lambda, and the server's own, don't go through the proxy.
-            started = server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
+            started = aws_server.start(0, {"AWS_ENDPOINT_URL_DYNAMODB": proxy.endpoint})
             proxy.server = started.endpoint
             running_gateway(proxy.endpoint)
             stack = Stack(Path(folder), started, proxy, clients(started.endpoint), history, say)
@@ -324,7 +324,7 @@ def _tables_of_its_own(stack: Stack) -> Generator[None]:
 
 def _end_services() -> None:
     """End what was started in the state folder, if it runs. It keeps nothing, so it is killed."""
-    for service in (GATEWAY, server.SERVICE):
+    for service in (GATEWAY, aws_server.SERVICE):
         recorded = service.recorded()
         if recorded and service.alive(recorded.pid):
             with suppress(ProcessLookupError):

@@ -123,7 +123,7 @@ ROOT = HERE.parent
 FUNCTIONS = HERE / "lambda" if (HERE / "lambda").exists() else ROOT / "lambda"
 """The functions' sources: beside this package where it is installed, beside its folder in a checkout."""
 
-SHARED = ROOT / "integers"
+SHARED = ROOT / "global_integers_core"
 """What the functions share with the program."""
 
 PROJECT = ROOT / "pyproject.toml"
@@ -141,7 +141,7 @@ def archive(function: str, *shared: str) -> pulumi.AssetArchive:
 
 
 def version(files: Mapping[str, Path]) -> str:
-    """Return the version of these files, like `2.0.0+3f2a9c81d0b7`: the project's, and 12 digits of their hash."""
+    """Return the version of these files, like `1.0.0+3f2a9c81d0b7`: the project's, and 12 digits of their hash."""
     content = sha256()
     for name, path in sorted(files.items()):
         content.update(f"{name} {sha256(path.read_bytes()).hexdigest()}\n".encode())
@@ -156,7 +156,7 @@ def version_in(code: pulumi.AssetArchive) -> str:
 
 
 def archived(function: str, *shared: str) -> dict[str, Path]:
-    """Return the files of a function by their names in its archive: these folders of `lambda/`, and `integers/`.
+    """Return a function's files by their names in its archive: these folders of `lambda/`, and what all parts share.
 
     Raises:
         FileNotFoundError: there is no such folder, or it has no `.py` files.
@@ -204,7 +204,7 @@ def role(
     role is deleted stops. Since a role is never replaced, `description` stays as it was at the role's creation: Pulumi
     doesn't apply `ignore_changes` to the inputs of a replacement.
     """
-    kept = ["path", "name", *(["description"] if description is not None else [])]
+    ignored = ["path", "name", *(["description"] if description is not None else [])]
     return aws.iam.Role(
         resource,
         name=name,
@@ -212,5 +212,5 @@ def role(
         permissions_boundary=settings.permissions_boundary or None,
         assume_role_policy=trusting(service),
         description=description,
-        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=kept),
+        opts=pulumi.ResourceOptions(parent=parent, ignore_changes=ignored),
     )

@@ -6,14 +6,14 @@ from typing import Any, Optional
 
 import pulumi
 
-from integers.lattice import places
+from global_integers_core.lattice import places
 
 from .coordinator import Coordinator
 from .domain import Domain
 from .function import archive
 from .gateway import Gateway
-from .monitoring import Observability, budget
-from .monitoring.watched import Watched
+from .monitoring import Monitoring, budget
+from .monitoring.stack_metrics import StackMetrics
 from .region import RegionalCounter
 from .settings import settings_of
 from .settings.args import GlobalIntegersArgs, Settings
@@ -28,12 +28,12 @@ class GlobalIntegers(pulumi.ComponentResource):
     layout: pulumi.Output[dict[str, dict[str, int]]]
     """Region → its `offset` and `stride`."""
     urls: dict[str, pulumi.Output[str]]
-    """Region → its Function URL, which ends with `/`. Known once the layout is opened, so every URL can mint."""
+    """Region → its Function URL, which ends with `/`. Known once the layout is reconciled, so every URL can mint."""
     gateway_urls: dict[str, pulumi.Output[str]]
     """Region → its API Gateway URL, which ends with `/`."""
-    address: Optional[pulumi.Output[str]] = None
+    domain_url: Optional[pulumi.Output[str]] = None
     """With `domain`: the URL of all regions together, which ends with `/`."""
-    gateway_address: Optional[pulumi.Output[str]] = None
+    domain_gateway_url: Optional[pulumi.Output[str]] = None
     """With `domain`: the URL of all API Gateways together."""
     records: Optional[pulumi.Output[list[dict[str, str]]]] = None
     """With `domain` and without a hosted zone: the records to make by hand."""
@@ -72,9 +72,9 @@ class GlobalIntegers(pulumi.ComponentResource):
         }
         domain = None
         if settings.domain:
-            domain = Domain(f"{name}-address", settings, regional, gateways, coordinator, opts=child)
-        watched = Watched(settings, domain.apis if domain is not None else {})
-        Observability(f"{name}-alarms", watched, coordinator, opts=child)
+            domain = Domain(f"{name}-domain", settings, regional, gateways, coordinator, opts=child)
+        metrics = StackMetrics(settings, domain.apis if domain is not None else {})
+        Monitoring(f"{name}-monitoring", metrics, coordinator, opts=child)
 
         self.regions = pulumi.Output.from_input(list(settings.regions))
         self.layout = pulumi.Output.from_input(
@@ -93,17 +93,17 @@ class GlobalIntegers(pulumi.ComponentResource):
             if region in settings.regions
         }
         if domain is not None:
-            self.address = _once_reconciled(coordinator, domain.url)
+            self.domain_url = _once_reconciled(coordinator, domain.url)
             self.records = domain.records
             if domain.gateway_url is not None:
-                self.gateway_address = _once_reconciled(coordinator, domain.gateway_url)
+                self.domain_gateway_url = _once_reconciled(coordinator, domain.gateway_url)
         self.counters = coordinator.reconciled["counters"]
         self.coordinator = coordinator.function.name
         self.register_outputs({camel(output): getattr(self, output) for output in GlobalIntegers.__annotations__})
 
     def _counters(self, name: str, settings: Settings, coordinator: Coordinator) -> dict[str, RegionalCounter]:
         """Return what every region has. A wave's minting functions change after the checks of the wave before."""
-        code, child = archive("mint", "aws"), pulumi.ResourceOptions(parent=self)
+        code, child = archive("mint", "aws_client"), pulumi.ResourceOptions(parent=self)
         after: Sequence[pulumi.Resource] = [coordinator.function.function]
         found: dict[str, RegionalCounter] = {}
         for wave in settings.waves:

@@ -16,12 +16,12 @@ from typing import Any, cast
 from .apigateway import GATEWAY
 from .domain import DOMAIN, how_to, serve
 from .engine import deploy, preview
-from .operations import Deployed, demo, logs, lose, status
+from .operator_commands import Deployed, demo, logs, lose, status
 from .paths import VERSION, LocalError, command, start_afresh, state_folder
 from .resources.kind import Aws
 from .resources.route53 import make_zone
-from .server import server
-from .server.server import MAX_PORT, USUAL_PORT
+from .server import aws_server
+from .server.aws_server import MAX_PORT, USUAL_PORT
 from .stack import configuration, project, stacks
 from .terminal import clear, say, show
 
@@ -184,7 +184,9 @@ def _up(options: argparse.Namespace) -> None:
         exported = serve(stack, made, started.endpoint)
     except LocalError as error:
         clear()
-        ended = "" if server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{server.SERVICE.log_end()}"
+        ended = (
+            "" if aws_server.SERVICE.runs() else f"\nthe local AWS server has ended.\n{aws_server.SERVICE.log_end()}"
+        )
         raise LocalError(f"{error}{ended}") from error
     say(f"{stack}: {_summary(counts)}")
     print(as_text(exported))
@@ -218,7 +220,7 @@ def _settings(stack: str, overrides: Sequence[str]) -> tuple[dict[str, str], str
 def _planned(stack: str, config: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return what `up` would do, as a report's event, type and name of each resource, and the program's messages."""
     events: list[tuple[str, str, str]] = []
-    aws = Aws(server.running().endpoint) if server.SERVICE.recorded() else None
+    aws = Aws(aws_server.running().endpoint) if aws_server.SERVICE.recorded() else None
     said = preview(project()["name"], stack, config, aws, lambda what, kind, name: events.append((what, kind, name)))
     return events, said
 
@@ -235,15 +237,15 @@ def _summary(counts: Mapping[str, int]) -> str:
     return ", ".join(found) or "nothing"
 
 
-def _server(port: int | None) -> server.Server:
-    if server.SERVICE.recorded() is None:
-        preferred = server.preferred_port()
-        started = server.start(port)
+def _server(port: int | None) -> aws_server.Server:
+    if aws_server.SERVICE.recorded() is None:
+        preferred = aws_server.preferred_port()
+        started = aws_server.start(port)
         print(f"local AWS server: started on {started.endpoint} (process {started.pid})")
         if port is None and started.port != preferred:
-            print(server.taken(preferred))
+            print(aws_server.taken(preferred))
         return started
-    started = server.running()
+    started = aws_server.running()
     if started.version != VERSION:
         raise LocalError(
             f"the local AWS server is of version {started.version} of the local deployment, this is version {VERSION}; "
@@ -269,10 +271,10 @@ def _outputs(options: argparse.Namespace) -> None:
 
 def _down(_options: argparse.Namespace) -> None:
     """End the server and remove what it left. Files of others in the state folder stay."""
-    recorded = server.SERVICE.recorded() is not None
+    recorded = aws_server.SERVICE.recorded() is not None
     DOMAIN.stop()
     GATEWAY.stop()
-    ended = server.SERVICE.stop()
+    ended = aws_server.SERVICE.stop()
     for name in ("tmp", "apis"):
         shutil.rmtree(state_folder() / name, ignore_errors=True)
     for name in stacks():

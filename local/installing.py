@@ -28,11 +28,11 @@ def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
     total, found = len(PACKAGE.findall(requirements.read_text())), 0
     command = [*pip, "install", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
     with (
-        log.open("w") as kept,
+        log.open("w") as log_file,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
     ):
         for line in process.stdout or ():
-            kept.write(line)
+            log_file.write(line)
             if package := FOUND.match(line):
                 found = min(found + 1, total)
                 show(f"  {found} of {total}: {package[1]}")

@@ -19,7 +19,7 @@ EXAMPLE = "`global-integers:lease: 1`"
 PART = re.compile(r"""(?P<setting>\w+)(\.|\[)["']?(?P<entry>[^"'\]]+)["']?\]?""")
 """A part of a setting, as `pulumi config set --path` takes it: `regions[3]`, `floors.orders`, `floors["*"]`."""
 
-RESERVED = frozenset({"server", "gateway", "door", "address"})
+RESERVED = frozenset({"server", "gateway", "domain"})
 """Stacks can't be called so: the records of processes have these names in the state folder."""
 
 

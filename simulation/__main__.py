@@ -39,7 +39,7 @@ def main() -> None:
             if wrong is not None:
                 pool.shutdown(cancel_futures=True)
                 sys.exit(f"\n{wrong}")
-            print(f"\r{done * CHUNK} schedules, {total:,} integers, no duplicate, all settled", end="", flush=True)
+            print(f"\r{done * CHUNK} schedules, {total:,} integers, no duplicate, all reconciled", end="", flush=True)
     print()
 
 

@@ -10,7 +10,7 @@ from mint.model import CounterItem, NoItem, RequestError
 from mint.owner import owner_document
 from mint.table import CounterTable
 
-from integers.lattice import Layout, places
+from global_integers_core.lattice import Layout, places
 
 from .world import Layouts, Mirror, World
 
@@ -25,7 +25,7 @@ class MintedTwice(AssertionError):
 
 
 class Unasked(AssertionError):
-    """A layout was begun that the last accepted deployment didn't ask for."""
+    """A layout was begun that the last admitted deployment didn't ask for."""
 
 
 @dataclass
@@ -82,17 +82,17 @@ class CheckedWorld(World):
             new, record = operation.new, self.layouts.record
             self.epochs = max(self.epochs, new.epoch)
             known = operation.old is not None and operation.old.epoch == new.epoch
-            here = new.home == self.layouts.id and (record is None or record.home == self.layouts.id)
-            advanced = operation.old is not None and not known and operation.old.home == new.home
+            here = new.layouts_id == self.layouts.id and (record is None or record.layouts_id == self.layouts.id)
+            advanced = operation.old is not None and not known and operation.old.layouts_id == new.layouts_id
             if here and advanced and (record is None or record.desired.regions != new.regions):
                 raise Unasked(f"{new.regions} begun, asked for is {record and record.desired.regions}")
         return held
 
     def _back_up(self, name: str) -> None:
         content = self._content(name)
-        kept = self.backups.setdefault(name, [])
-        if content is not None and (not kept or kept[-1] != content):
-            kept.append(content)
+        backups = self.backups.setdefault(name, [])
+        if content is not None and (not backups or backups[-1] != content):
+            backups.append(content)
 
     def _content(self, name: str) -> Any:
         match name:
@@ -102,7 +102,7 @@ class CheckedWorld(World):
                 return self.mirror.record, dict(self.mirror.copies)
             case _:
                 table = self.tables.get(name)
-                return {counter: replace(kept) for counter, kept in table.counters.items()} if table else None
+                return {counter: replace(entry) for counter, entry in table.counters.items()} if table else None
 
     def delete_table(self, region: str) -> None:
         """Delete a region's table with all that is in it. Nothing minted there is excepted any more."""
@@ -129,7 +129,7 @@ class CheckedWorld(World):
                 if how != "gone":
                     self.make_table(name)
                 if how == "restored":
-                    self.tables[name].counters = {counter: replace(kept) for counter, kept in content.items()}
+                    self.tables[name].counters = {counter: replace(entry) for counter, entry in content.items()}
                     self.restored[name] = self.now
                     self.forgotten[name] = self.epochs
 
@@ -141,18 +141,18 @@ class Stuck(AssertionError):
 def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
     """Raise `Stuck` unless every counter has the layout that was asked for, in every region that answers, and mints."""
     record = world.layouts.record
-    if record is None or record.home != world.layouts.id or not record.reconciled:
-        raise Stuck(f"the record isn't settled: {record}")
+    if record is None or record.layouts_id != world.layouts.id or not record.reconciled:
+        raise Stuck(f"the record isn't reconciled: {record}")
     for counter, outcome in result.outcomes.items():
         register = world.layouts.registers[counter]
-        if register.home != world.layouts.id or register.regions != record.desired.regions:
+        if register.layouts_id != world.layouts.id or register.regions != record.desired.regions:
             raise Stuck(f"not what was asked for: {register}, {record}")
         copy = world.mirror.copies.get(counter)
-        if copy is None or copy.original != register or copy.mirror != world.mirror.id:
+        if copy is None or copy.original != register or copy.mirror_id != world.mirror.id:
             raise Stuck(f"the mirror has {copy}, the layouts table {register}")
         for (region, place), id_ in zip(places(register.regions).items(), register.ids, strict=True):
             table = world.tables.get(region)
-            if table is None or region in world.away:
+            if table is None or region in world.unreachable:
                 if region not in outcome.pending:
                     raise Stuck(f"{region} doesn't answer, but isn't pending")
                 continue
@@ -169,9 +169,9 @@ def check_reconciled(world: CheckedWorld, result: RunResult) -> None:
                     raise Stuck(f"{region} mints {integer} of {register}")
         for region in record.desired.leaving:
             table = world.tables.get(region)
-            kept = table.counters.get(counter) if table else None
-            if region not in world.away and kept and kept.item and kept.item.issued < kept.item.ceiling:
-                raise Stuck(f"{region} has left, but mints: {kept.item}")
+            entry = table.counters.get(counter) if table else None
+            if region not in world.unreachable and entry and entry.item and entry.item.issued < entry.item.ceiling:
+                raise Stuck(f"{region} has left, but mints: {entry.item}")
 
 
 class FalseOwner(AssertionError):
@@ -206,12 +206,12 @@ class _Table:
         self._counters = table.counters if table else {}
 
     def layouts(self, counter: str) -> tuple[Layout, ...]:
-        kept = self._counters.get(counter)
-        return kept.layouts if kept else ()
+        entry = self._counters.get(counter)
+        return entry.layouts if entry else ()
 
     def item(self, counter: str) -> CounterItem:
-        kept = self._counters.get(counter)
-        if kept is None or kept.item is None:
+        entry = self._counters.get(counter)
+        if entry is None or entry.item is None:
             raise NoItem
-        item = kept.item
-        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, kept.attributes())
+        item = entry.item
+        return CounterItem(item.issued, item.stride, item.ceiling, item.epoch, item.fenced, entry.attributes())

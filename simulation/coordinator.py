@@ -4,22 +4,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import CarryOut, Each, Operation, Steps
+from coordinate.protocol.operations import CarryOut, Operation, Parallel, Steps
 
 COUNTERS = 2
 """How many counters a run has in progress at the same time."""
 
 
 class _Steps:
-    def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, place: int = 0) -> None:
+    def __init__(self, steps: Steps[Any], parent: "_Steps | None" = None, index: int = 0) -> None:
         self.steps = steps
         self.parent = parent
-        self.place = place
-        """The place of the result among the parent's answers."""
+        self.index = index
+        """The index of the result among the parent's answers."""
         self.answers: dict[int, Any] = {}
         self.expected = 0
         self.waiting: Iterator[tuple[int, Steps[Any]]] = iter(())
-        """Steps of an `Each` that are not begun yet."""
+        """Steps of a `Parallel` that are not begun yet."""
 
 
 class SimulatedCoordinator:
@@ -27,7 +27,7 @@ class SimulatedCoordinator:
 
     def __init__(self, steps: Steps[Any]) -> None:
         self.todo: list[tuple[_Steps, int, Operation]] = []
-        """The operations that may be carried out next, in any order: whose they are, their place in the batch."""
+        """The operations that may be carried out next, in any order: whose they are, their index in the batch."""
         self.ended = False
         self.result: Any = None
         self._go_on(_Steps(steps), None)
@@ -37,13 +37,13 @@ class SimulatedCoordinator:
 
         If the run or `carry_out` refuses, the coordinator has ended, and `Refused` is raised.
         """
-        owner, place, operation = self.todo.pop(choose(len(self.todo)))
+        owner, index, operation = self.todo.pop(choose(len(self.todo)))
         try:
             answer = carry_out(operation)
         except Refused as refusal:
             self._end(owner, refusal)
             return
-        self._answer(owner, place, answer)
+        self._answer(owner, index, answer)
 
     def finish(self, carry_out: CarryOut) -> Any:
         """Go on to the end. Return the result."""
@@ -51,15 +51,15 @@ class SimulatedCoordinator:
             self.step(carry_out)
         return self.result
 
-    def _answer(self, owner: _Steps, place: int, answer: Any) -> None:
-        owner.answers[place] = answer
+    def _answer(self, owner: _Steps, index: int, answer: Any) -> None:
+        owner.answers[index] = answer
         if len(owner.answers) == owner.expected:
-            self._go_on(owner, [owner.answers[place] for place in range(owner.expected)])
+            self._go_on(owner, [owner.answers[index] for index in range(owner.expected)])
 
     def _go_on(self, owner: _Steps, answers: list[Any] | None) -> None:
         try:
             batch = next(owner.steps) if answers is None else owner.steps.send(answers)
-            while not isinstance(batch, Each) and not batch:
+            while not isinstance(batch, Parallel) and not batch:
                 batch = owner.steps.send([])
         except StopIteration as stop:
             self._end(owner, stop.value)
@@ -67,7 +67,7 @@ class SimulatedCoordinator:
             self._end(owner, refusal)
         else:
             owner.answers = {}
-            if isinstance(batch, Each):
+            if isinstance(batch, Parallel):
                 parts = list(batch.steps)
                 owner.expected, owner.waiting = len(parts), iter(enumerate(parts))
                 for _ in range(COUNTERS):
@@ -76,11 +76,11 @@ class SimulatedCoordinator:
                     self._go_on(owner, [])
             else:
                 owner.expected = len(batch)
-                self.todo += [(owner, place, operation) for place, operation in enumerate(batch)]
+                self.todo += [(owner, index, operation) for index, operation in enumerate(batch)]
 
     def _begin_next(self, owner: _Steps) -> None:
-        for place, steps in owner.waiting:
-            self._go_on(_Steps(steps, owner, place), None)
+        for index, steps in owner.waiting:
+            self._go_on(_Steps(steps, owner, index), None)
             return
 
     def _end(self, owner: _Steps, result: Any) -> None:
@@ -89,7 +89,7 @@ class SimulatedCoordinator:
         owner.steps.close()
         if owner.parent is not None:
             self._begin_next(owner.parent)
-            self._answer(owner.parent, owner.place, result)
+            self._answer(owner.parent, owner.index, result)
             return
         self.ended = True
         if isinstance(result, Refused):

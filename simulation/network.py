@@ -75,13 +75,13 @@ class Network:
         world = self._world
         stray = world.stray and without == "stray: stops nobody"
         match operation:
-            case op.ScanItems(region) if without == "away: stops nobody" and region in world.away:
+            case op.ScanItems(region) if without == "unreachable: stops nobody" and region in world.unreachable:
                 raise Refused(f"{region}: DynamoDB refused a call")
             case op.ScanRegisters() | op.ScanCopies() | op.ScanItems() if stray:
                 raise Refused("'issued'")
             case op.WriteRecordCopy() if without == "mirror: has the first record" and world.layouts.record is None:
                 return True
-            case op.ReadItem(region, counter) | op.PlaceItem(region, counter):
+            case op.ReadItem(region, counter) | op.PutItem(region, counter):
                 self._issued[region, counter] = world.issued(region, counter)
             case op.ScanItems(region):
                 for counter in world.tables[region].counters if region in world.tables else ():
@@ -102,5 +102,5 @@ class Network:
 
     def forget(self, region: str | None = None) -> None:
         """Drop what is under way to a region's table, which is being deleted; or all, since hours have passed."""
-        kept = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
-        self.late = kept if region is not None else []
+        remaining = [(sent, late) for sent, late in self.late if getattr(late, "region", None) != region]
+        self.late = remaining if region is not None else []

@@ -1,6 +1,6 @@
 """One random schedule: what operators, tools and disasters do to the system while it mints.
 
-Deployments are killed, reverted and repeated at any step, with runs of the schedule in between. Runs race, are late and
+Deployments are killed, reverted and repeated at any step, with scheduled runs in between. Runs race, are late and
 crash. Regions are unreachable, calls are throttled, writes are carried out late, twice, or without an answer. Tables
 are lost, in the regions and at home. Operators write invalid items. The clock jumps by hours.
 
@@ -13,17 +13,17 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from coordinate.events import ScheduledRun
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import Refused
-from coordinate.request import Watch
 from coordinate.run import RunResult, run
 
-from integers.lattice import MAX_FLOOR
+from global_integers_core.lattice import MAX_FLOOR
 
 from .checks import CheckedWorld, Stuck, ask, check_reconciled
 from .coordinator import SimulatedCoordinator
+from .deployments import HEADROOM, SimulatedPulumi, SimulatedSettings, deployment_of
 from .network import Network
-from .pulumi import HEADROOM, Pulumi, SimulatedSettings, deployment_of
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ COORDINATORS = 4
 class RandomSchedule:
     """A schedule that its seed decides. `without` is the condition or rule that is taken out (see `world.py`).
 
-    `losses` is how many tables may be lost before the first one is mended. With 1, all must reconcile without an
+    `losses` is how many tables may be lost before the first one is repaired. With 1, all must reconcile without an
     operator. With 2, a floor may be needed in the end.
     """
 
@@ -57,13 +57,13 @@ class RandomSchedule:
         self.world = CheckedWorld(without)
         self.losses = losses
         self.rates = {
-            "away": _one_of(random, 0.5, 0.003, 0.01, 0.04),
+            "unreachable": _one_of(random, 0.5, 0.003, 0.01, 0.04),
             "loss": _one_of(random, 0.6, 0.004, 0.02, 0.06),
             "home loss": _one_of(random, 0.5, 0.002, 0.01, 0.03),
             "crash": _one_of(random, 0.5, 0.002, 0.02),
             "sleep": random.choice((0.003, 0.01, 0.05)),
             "deploy": random.choice((0.01, 0.03, 0.1)),
-            "watch": random.choice((0.01, 0.03, 0.1)),
+            "schedule": random.choice((0.01, 0.03, 0.1)),
             "out of time": _one_of(random, 0.3, 0.5),
             "for ever": _one_of(random, 0.2, 0.005),
             "throttled": _one_of(random, 0.4, 0.005, 0.03),
@@ -76,14 +76,14 @@ class RandomSchedule:
         self.minting = random.uniform(0.1, 0.6)
         self.pace = random.choice((1, 2, 4))
         self.counters = random.choice((("c",), ("c",), ("c", "d")))
-        self.pulumi = Pulumi(self.world, random, self.counters)
+        self.pulumi = SimulatedPulumi(self.world, random, self.counters)
         self.runs: list[SimulatedCoordinator] = []
         self.begun: dict[SimulatedCoordinator, int] = {}
         self.asleep: dict[SimulatedCoordinator, int] = {}
         self.deploying: tuple[SimulatedCoordinator, str] | None = None
         """The run that `up` waits for, and its event."""
         self.lost: dict[str, int] = {}
-        """The tables that were lost and not mended yet, and when."""
+        """The tables that were lost and not repaired yet, and when."""
         self.for_ever: str | None = None
         """The region that never comes back."""
         self.last: RunResult | None = None
@@ -113,14 +113,14 @@ class RandomSchedule:
                 self._turn(random.choice(self.runs))
         if random.random() < 0.1:
             self.network.deliver()
-        if random.random() < rates["watch"]:
+        if random.random() < rates["schedule"]:
             self._start(None)
         if self.deploying is None and random.random() < rates["deploy"]:
             self._deploy()
         elif self.deploying is not None and random.random() < 0.002:
             self.deploying = None  # Pulumi is killed; its coordinator goes on
-        if random.random() < rates["away"]:
-            self.world.away ^= {random.choice(REGIONS)} - {self.for_ever}
+        if random.random() < rates["unreachable"]:
+            self.world.unreachable ^= {random.choice(REGIONS)} - {self.for_ever}
         if random.random() < rates["loss"]:
             self._lose_region()
         if random.random() < rates["home loss"]:
@@ -131,7 +131,7 @@ class RandomSchedule:
             self._pass_hours()
         if random.random() < rates["for ever"] and self.for_ever is None and self.world.tables:
             self.for_ever = random.choice(sorted(self.world.tables))
-            self.world.away.add(self.for_ever)
+            self.world.unreachable.add(self.for_ever)
 
     def _mint(self) -> None:
         random = self.random
@@ -173,9 +173,9 @@ class RandomSchedule:
             self._ended(coordinator)
 
     def _start(self, sent: str | None) -> SimulatedCoordinator:
-        """Start a run: that of a deployment, which has sent this event, or one of the schedule's."""
-        name = f"{'watch' if sent is None else 'deployment'} {len(self.begun) + 1}"
-        request = Watch() if sent is None else deployment_of(sent)
+        """Start a run: that of a deployment, which has sent this event, or a scheduled one."""
+        name = f"{'schedule' if sent is None else 'deployment'} {len(self.begun) + 1}"
+        request = ScheduledRun() if sent is None else deployment_of(sent)
         started = SimulatedCoordinator(run(request, name, RunResult()))
         self.begun[started] = self.world.now
         self.runs.append(started)
@@ -207,8 +207,8 @@ class RandomSchedule:
             self._send(sent)
 
     def _send(self, sent: str) -> None:
-        old = abs(self.world.now - deployment_of(sent).asked) > LATEST
-        if old and self.world.without == "accept: the same at any age":
+        old = abs(self.world.now - deployment_of(sent).requested) > LATEST
+        if old and self.world.without == "admit: the same at any age":
             return  # refused
         self.deploying = (self._start(sent), sent)
 
@@ -278,7 +278,7 @@ class RandomSchedule:
         random, world = self.random, self.world
         for name in self.rates:
             self.rates[name] = 0
-        world.away &= {self.for_ever} if self.for_ever else set()
+        world.unreachable &= {self.for_ever} if self.for_ever else set()
         self.deploying = None
         if random.random() < 0.7:
             for region in self.pulumi.tables:
@@ -291,17 +291,17 @@ class RandomSchedule:
                 self._advance(random.choice(self.runs))
             self._mint()
         self.last = None
-        for minting in (True, True, False):  # three runs of the schedule, and hours between them
+        for minting in (True, True, False):  # three scheduled runs, and hours between them
             world.now += random.choice((60, 300, LATEST))
             self._start(None)
             self._end_run(minting=minting)
         if self.losses > 1 and not self._begin_again():
             return
         record, copy = world.layouts.record, world.mirror.record
-        if record is None:  # the first deployment was interrupted before it was accepted
-            if copy is not None and copy.mirror == world.mirror.id:
+        if record is None:  # the first deployment was interrupted before it was admitted
+            if copy is not None and copy.mirror_id == world.mirror.id:
                 raise Stuck("the record wasn't put back")
-        elif (world.tables.keys() - world.away) & set(record.desired.regions):  # else nobody could mint
+        elif (world.tables.keys() - world.unreachable) & set(record.desired.regions):  # else nobody could mint
             if self.last is None:
                 raise Stuck("the last runs were refused")
             check_reconciled(world, self.last)
@@ -312,7 +312,7 @@ class RandomSchedule:
         """Repeat the last `up`, however it ended, after days, twice: it succeeds, and then has nothing to do."""
         settings = self.pulumi.settings
         assert settings is not None
-        if not set(settings.regions) - self.world.away:
+        if not set(settings.regions) - self.world.unreachable:
             return  # refused: no region could mint
         for expected in ("success", "nothing to do"):
             self.world.now += self.random.choice((60, LATEST + 60, 50 * 3_600))
@@ -337,7 +337,7 @@ class RandomSchedule:
         The next base of a counter whose items all answer lies no more than headroom above what was minted.
         """
         world, random = self.world, self.random
-        regions = tuple(region for region in REGIONS if region in world.tables and region not in world.away)
+        regions = tuple(region for region in REGIONS if region in world.tables and region not in world.unreachable)
         record = world.layouts.record
         if self.for_ever or len(regions) < 2 or record is None or not record.reconciled:
             return
@@ -367,7 +367,7 @@ class RandomSchedule:
         """
         world = self.world
         tops = [integer for _, integer in {*world.minted, *world.excepted}]
-        items = [kept.item for table in world.tables.values() for kept in table.counters.values()]
+        items = [entry.item for table in world.tables.values() for entry in table.counters.values()]
         tops += [item.ceiling for item in items if item is not None]
         record = world.layouts.record
         regions = record.desired.regions if record else tuple(REGIONS)

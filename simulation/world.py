@@ -9,10 +9,10 @@ from typing import Any
 
 from coordinate.dynamodb.encoding import attributes_of, item_values
 from coordinate.protocol import operations as op
-from coordinate.protocol.model import MAX_PAST, Absent, Accepted, Copy, DeploymentRecord, Item, Register
+from coordinate.protocol.model import MAX_PAST, Absent, Admitted, Copy, DeploymentRecord, Item, Register
 
-from integers.lattice import MAX_INTEGER, Layout
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
+from global_integers_core.lattice import MAX_INTEGER, Layout
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, history_text, issued_in, layouts_key
 
 NOW = 1_795_000_000
 """When a world begins, in seconds since 1970."""
@@ -22,12 +22,12 @@ CONDITIONS = (
     "record: unchanged",
     "record copy: unchanged",
     "register: unchanged",
-    "register: record stands",
+    "register: record is admitted",
     "copy: unchanged",
     "renew: that epoch",
     "renew: not being opened",
     "layouts: newer",
-    "place: no item or the other's",
+    "put: no item or the other's",
     "open: own token",
     "raise: this epoch",
     "raise: not fenced",
@@ -52,11 +52,11 @@ limit, reports every table's id as that of the first one, or doesn't write the m
 
 ALIVE = (
     "event: the record's own",
-    "accept: the same at any age",
+    "admit: the same at any age",
     "throttled: only that item",
     "fence: relative",
     "stray: stops nobody",
-    "away: stops nobody",
+    "unreachable: stops nobody",
     "mirror: has the first record",
 )
 """What keeps the system alive. If one is taken out, the simulation does what the program once did instead."""
@@ -92,12 +92,12 @@ class SimulatedTable:
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
         found: Records = {}
-        for counter, kept in self.counters.items():
-            if kept.item is not None:
-                found[counter] = {"counter": {"S": counter}, **kept.attributes()}
-            if kept.layouts:
-                key, epoch = layouts_key(counter), {"N": str(kept.layouts[-1].epoch)}
-                found[key] = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(kept.layouts)}}
+        for counter, entry in self.counters.items():
+            if entry.item is not None:
+                found[counter] = {"counter": {"S": counter}, **entry.attributes()}
+            if entry.layouts:
+                key, epoch = layouts_key(counter), {"N": str(entry.layouts[-1].epoch)}
+                found[key] = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(entry.layouts)}}
         return found
 
 
@@ -108,21 +108,21 @@ class Layouts:
     id: str
     record: DeploymentRecord | None = None
     registers: dict[str, Register] = field(default_factory=dict[str, Register])
-    without_accepted: bool = False
+    without_admitted: bool = False
     """Whether somebody has deleted what identifies the record."""
 
     @property
-    def accepted(self) -> Accepted | None:
-        """What identifies the record, as it stands beside it."""
-        return None if self.record is None or self.without_accepted else self.record.accepted
+    def admitted(self) -> Admitted | None:
+        """What identifies the record, stored beside it."""
+        return None if self.record is None or self.without_admitted else self.record.admitted
 
     def records(self) -> Records:
         """Return what it holds, as DynamoDB has it."""
         found = {counter: dict(attributes_of(register)) for counter, register in self.registers.items()}
         if self.record is not None:
             found[RECORD_KEY] = dict(attributes_of(self.record))
-        if self.accepted is not None:
-            found[ACCEPTED_KEY] = dict(attributes_of(self.accepted))
+        if self.admitted is not None:
+            found[ADMITTED_KEY] = dict(attributes_of(self.admitted))
         return found
 
 
@@ -153,7 +153,7 @@ class World:
     layouts: Layouts = field(default_factory=lambda: Layouts("layouts 1"))
     mirror: Mirror = field(default_factory=lambda: Mirror("mirror 1"))
     tables: dict[str, SimulatedTable] = field(default_factory=dict[str, SimulatedTable])
-    away: set[str] = field(default_factory=set[str])
+    unreachable: set[str] = field(default_factory=set[str])
     """Regions that don't answer the coordinator. They mint all the same."""
     now: int = NOW
     """What every clock shows, in seconds since 1970."""
@@ -204,8 +204,8 @@ class World:
 
     def _item(self, region: str, counter: str) -> Item | None:
         table = self.tables.get(region)
-        kept = table.counters.get(counter) if table else None
-        return kept.item if kept else None
+        entry = table.counters.get(counter) if table else None
+        return entry.item if entry else None
 
     def issued(self, region: str, counter: str) -> int | None:
         """Return the last integer issued of a counter in a region; None if there is no item."""
@@ -233,8 +233,8 @@ class World:
                 return self.mirror.copies | self._stray("mirror")
             case op.ReadRecord():
                 return self.layouts.record
-            case op.ReadAccepted():
-                return self.layouts.accepted
+            case op.ReadAdmitted():
+                return self.layouts.admitted
             case op.ReadRecordCopy():
                 return self.mirror.record
             case op.ReadRegister(counter):
@@ -244,11 +244,11 @@ class World:
             case op.WriteRecord(old, new):
                 held = self._holds("record: unchanged", self.layouts.record == old)
                 if held:
-                    self.layouts.record, self.layouts.without_accepted = new, False
+                    self.layouts.record, self.layouts.without_admitted = new, False
                 return held
             case op.WriteRegister(old, new, record):
                 held = self._holds("register: unchanged", self.layouts.registers.get(new.counter) == old)
-                held = held and self._holds("register: record stands", self.layouts.accepted == record.accepted)
+                held = held and self._holds("register: record is admitted", self.layouts.admitted == record.admitted)
                 if held:
                     self.layouts.registers[new.counter] = new
                 return held
@@ -267,7 +267,7 @@ class World:
                 raise TypeError(f"{operation} is not an operation")
 
     def _in_region(self, operation: Any) -> Any:
-        if operation.region in self.away:
+        if operation.region in self.unreachable:
             return Absent.UNREACHABLE
         table = self.tables.get(operation.region)
         if table is None:
@@ -275,63 +275,63 @@ class World:
         if isinstance(operation, op.DescribeTable):
             return self._id("identity: of a counters table", table.id)
         if isinstance(operation, op.ScanItems):
-            found = {counter: kept.item for counter, kept in table.counters.items() if kept.item is not None}
+            found = {counter: entry.item for counter, entry in table.counters.items() if entry.item is not None}
             return found | self._stray(operation.region)
-        kept = table.counters.get(operation.counter)
+        entry = table.counters.get(operation.counter)
         if isinstance(operation, op.ReadItem):
-            return kept.item if kept else None
+            return entry.item if entry else None
         return self._write(table.counters.setdefault(operation.counter, CounterKey()), operation)
 
-    def _write(self, kept: CounterKey, operation: op.RecordLayouts | op.PlaceItem | op.ItemUpdate) -> bool | int:
+    def _write(self, entry: CounterKey, operation: op.RecordLayouts | op.PutItem | op.ItemUpdate) -> bool | int:
         match operation:
             case op.RecordLayouts(_, _, layouts):
-                newer = not kept.layouts or kept.layouts[-1].epoch < layouts[-1].epoch
+                newer = not entry.layouts or entry.layouts[-1].epoch < layouts[-1].epoch
                 held = self._holds("layouts: newer", newer)
                 if held:
-                    kept.layouts = layouts
+                    entry.layouts = layouts
                 return held
-            case op.PlaceItem(_, _, new, instead_of):
-                item = kept.item
+            case op.PutItem(_, _, new, instead_of):
+                item = entry.item
                 free = item is None if instead_of is None else item is not None and item.opening == instead_of
-                held = self._holds("place: no item or the other's", free)
+                held = self._holds("put: no item or the other's", free)
                 if held:
-                    kept.item, kept.issued_in = new, {}
+                    entry.item, entry.issued_in = new, {}
                 return held
             case _:
-                held = kept.item is not None and self._update(kept, kept.item, operation)
-                return kept.item.ceiling if held and isinstance(operation, op.FenceItem) and kept.item else held
+                held = entry.item is not None and self._update(entry, entry.item, operation)
+                return entry.item.ceiling if held and isinstance(operation, op.FenceItem) and entry.item else held
 
-    def _update(self, kept: CounterKey, item: Item, operation: op.ItemUpdate) -> bool:
+    def _update(self, entry: CounterKey, item: Item, operation: op.ItemUpdate) -> bool:
         match operation:
             case op.RenewItem(_, _, new, over):
                 held = self._holds("renew: that epoch", item.epoch == over)
                 held = held and self._holds("renew: not being opened", item.opening is None)
                 if held:
-                    kept.item = replace(new, ceiling=self._limited(new.ceiling, new.stride))
-                    kept.issued_in = _remembered(kept.issued_in, over, new.epoch) | {over: item.issued}
+                    entry.item = replace(new, ceiling=self._limited(new.ceiling, new.stride))
+                    entry.issued_in = _remembered(entry.issued_in, over, new.epoch) | {over: item.issued}
             case op.OpenItem(_, _, token, ceiling):
                 held = self._holds("open: own token", item.opening == token)
                 if held:
                     ceiling = self._limited(ceiling, item.stride)
-                    kept.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
+                    entry.item = replace(item, ceiling=ceiling, fenced=False, opening=None)
             case op.RaiseItem(_, _, epoch, ceiling):
                 held = self._holds("raise: this epoch", item.epoch == epoch)
                 held = held and self._holds("raise: not fenced", not item.fenced)
                 held = held and self._holds("raise: upwards", item.ceiling < ceiling)
                 if held:
-                    kept.item = replace(item, ceiling=ceiling)
+                    entry.item = replace(item, ceiling=ceiling)
             case op.FenceItem(_, _, epoch, by, most):
                 held = self._holds("fence: this epoch", item.epoch == epoch)
                 held = held and self._holds("fence: not fenced", not item.fenced)
                 held = held and (by is None or self._holds("fence: issued within", item.issued <= most))
                 if held:
-                    kept.item = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
+                    entry.item = replace(item, ceiling=item.ceiling if by is None else item.issued + by, fenced=True)
             case op.CloseItem(_, _, over, epoch):
                 held = self._holds("close: that epoch", item.epoch == over)
                 if held:
-                    kept.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None)
+                    entry.item = replace(item, ceiling=item.issued, epoch=epoch, fenced=True, opening=None)
                     if over < epoch:
-                        kept.issued_in = _remembered(kept.issued_in, over, epoch) | {over: item.issued}
+                        entry.issued_in = _remembered(entry.issued_in, over, epoch) | {over: item.issued}
         return held
 
     def _holds(self, name: str, condition: bool) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from local.resources import Aws
-from local.server import server
+from local.server import aws_server
 
 pytest_plugins = [
     "tests.dynamodb_local",
@@ -30,7 +30,7 @@ LONGEST = ("client/test_integers", "local/test_command", "simulation/test_schedu
 
 SHARING = {
     "opened, by clients": (
-        "tests/client/test_address_signing.py",
+        "tests/client/test_domain_signing.py",
         "tests/client/test_command_line.py",
         "tests/client/test_integers.py",
     ),
@@ -43,7 +43,7 @@ SHARING = {
         "tests/local/test_command_line.py",
         "tests/local/test_interrupt.py",
         "tests/local/stacks/test_minting_together.py",
-        "tests/local/server/test_server.py",
+        "tests/local/server/test_aws_server.py",
     ),
     "of the recipes": ("tests/recipes/",),
 }
@@ -100,7 +100,7 @@ def aws() -> Generator[Aws]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GLOBAL_INTEGERS_LOCAL"] = folder
         try:
-            started = server.start(0)
+            started = aws_server.start(0)
         finally:
             if before is None:
                 del os.environ["GLOBAL_INTEGERS_LOCAL"]
@@ -111,6 +111,6 @@ def aws() -> Generator[Aws]:
         finally:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("GLOBAL_INTEGERS_LOCAL", folder)
-                server.SERVICE.stop()
-                assert not server.SERVICE.alive(started.pid)
+                aws_server.SERVICE.stop()
+                assert not aws_server.SERVICE.alive(started.pid)
             assert not list(Path(folder).glob("server.json"))

@@ -91,7 +91,7 @@ class JavaProgram(Program):
         """Why a test that needs it can't run; None if it can."""
         if reason := self.impossible or super().missing:
             return reason
-        if all(kept.is_file() and kept.read_bytes() == file.read_bytes() for file, kept in self._files()):
+        if all(copied.is_file() and copied.read_bytes() == file.read_bytes() for file, copied in self._files()):
             return None
         return f"{self.title} is not installed (.venv/bin/python -m tests.programs long)"
 
@@ -106,8 +106,8 @@ class JavaProgram(Program):
         for command in ([*maven, f"-DoutputDirectory={self.fetched}"], compiler):
             if subprocess.run(command).returncode:
                 return
-        for file, kept in self._files():  # last: they say that all the rest is there
-            shutil.copyfile(file, kept)
+        for file, copied in self._files():  # last: they say that all the rest is there
+            shutil.copyfile(file, copied)
 
     def _files(self) -> list[tuple[Path, Path]]:
         """Return the pom and the class's source, each with its copy beside what was made of it."""

@@ -31,7 +31,7 @@ import pulumi
 import pulumi_global_integers
 from global_integers import Integers
 from pulumi_global_integers import GlobalIntegers, GlobalIntegersArgs
-from local.server import server
+from local.server import aws_server
 from local.engine import deploy
 from local.resources import Aws
 
@@ -39,13 +39,13 @@ def program():
     args = GlobalIntegersArgs("us-east-1", ["us-east-1", "eu-west-1"], authorization="NONE", protect=False)
     pulumi.export("urls", GlobalIntegers("integers", args).urls)
 
-started = server.start(0)
+started = aws_server.start(0)
 try:
     outputs = deploy("released", "dev", {}, Aws(started.endpoint), lambda *_: None, program)
     with Integers(outputs["urls"], prefer="eu-west-1", timeout=120, attempt_timeout=60) as integers:
         print(json.dumps([pulumi_global_integers.__file__, sys.modules["global_integers"].__file__, integers.next()]))
 finally:
-    server.SERVICE.stop()
+    aws_server.SERVICE.stop()
 """
 
 
@@ -66,7 +66,7 @@ def plugin() -> Path:
             archive.add(ROOT / "plugin" / name, name)
         for name in ("requirements.txt", "pyproject.toml", "LICENSE"):
             archive.add(ROOT / name, name)
-        for folder in ("components", "integers", "lambda"):
+        for folder in ("components", "global_integers_core", "lambda"):
             for file in sorted((ROOT / folder).rglob("*")):
                 if file.is_file() and "__pycache__" not in file.parts:
                     archive.add(file, str(file.relative_to(ROOT)))
@@ -105,6 +105,8 @@ def check_installed(files: list[Path]) -> None:
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
         subprocess.run([*pip, "-r", ROOT / "requirements-local.txt"], check=True)
         subprocess.run([*pip, *(file for file in files if file.suffix == ".whl")], check=True)
+        for name in ("integers", "aws", "components"):  # a user's own files, beside the program that deploys
+            (Path(folder) / f"{name}.py").write_text("raise AssertionError(f'{__file__} is imported')")
         environment = {"PATH": os.environ["PATH"], "GLOBAL_INTEGERS_LOCAL": f"{folder}/state", "HOME": folder}
         command = [python, "-W", "ignore", "-c", DEPLOYED, ROOT]
         done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)

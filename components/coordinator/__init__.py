@@ -12,9 +12,9 @@ from ..settings.args import Settings
 from ..settings.names import STAYS, ResourceNames
 from ..settings.values import canonical
 from ..table import table, use_keys
-from .deployment import at_home, first_home, kept_name, request
+from .deployment import at_home, first_label_of, request, unchanged_name
 
-EVENT = json.dumps({"watch": True})
+EVENT = json.dumps({"schedule": True})
 
 MAX_AGE = 60
 """Seconds after which a run is dropped: the least that EventBridge and Lambda accept. The next run does its work."""
@@ -31,17 +31,17 @@ class Schedule(pulumi.ComponentResource):
 
         rule = aws.cloudwatch.EventRule(
             f"{name}-rule",
-            name=settings.names.watch_rule,
+            name=settings.names.schedule_rule,
             region=settings.home,
-            description="Runs the coordinator, which mends what it can.",
-            schedule_expression=rate(settings.watch_minutes),
+            description="Runs the coordinator, which repairs what it can.",
+            schedule_expression=rate(settings.schedule_minutes),
             opts=child,
         )
         permission = aws.lambda_.Permission(
             f"{name}-permission",
             region=settings.home,
             function=function.name,
-            statement_id="global-integers-watch",
+            statement_id="global-integers-schedule",
             action="lambda:InvokeFunction",
             principal="events.amazonaws.com",
             source_arn=rule.arn,
@@ -98,25 +98,27 @@ class Coordinator(pulumi.ComponentResource):
         mirror = table(f"{name}-mirror", names.mirror_table, home, self, protect=protect, kms_key=key)
         # Where it is refused, nothing that names a table is changed: no function, and no policy of one.
         arn = layouts.arn.apply(lambda arn: at_home(arn, home))
-        kept = pulumi.Output.all(layouts.name, arn).apply(lambda both: kept_name(both[0], names.layouts_table))
-        self._home = layouts.stream_label.apply(lambda label: f"{home} {label}")
+        layouts_name = pulumi.Output.all(layouts.name, arn).apply(
+            lambda both: unchanged_name(both[0], names.layouts_table)
+        )
+        self._layouts_label = layouts.stream_label.apply(lambda label: f"{home} {label}")
         self.function = PythonFunction(
             f"{name}-coordinate",
             settings,
             home,
             function_name=names.coordinate_function,
             role_name=names.coordinate_function,
-            role_description=self._home,
+            role_description=self._layouts_label,
             handler="coordinate.handler.handler",
-            code=archive("coordinate", "aws"),
+            code=archive("coordinate", "aws_client"),
             environment={
-                "LAYOUTS_TABLE": kept,
+                "LAYOUTS_TABLE": layouts_name,
                 "MIRROR_TABLE": mirror.name,
                 "COUNTERS_TABLE": names.counters_table,
                 "MINT_FUNCTION": names.mint_function,
                 "STACK": names.prefix,
             },
-            statements=pulumi.Output.all(layouts.arn, mirror.arn, kept).apply(
+            statements=pulumi.Output.all(layouts.arn, mirror.arn, layouts_name).apply(
                 lambda known: [*_statements(names, known[0], known[1]), *use_keys([*settings.kms_keys.values()])]
             ),
             memory_size=1769,  # one whole processor: signing thousands of calls is what takes the time
@@ -125,7 +127,7 @@ class Coordinator(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         # A failed deployment needs the schedule most, so it doesn't wait for the run below.
-        Schedule(f"{name}-watch", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
+        Schedule(f"{name}-schedule", settings, self.function.function, opts=pulumi.ResourceOptions(parent=self))
         self._layouts = layouts
         self._mirror = mirror
 
@@ -139,17 +141,26 @@ class Coordinator(pulumi.ComponentResource):
         )
 
     def reconcile(self, tables: Mapping[str, aws.dynamodb.Table], after: Sequence[pulumi.Resource]) -> None:
-        """Give every counter its layout, once there is all that the layout's regions have, with these counters tables.
+        """Give every counter its layout, after all that its regions need. `tables` are the regions' counters tables.
 
         A region that is leaving isn't waited for: it may be one that never comes back.
         """
-        first = self.function.role.description.apply(lambda text: first_home(text, self._settings.home))
-        event = request(self, self._settings, self._layouts, tables, home=self._home, first=first)
-        result = self._invocation("settle", event, after).result
+        first_layouts_label = self.function.role.description.apply(
+            lambda text: first_label_of(text, self._settings.home)
+        )
+        event = request(
+            self,
+            self._settings,
+            self._layouts,
+            tables,
+            layouts_label=self._layouts_label,
+            first_layouts_label=first_layouts_label,
+        )
+        result = self._invocation("reconcile", event, after).result
         if not pulumi.runtime.is_dry_run():
             result = result.apply(_agreed, run_with_unknowns=True)
         self.reconciled = result.apply(json.loads)
-        self.register_outputs({"settled": self.reconciled, "functionName": self.function.name})
+        self.register_outputs({"reconciled": self.reconciled, "functionName": self.function.name})
 
     def _invocation(
         self, name: str, event: pulumi.Input[str], after: Sequence[pulumi.Resource]

@@ -1,6 +1,6 @@
 """What a deployment asks the coordinator for, by the settings and the record of the deployment before.
 
-The coordinator accepts a deployment only if it names the number in the record. So an outdated one is refused.
+The coordinator admits a deployment only if it names the number in the record. So an outdated one is refused.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, cast
 import pulumi
 import pulumi_aws as aws
 
-from integers.names import CHECK_COUNTER
-from integers.records import RECORD_KEY
+from global_integers_core.names import CHECK_COUNTER
+from global_integers_core.records import RECORD_KEY
 
 from ..settings import SettingsError, desired_state_of
 from ..settings.args import Settings
@@ -23,14 +23,14 @@ from ..settings.values import canonical
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """What the last accepted deployment asked for, and what became of it."""
+    """What the last admitted deployment asked for, and what became of it."""
 
     number: int
-    """1, 2, 3, …: each accepted deployment gets the next number."""
+    """1, 2, 3, …: each admitted deployment gets the next number."""
     follows: int
     """The number that this deployment read before; 0 if there was none."""
-    asked: int
-    """When it was asked for, in seconds since 1970."""
+    requested: int
+    """When it was requested, in seconds since 1970."""
     desired: Mapping[str, Any]
     reconciled: bool
     counters: Mapping[str, Any]
@@ -43,9 +43,9 @@ def record_of(item: str) -> StoredRecord:
     return StoredRecord(
         number=int(attributes["number"]["N"]),
         follows=int(attributes["follows"]["N"]),
-        asked=int(attributes["asked"]["N"]),
-        desired=json.loads(attributes["wish"]["S"]),
-        reconciled=attributes["settled"]["BOOL"],
+        requested=int(attributes["requested"]["N"]),
+        desired=json.loads(attributes["desired"]["S"]),
+        reconciled=attributes["reconciled"]["BOOL"],
         counters=json.loads(attributes["report"]["S"]).get("counters", {}),
     )
 
@@ -53,14 +53,14 @@ def record_of(item: str) -> StoredRecord:
 def event(desired: Mapping[str, Any], record: StoredRecord | None, now: int) -> str:
     """Return the event of a deployment, as canonical JSON. `now` is in seconds since 1970.
 
-    If the record asks for the same, this is the event that it was accepted by. Where that has succeeded, Pulumi sees
+    If the record asks for the same, this is the event that it was admitted by. Where that has succeeded, Pulumi sees
     no change, and doesn't call the coordinator. Where it hasn't, Pulumi has not kept the event, and sends it again,
     at any age. Otherwise the event is a new one.
     """
-    follows, asked = (record.number if record else 0), now
+    follows, requested = (record.number if record else 0), now
     if record and record.desired == desired:
-        follows, asked = record.follows, record.asked
-    return canonical({"wish": desired, "follows": follows, "asked": asked})
+        follows, requested = record.follows, record.requested
+    return canonical({"desired": desired, "follows": follows, "requested": requested})
 
 
 MOST = 10
@@ -71,7 +71,7 @@ NO_RECORD = (
     "deleted the layouts table, and `pulumi up --refresh` is needed"
 )
 
-NUMBERS = {"window": "window", "headroom": "headroom", "watchMinutes": "watch minutes"}
+NUMBERS = {"window": "window", "headroom": "headroom", "scheduleMinutes": "schedule minutes"}
 
 
 def changes(desired: Mapping[str, Any], record: StoredRecord | None) -> str:
@@ -87,7 +87,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         yield f"deployment {record.number} is not finished, and {again}"
     yield from _epochs(desired, record)
     gone = _without(before["regions"], desired["regions"])
-    kept = [counter for counter in before["counters"] if counter in record.counters]
+    existing = [counter for counter in before["counters"] if counter in record.counters]
     floors = {counter: n for counter, n in desired["floors"].items() if before["floors"].get(counter) != n}
     lists = {
         "joining": _without(desired["regions"], before["regions"]),
@@ -95,7 +95,7 @@ def _changes(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
         "deleted at once, with their URLs (list them in leaving instead)": _without(gone, desired["leaving"]),
         "deleted": _without(before["leaving"], [*desired["regions"], *desired["leaving"]]),
         "new counters": _without(desired["counters"], [*before["counters"], *record.counters, CHECK_COUNTER]),
-        "no longer in the settings, but still minting": _without(kept, desired["counters"]),
+        "no longer in the settings, but still minting": _without(existing, desired["counters"]),
         "floors": [f"{counter} {n:,}" for counter, n in sorted(floors.items())],
     }
     yield from (f"{what}: {', '.join(values)}" for what, values in lists.items() if values)
@@ -109,8 +109,12 @@ def _epochs(desired: Mapping[str, Any], record: StoredRecord) -> Iterator[str]:
     """Say which counters begin another epoch: all of them, if the regions differ or a table was lost."""
     before = record.desired
     stride = len(before["regions"])
-    both = desired["tables"].keys() & before["tables"].keys()
-    lost = [each for each in before["regions"] if each in both and desired["tables"][each] != before["tables"][each]]
+    both = desired["tableLabels"].keys() & before["tableLabels"].keys()
+    lost = [
+        each
+        for each in before["regions"]
+        if each in both and desired["tableLabels"][each] != before["tableLabels"][each]
+    ]
     if not lost and before["regions"] == desired["regions"]:
         return
     # The new epoch lies above what each region may still mint; where a table is lost, above all it ever might have.
@@ -134,14 +138,14 @@ def request(
     layouts: aws.dynamodb.Table,
     tables: Mapping[str, aws.dynamodb.Table],
     *,
-    home: pulumi.Output[str],
-    first: pulumi.Output[str],
+    layouts_label: pulumi.Output[str],
+    first_layouts_label: pulumi.Output[str],
 ) -> pulumi.Output[str]:
     """Return the coordinator's event. A preview says in words what it will change.
 
-    It has the stream labels of the counters tables, so that a recreated table changes it. The output fails if a
-    protected region would be deleted without having left. `home` is the home region with the label of its layouts
-    table, `first` what it was when the stack was first deployed; empty where that isn't known.
+    It has the stream labels of the tables, so that a recreated table changes it. The output fails if a protected
+    region would be deleted without having left. `layouts_label` is the home region with the label of its layouts table,
+    `first_layouts_label` what it was when the stack was first deployed; empty where that isn't known.
     """
     desired = desired_state_of(settings)
     # The ARN is unknown until the table exists. Until then nothing is read.
@@ -151,26 +155,33 @@ def request(
     labels = {region: table.stream_label for region, table in tables.items()}
 
     def say(resolved: Sequence[Any]) -> None:
-        text = changes({**desired, "tables": resolved[1]}, resolved[0])
+        text = changes({**desired, "tableLabels": resolved[1]}, resolved[0])
         if text:
             pulumi.log.info(text, resource=parent)
 
     def event_of(resolved: Sequence[Any]) -> str:
-        record, labels, home, first = resolved
-        return event({**desired, "tables": labels, "home": home, "first": first}, record, int(time.time()))
+        record, labels, layouts_label, first_layouts_label = resolved
+        return event(
+            {**desired, "tableLabels": labels, "layoutsLabel": layouts_label, "firstLayoutsLabel": first_layouts_label},
+            record,
+            int(time.time()),
+        )
 
     if pulumi.runtime.is_dry_run():
         # A table that the deployment will create has no label yet.
-        known = {region: label.apply(_if_known, run_with_unknowns=True) for region, label in labels.items()}
+        known = {
+            region: layouts_label.apply(_if_known, run_with_unknowns=True) for region, layouts_label in labels.items()
+        }
         pulumi.Output.all(record, pulumi.Output.from_input(known)).apply(say)
-    return pulumi.Output.all(record, pulumi.Output.from_input(labels), home, first).apply(event_of)
+    return pulumi.Output.all(record, pulumi.Output.from_input(labels), layouts_label, first_layouts_label).apply(
+        event_of
+    )
 
 
-def first_home(description: str | None, home: str) -> str:
+def first_label_of(description: str | None, home: str) -> str:
     """Return the first home region and table, as the description of the coordinator's role has them.
 
-    Where somebody has changed the description, the text is empty.
-    Another home region is refused.
+    The text is empty if somebody has changed the description. Another home region is refused.
     """
     first = re.fullmatch(r"([a-z0-9-]+) \S+", description or "")
     if first is None:
@@ -179,7 +190,7 @@ def first_home(description: str | None, home: str) -> str:
     return first[0]
 
 
-def kept_name(name: str, expected: str) -> str:
+def unchanged_name(name: str, expected: str) -> str:
     """Return the layouts table's name, or fail if another prefix makes another of it (`expected`)."""
     if name != expected:
         first, now = name.removesuffix("-layouts"), expected.removesuffix("-layouts")

@@ -16,9 +16,9 @@ GATEWAY = "gateway"
 
 
 class Domain(pulumi.ComponentResource):
-    """In every region an API, its certificate and its names; in Route 53 a health check and records for each.
+    """In every region an API, its certificate and its host names; in Route 53 a health check and records for each.
 
-    Leaving regions are in `counters` too: no shared name leads to them, but they keep their own.
+    Leaving regions are in `counters` too: no shared host name leads to them, but they keep their own.
     """
 
     url: pulumi.Output[str]
@@ -39,7 +39,7 @@ class Domain(pulumi.ComponentResource):
         reconciled: pulumi.Resource,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        super().__init__("global-integers:index:Address", name, None, opts)
+        super().__init__("global-integers:index:Domain", name, None, opts)
         self._settings, self._counters, self._gateways, self._reconciled = settings, counters, gateways, reconciled
         domain, zone_name = settings.domain, settings.hosted_zone
         child = pulumi.ResourceOptions(parent=self)
@@ -97,14 +97,14 @@ class Domain(pulumi.ComponentResource):
         settings, counter, gateway = self._settings, self._counters[region], self._gateways.get(region)
         api = DomainApi(f"{name}-{region}", settings, region, counter, opts=pulumi.ResourceOptions(parent=self))
         self.apis[region] = api.api_id
-        fronts: dict[str, tuple[str, DomainApi | Gateway]] = {
+        targets: dict[str, tuple[str, DomainApi | Gateway]] = {
             "own": (f"{region}.{settings.domain}", api),
             "shared": (settings.domain, api),
         }
         if gateway is not None:
-            fronts[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
+            targets[GATEWAY] = (f"{GATEWAY}.{settings.domain}", gateway)
         made: list[pulumi.Resource] = []
-        for label, (host, front) in fronts.items():
+        for label, (host, served) in targets.items():
             domain = aws.apigatewayv2.DomainName(
                 f"{name}-{region}-{label}",
                 region=region,
@@ -121,8 +121,8 @@ class Domain(pulumi.ComponentResource):
                 f"{name}-{region}-{label}-mapping",
                 region=region,
                 domain_name=domain.domain_name,
-                api_id=front.api_id,
-                stage=front.stage,
+                api_id=served.api_id,
+                stage=served.stage,
                 # It can't be changed to lead to another API, and a name has only one: `authorization` replaces both.
                 opts=pulumi.ResourceOptions(
                     parent=self, depends_on=[domain, api.permission], delete_before_replace=True
@@ -138,8 +138,8 @@ class Domain(pulumi.ComponentResource):
                 made += alias_records(f"{name}-{region}-{label}", self._zone, host, domain, region, check, opts)
             else:
                 target = domain.domain_name_configuration.target_domain_name
-                place = {"region": region} if shared else {}
-                self._by_hand.append(pulumi.Output.all(name=host, type="CNAME", value=target, **place))
+                where = {"region": region} if shared else {}
+                self._by_hand.append(pulumi.Output.all(name=host, type="CNAME", value=target, **where))
                 made += ready
         return made
 

@@ -48,7 +48,7 @@ def throttle(settings: Settings, region: str) -> tuple[int, int]:
 class DomainApi(pulumi.ComponentResource):
     """An HTTP API where everyone may call, a REST API where callers sign (see above).
 
-    Its own endpoint is off: it is called by the names of the domain only, which are mapped to `api_id` and `stage`.
+    Its own endpoint is off: it is called by the domain's host names only, which are mapped to `api_id` and `stage`.
     """
 
     api_id: pulumi.Output[str]
@@ -59,14 +59,14 @@ class DomainApi(pulumi.ComponentResource):
     def __init__(
         self, name: str, settings: Settings, region: str, counter: RegionalCounter, opts: pulumi.ResourceOptions
     ) -> None:
-        super().__init__("global-integers:index:AddressApi", name, None, opts)
+        super().__init__("global-integers:index:DomainApi", name, None, opts)
         kind, make = ("rest", self._rest_api) if settings.signed else ("http", self._http_api)
         self.api_id, self.stage, execution_arn = make(name, settings, region, counter.mint.arn)
         self.permission = aws.lambda_.Permission(
             f"{name}-{kind}-permission",
             region=region,
             function=counter.mint.name,
-            statement_id=f"global-integers-address-{kind}",
+            statement_id=f"global-integers-domain-{kind}",
             action="lambda:InvokeFunction",
             principal="apigateway.amazonaws.com",
             source_arn=execution_arn.apply(lambda arn: f"{arn}/*"),

@@ -1,4 +1,4 @@
-"""The domain in DNS: its hosted zone, its certificates in every region, and the records of its names."""
+"""The domain in DNS: its hosted zone, its certificates in every region, and the records of its host names."""
 
 from collections.abc import Sequence
 from typing import Any

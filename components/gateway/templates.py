@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from integers.names import COUNTER_NAME
+from global_integers_core.names import COUNTER_NAME
 
 NO_COUNTER = "/"
 NO_KEY = ""
@@ -27,7 +27,7 @@ RETRY_AFTER_SECONDS = "1"
 """The `Retry-After` of transient errors, in seconds."""
 
 RETRY_LATER_SECONDS = "5"
-"""The `Retry-After` of errors that the next run of the coordinator's schedule ends, within minutes."""
+"""The `Retry-After` of errors that the coordinator's next scheduled run ends, within minutes."""
 
 HIGHEST_CEILINGS = "9007199254740(92[89]|9[3-9][0-9])"
 """The integers from 2^53 − 64 on, as a pattern: each region's highest ceiling is one. Velocity can't compare them."""
@@ -42,10 +42,10 @@ TRANSIENT = (
     "ServiceUnavailable",
     "Throttling",
 )
-"""Parts of the names of transient errors: the same errors as in the function (lambda/aws/meaning.py).
+"""Parts of the names of transient errors: the same errors as in the function (lambda/aws_client/meaning.py).
 
 A role that has just been created is refused for some seconds. API Gateway signs its calls itself. If the table's key
-can't be used, that is a ValidationException whose message begins with `KMS ` (`KEY` in lambda/aws/meaning.py)."""
+can't be used, that is a ValidationException whose message begins with `KMS ` (`KEY` in aws_client/meaning.py)."""
 
 
 def request_template(table: str, counter: str) -> str:

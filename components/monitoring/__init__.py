@@ -9,23 +9,25 @@ from ..settings.args import Settings
 from ..settings.names import STAYS
 from .alarms import BELOW, MORE, Alarm, alarms
 from .dashboard import body
-from .watched import Watched
+from .stack_metrics import StackMetrics
 
 
-class Observability(pulumi.ComponentResource):
+class Monitoring(pulumi.ComponentResource):
     """The dashboard, and the alarms in every region. An alarm can only notify a topic of its own region."""
 
-    def __init__(self, name: str, watched: Watched, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions) -> None:
+    def __init__(
+        self, name: str, metrics: StackMetrics, coordinator: pulumi.Resource, opts: pulumi.ResourceOptions
+    ) -> None:
         super().__init__("global-integers:index:Observability", name, None, opts)
-        found, names, home = alarms(watched), watched.settings.names, watched.settings.home
-        self._name, self._coordinator, self._settings = name, coordinator, watched.settings
+        found, names, home = alarms(metrics), metrics.settings.names, metrics.settings.home
+        self._name, self._coordinator, self._settings = name, coordinator, metrics.settings
         self._child = pulumi.ResourceOptions(parent=self, ignore_changes=STAYS)
 
         aws.cloudwatch.Dashboard(
             f"{name}-dashboard",
             dashboard_name=names.prefix,
             region=home,
-            dashboard_body=pulumi.Output.json_dumps(body(watched)),
+            dashboard_body=pulumi.Output.json_dumps(body(metrics)),
             opts=self._child,
         )
         regions = list(dict.fromkeys(alarm.metric.region for alarm in found))
@@ -35,11 +37,10 @@ class Observability(pulumi.ComponentResource):
         if joined:
             # It notifies nobody, since each of the joined alarms does: two of them must not be one message.
             aws.cloudwatch.CompositeAlarm(
-                f"{name}-ill",
-                alarm_name=names.alarm("ill"),
+                f"{name}-any",
+                alarm_name=names.alarm("any"),
                 region=home,
-                alarm_description=f"{names.prefix}: global integers is ill: one of the alarms on the coordinator's "
-                f"metrics is in alarm. {MORE}",
+                alarm_description=f"{names.prefix}: at least one of the coordinator's alarms is in ALARM. {MORE}",
                 alarm_rule=pulumi.Output.all(*(alarm.name for alarm in joined)).apply(
                     lambda names: " OR ".join(f'ALARM("{each}")' for each in names)
                 ),
@@ -48,17 +49,17 @@ class Observability(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _topic(self, region: str) -> aws.sns.Topic:
-        place = "" if region == self._settings.home else f"-{region}"
+        suffix = "" if region == self._settings.home else f"-{region}"
         topic = aws.sns.Topic(
-            f"{self._name}{place}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
+            f"{self._name}{suffix}-topic", name=self._settings.names.alarms_topic, region=region, opts=self._child
         )
-        for address in self._settings.alarm_emails:
+        for email in self._settings.alarm_emails:
             aws.sns.TopicSubscription(
-                f"{self._name}{place}-mail-{address}",
+                f"{self._name}{suffix}-mail-{email}",
                 region=region,
                 topic=topic.arn,
                 protocol="email",
-                endpoint=address,
+                endpoint=email,
                 opts=self._child,
             )
         return topic
@@ -67,10 +68,10 @@ class Observability(pulumi.ComponentResource):
         topics, region = self._settings.alarm_topics, alarm.metric.region
         own = [self._own_topics[region].arn] if region in self._own_topics else []
         actions = [*own, *([topics[region]] if region in topics else [])]
-        place = "" if alarm.of_the_whole else region
+        prefix = "" if alarm.of_the_whole else region
         after = [self._coordinator] if alarm.key == "noRun" else None  # its first run
         return aws.cloudwatch.MetricAlarm(
-            "-".join(filter(None, [self._name, place, alarm.name])),
+            "-".join(filter(None, [self._name, prefix, alarm.name])),
             name=self._settings.names.alarm(alarm.name),
             region=region,
             alarm_description=alarm.text(self._settings),

@@ -7,67 +7,67 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from .watched import Metric, Watched
+from .stack_metrics import Metric, StackMetrics
 
 COLUMNS = 24
 HEIGHT = 6
 
 
-def body(watched: Watched) -> dict[str, Any]:
+def body(metrics: StackMetrics) -> dict[str, Any]:
     """Return the dashboard as CloudWatch takes it: rows of graphs beside each other, each row under a heading."""
     widgets: list[dict[str, Any]] = []
     y = 0
-    for heading, graphs in _rows(watched).items():
+    for heading, graphs in _rows(metrics).items():
         text = {"markdown": f"## {heading}"}
         widgets.append({"type": "text", "x": 0, "y": y, "width": COLUMNS, "height": 1, "properties": text})
         width = COLUMNS // len(graphs)
         for number, graph in enumerate(graphs):
-            place = {"x": number * width, "y": y + 1, "width": width, "height": HEIGHT}
-            widgets.append({"type": "metric", **place, "properties": graph})
+            position = {"x": number * width, "y": y + 1, "width": width, "height": HEIGHT}
+            widgets.append({"type": "metric", **position, "properties": graph})
         y += 1 + HEIGHT
     return {"widgets": widgets}
 
 
-def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
-    settings, stack, between = watched.settings, watched.stack, watched.settings.watch_minutes * 60
+def _rows(metrics: StackMetrics) -> dict[str, list[dict[str, Any]]]:
+    settings, stack, between = metrics.settings, metrics.stack, metrics.settings.schedule_minutes * 60
     regions, limits, graph = settings.regions, settings.alarms, partial(_graph, settings.home)
-    requests = [_line(*front) for front in _fronts(watched, settings.deployed, "UrlRequestCount", "Count")]
+    requests = [_line(*entry) for entry in _callers_metrics(metrics, settings.deployed, "UrlRequestCount", "Count")]
     slow = [
         _line(metric, f"{label} {percentile}", percentile)
-        for metric, label, _ in _fronts(watched, regions, "UrlRequestLatency", "Latency")
+        for metric, label, _ in _callers_metrics(metrics, regions, "UrlRequestLatency", "Latency")
         for percentile in ("p50", "p99")
     ]
-    errors = [_line(*front) for front in _fronts(watched, regions, "Url5xxCount", "5xx")]
-    refused = [_line(*front) for front in _fronts(watched, regions, "Url4xxCount", "4xx")]
+    errors = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url5xxCount", "5xx")]
+    refused = [_line(*entry) for entry in _callers_metrics(metrics, regions, "Url4xxCount", "4xx")]
     runs = [
         _line(stack("Failed"), "runs", "SampleCount"),
         _line(stack("Failed"), "failed"),
-        _line(watched.coordinator("Errors"), "errors of the function"),
+        _line(metrics.coordinator("Errors"), "errors of the function"),
     ]
 
-    def paces(metric: str, statistic: str) -> list[Any]:
+    def rates(metric: str, statistic: str) -> list[Any]:
         return [_line(stack(metric, Region=region), region, statistic) for region in regions]
 
     def functions(metric: str, statistic: str = "Sum") -> list[Any]:
-        return [_line(watched.url(metric, region), region, statistic) for region in regions]
+        return [_line(metrics.url(metric, region), region, statistic) for region in regions]
 
     def tables(metric: str, **dimensions: str) -> list[Any]:
-        return [_line(watched.table(metric, region, **dimensions), region) for region in regions]
+        return [_line(metrics.table(metric, region, **dimensions), region) for region in regions]
 
     unfinished = _line(stack("UnfinishedSeconds"), "age", "Maximum")
     state = [_line(stack(name), name, "Maximum") for name in ("PendingRegions", "LostTables", "Repairs")]
-    duration = _line(watched.coordinator("Duration"), "duration", "Maximum")
+    duration = _line(metrics.coordinator("Duration"), "duration", "Maximum")
     return {
-        "Is it well?": [
+        "Is it healthy?": [
             graph("Requests per minute", requests),
             graph("Responses 5xx in 5 minutes", errors, 300, errors=limits["errors"]),
             graph("Latency, ms", slow, latency=limits["latency"]),
-            graph("Integers per second", paces("IntegersPerSecond", "Average"), between),
+            graph("Integers per second", rates("IntegersPerSecond", "Average"), between),
         ],
         "The coordinator: changes, repairs, limits": [
             graph("Unfinished change, seconds", [unfinished], between, unfinished=limits["unfinished"] * 60),
             graph(
-                "Hours to the nearest ceiling", paces("HoursToCeiling", "Minimum"), between, ceiling=limits["ceiling"]
+                "Hours to the nearest ceiling", rates("HoursToCeiling", "Minimum"), between, ceiling=limits["ceiling"]
             ),
             graph("Pending, lost, repaired", state, between, lostTables=limits["lostTables"]),
             graph("Runs of the coordinator", runs, between),
@@ -87,15 +87,17 @@ def _rows(watched: Watched) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _fronts(watched: Watched, regions: Iterable[str], of_url: str, of_domain: str) -> Iterator[tuple[Metric, str, str]]:
-    """Return metric, label and statistic of each way by which callers come: a Function URL, and the domain's API."""
+def _callers_metrics(
+    metrics: StackMetrics, regions: Iterable[str], of_url: str, of_domain: str
+) -> Iterator[tuple[Metric, str, str]]:
+    """Return metric, label and statistic of each way in for callers: the Function URL, and the domain's API."""
     for region in regions:
-        leaving = " (leaving)" if region in watched.settings.leaving else ""
-        if watched.settings.function_urls:
-            yield watched.url(of_url, region), f"{region}{leaving}", "Sum"
-        if region in watched.apis:
+        leaving = " (leaving)" if region in metrics.settings.leaving else ""
+        if metrics.settings.function_urls:
+            yield metrics.url(of_url, region), f"{region}{leaving}", "Sum"
+        if region in metrics.apis:
             statistic = "SampleCount" if of_domain == "Count" else "Sum"
-            yield watched.domain(of_domain, region), f"{region} (address){leaving}", statistic
+            yield metrics.domain(of_domain, region), f"{region} (domain){leaving}", statistic
 
 
 def _line(metric: Metric, label: str, statistic: str = "Sum") -> list[Any]:

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from integers.lattice import MAX_INTEGER, places
-from integers.names import CHECK_COUNTER
+from global_integers_core.lattice import MAX_INTEGER, places
+from global_integers_core.names import CHECK_COUNTER
 
 from .args import SETTINGS, GlobalIntegersArgs, Settings
 from .aws_regions import waves
@@ -42,9 +42,9 @@ def settings_of(
     Raises:
         SettingsError: with every wrong setting, its value and what is allowed.
     """
-    given: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
+    passed: dict[str, Any] = vars(args) if isinstance(args, GlobalIntegersArgs) else dict(args)
     findings = findings or Findings()
-    values: dict[str, Any] = {name: given.get(name) for name in SETTINGS}
+    values: dict[str, Any] = {name: passed.get(name) for name in SETTINGS}
     if values["prefix"] is None:
         values["prefix"] = prefix
     asked = GlobalIntegersArgs(**values)
@@ -61,7 +61,7 @@ def settings_of(
         callers=callers(settings, findings),
     )
     known = list(map(findings.key, SETTINGS))
-    findings.errors += [unknown_setting(name, known) for name in given if name not in SETTINGS]
+    findings.errors += [unknown_setting(name, known) for name in passed if name not in SETTINGS]
     if not findings.errors:
         _check_room(settings, findings)
     if findings.errors:
@@ -94,7 +94,7 @@ def desired_state_of(settings: Settings) -> dict[str, Any]:
         "floors": dict(settings.floors),
         "window": settings.window,
         "headroom": settings.headroom,
-        "watchMinutes": settings.watch_minutes,
+        "scheduleMinutes": settings.schedule_minutes,
     }
 
 
@@ -123,7 +123,12 @@ def fitting(settings: Settings) -> int:
     """
     regions = [*settings.regions, *settings.leaving]
     home = f"{settings.home} {LABEL}"
-    others = {"counters": [CHECK_COUNTER], "tables": dict.fromkeys(regions, LABEL), "home": home, "first": home}
+    others = {
+        "counters": [CHECK_COUNTER],
+        "tableLabels": dict.fromkeys(regions, LABEL),
+        "layoutsLabel": home,
+        "firstLayoutsLabel": home,
+    }
     standing = {"epoch": MAX_EPOCH, "base": MAX_INTEGER}
     layout = {region: place._asdict() for region, place in places(settings.regions).items()}
     noted = json.dumps(standing)

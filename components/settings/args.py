@@ -107,7 +107,7 @@ class GlobalIntegersArgs:
     headroom: Setting[int] = setting(10_000, least=1, most=1_000_000)
     """How many integers a region may still mint once a change of regions has begun, 1 to 1000000. A change skips about
     this many for each region."""
-    watch_minutes: Setting[int] = setting(5, least=1, most=60)
+    schedule_minutes: Setting[int] = setting(5, least=1, most=60)
     """Minutes between scheduled runs of the coordinator, 1 to 60. A run grants more integers and repairs what is
     broken."""
     allow_url_regions: Setting[Sequence[str]] = setting([], example=["ca-west-1"])

@@ -6,7 +6,7 @@ from functools import cache
 
 import pulumi_aws as aws
 
-from integers.lattice import MAX_REGIONS
+from global_integers_core.lattice import MAX_REGIONS
 
 from .args import Settings
 from .values import Findings, did_you_mean
@@ -99,22 +99,22 @@ FIRST, REST = "first", "rest"
 def waves(settings: Settings, findings: Findings) -> tuple[tuple[str, ...], ...]:
     """Return every region in its wave; all in one wave if the setting is an empty list."""
     first = settings.regions[0] if settings.regions else FIRST
-    given = [[first if region == FIRST else region for region in wave] for wave in settings.waves]
-    _check_waves(given, settings.deployed, findings)
-    named = {region for wave in given for region in wave}
+    listed = [[first if region == FIRST else region for region in wave] for wave in settings.waves]
+    _check_waves(listed, settings.deployed, findings)
+    named = {region for wave in listed for region in wave}
     rest = [region for region in settings.deployed if region not in named]
     if REST not in named:
-        given = [*given[:-1], [*(given[-1] if given else ()), REST]]
+        listed = [*listed[:-1], [*(listed[-1] if listed else ()), REST]]
     return tuple(
-        filter(None, (tuple(one for name in wave for one in (rest if name == REST else [name])) for wave in given))
+        filter(None, (tuple(one for name in wave for one in (rest if name == REST else [name])) for wave in listed))
     )
 
 
-def _check_waves(given: Sequence[Sequence[str]], regions: Sequence[str], findings: Findings) -> None:
-    for number, wave in enumerate(given, 1):
+def _check_waves(listed: Sequence[Sequence[str]], regions: Sequence[str], findings: Findings) -> None:
+    for number, wave in enumerate(listed, 1):
         if not wave:
-            findings.wrong("waves", given, f"has no region in wave {number}; name one, or remove the wave")
-    for region, times in Counter(region for wave in given for region in wave).items():
+            findings.wrong("waves", listed, f"has no region in wave {number}; name one, or remove the wave")
+    for region, times in Counter(region for wave in listed for region in wave).items():
         if region not in (*regions, FIRST, REST):  # without regions, FIRST is not replaced by a name
             where = f"neither in {findings.key('regions')} nor in {findings.key('leaving')}"
             findings.wrong("waves", region, f"is {where}{did_you_mean(region, (*regions, FIRST, REST))}")

@@ -22,9 +22,9 @@ class ResourceNames:
         self.mint_function = f"{prefix}-mint"
         self.coordinate_function = f"{prefix}-coordinate"
         """The coordinator's role is called the same."""
-        self.watch_rule = f"{prefix}-watch"
+        self.schedule_rule = f"{prefix}-schedule"
         self.gateway_api = f"{prefix}-gateway"
-        self.domain_api = f"{prefix}-address"
+        self.domain_api = f"{prefix}-domain"
         self.alarms_topic = f"{prefix}-alarms"
         self.budget = f"{prefix}-budget"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from integers.lattice import MAX_FLOOR
-from integers.names import COUNTER_NAME, RESERVED, reserved
+from global_integers_core.lattice import MAX_FLOOR
+from global_integers_core.names import COUNTER_NAME, RESERVED, reserved
 
 from .args import HOST, Settings
 from .aws_regions import check_regions, partitions
@@ -70,7 +70,7 @@ def check_prefix(settings: Settings, findings: Findings) -> None:
         return
     instead = (
         "; choose another name before the first deployment, with `pulumi stack init` or the argument `prefix`: "
-        "a stack that stands can't be renamed, because that would replace its tables"
+        "a deployed stack can't be renamed, because that would replace its tables"
     )
     if not PREFIX.fullmatch(prefix):
         allowed = "may hold letters, digits, - and _ only, as a Lambda function's name"
@@ -150,10 +150,10 @@ def callers(settings: Settings, findings: Findings) -> dict[str, Sequence[str]]:
     return found
 
 
-def _counters(pattern: str, given: object, findings: Findings) -> Sequence[str]:
-    counters = [given] if given == ALL else given
+def _counters(pattern: str, names: object, findings: Findings) -> Sequence[str]:
+    counters = [names] if names == ALL else names
     if not isinstance(counters, list | tuple) or not counters:
-        findings.wrong(f"callers.{pattern}", given, "is neither a list of counters nor '*'")
+        findings.wrong(f"callers.{pattern}", names, "is neither a list of counters nor '*'")
         return ()
     names = tuple(map(str, cast("Sequence[object]", counters)))
     for name in names:
@@ -223,10 +223,10 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "DynamoDB refuses writes of counters in {region}: too many per second",
     ),
     "latency": Threshold(1000, 30_000, "milliseconds, of the slowest 1 %", "{region} is slow for 1 % of its requests"),
-    "unfinished": Threshold(15, 1440, "minutes", "a change that was accepted is not finished"),
+    "unfinished": Threshold(15, 1440, "minutes", "a change that was admitted is not finished"),
     "ceiling": Threshold(6, 9999, "hours", "a region has few integers left at its present rate"),
     "lostTables": Threshold(1, 100, "tables", "a table was deleted, recreated or restored"),
-    "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so", "the schedule's runs of the coordinator fail"),
+    "failedRuns": Threshold(2, 10, "failed runs in a row or nearly so", "the coordinator's scheduled runs fail"),
     "noRun": Threshold(0, 1440, "minutes", "the coordinator has not run"),
 }
 """The default of `noRun` is three runs that didn't come (`thresholds`)."""
@@ -235,7 +235,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
 def thresholds(settings: Settings) -> dict[str, int]:
     """Return the threshold of every alarm: what is given, or its default."""
     defaults = {name: threshold.default for name, threshold in THRESHOLDS.items()}
-    defaults["noRun"] = 3 * settings.watch_minutes + 5
+    defaults["noRun"] = 3 * settings.schedule_minutes + 5
     if ALL in settings.alarms:  # it can only be 0
         defaults = dict.fromkeys(defaults, 0)
     return {name: whole(settings.alarms.get(name, default)) or 0 for name, default in defaults.items()}

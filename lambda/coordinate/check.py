@@ -12,17 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from aws.connection import NoResponse
-from aws.invocation import InvocationFailed, invoke
-from aws.service import ServiceError
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed, invoke
+from aws_client.service import ServiceError
 
-from integers.lattice import owner_of
-from integers.names import CHECK_COUNTER, no_counter
+from global_integers_core.lattice import owner_of
+from global_integers_core.names import CHECK_COUNTER, no_counter
 
+from .events import Check
 from .protocol.model import Absent, Item, Register
 from .protocol.operations import CarryOut, DescribeLayouts, ReadItem, ReadRegister
 from .protocol.refusals import unhealthy
-from .request import Check
 
 TIMEOUT = 35
 """Seconds for each attempt. A minting function runs for at most 30."""
@@ -92,7 +92,7 @@ Ask = Callable[[str, str], MintResponse]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a counter stands in a region, according to the tables."""
+    """The state of a counter in a region, according to the tables."""
 
     counter: str
     region: str
@@ -104,8 +104,8 @@ class Standing:
         """Return whether the region may lack the counter: its table says so, or can't be read, and no register does."""
         if not isinstance(self.item, Absent):
             return self.item is None
-        given = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
-        return given.get(self.region) is None
+        ids = dict(zip(self.register.regions, self.register.ids, strict=True)) if self.register else {}
+        return ids.get(self.region) is None
 
     def refuses(self, answer: MintResponse) -> bool:
         """Return whether the region answers that it has nothing to mint, and is right."""
@@ -169,7 +169,7 @@ def _ask_all(asked: Check, carry_out: CarryOut, ask: Ask) -> tuple[str, MintResp
 
 def _standing(counter: str, region: str, carry_out: CarryOut) -> Standing:
     register: Register | Absent | None = carry_out(ReadRegister(counter))
-    if not isinstance(register, Register) or register.home != carry_out(DescribeLayouts()):
+    if not isinstance(register, Register) or register.layouts_id != carry_out(DescribeLayouts()):
         register = None
     return Standing(counter, region, register, carry_out(ReadItem(region, counter)))
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from aws.service import set_deadline
+from aws_client.service import set_deadline
 
 from .check import ask, check
 from .dynamodb.store import Store
+from .events import Check, Create, ScheduledRun, request_of
 from .log import log_change, warn_of
 from .metrics import Metrics, RunStatistics
 from .protocol.model import Deploy, Refused
-from .protocol.operations import CarryOut, Clock, Each, MayBegin, Operation, Steps, TakeRunLock
-from .request import Check, Create, Watch, request_of
+from .protocol.operations import CarryOut, Clock, MayBegin, Operation, Parallel, Steps, TakeRunLock
 from .run import RunResult, reply, run
 
 RESERVE = 60_000
@@ -38,20 +38,20 @@ class CoordinatorError(Exception):
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Carry out what the event asks for (`request.py` says what it may be), and report the counters' layouts.
+    """Carry out what the event asks for (`events.py` says what it may be), and report the counters' layouts.
 
     Returns:
         `counters`, the layout of each counter that was asked for; `created`, which of them are new; `pending`, the
         regions that have yet to follow; and `registered`, how many counters there are. If there are any: `unfinished`,
         how many counters weren't begun; `unknown`, those without a register, with their regions; `stray`, keys that
-        can't be read, with their tables. The schedule's run returns `skipped` if another run is at work. A check
+        can't be read, with their tables. A scheduled run returns `skipped` if another run is at work. A check
         returns the region that was `checked`.
 
     Raises:
         CoordinatorError: something was refused, or time ran out. The next run continues where this one stopped.
     """
     result = RunResult()
-    kind = "schedule" if "watch" in event else "deployment" if "wish" in event else "creation"
+    kind = "schedule" if "schedule" in event else "deployment" if "desired" in event else "creation"
     statistics = RunStatistics(os.environ["STACK"], kind, result)
     try:
         request = request_of(event)
@@ -80,19 +80,19 @@ def _store() -> Store:
     return Store(*map(os.environ.__getitem__, ("AWS_REGION", "LAYOUTS_TABLE", "MIRROR_TABLE", "COUNTERS_TABLE")))
 
 
-def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: Any) -> None:
+def _run(request: Deploy | ScheduledRun | Create, statistics: RunStatistics, context: Any) -> None:
     token = secrets.token_hex(8)
     store = _store()
-    lease = store.run_lock(token)
+    run_lock = store.run_lock(token)
 
     def carry_out(operation: Operation) -> Any:
         match operation:
             case Clock():
                 return int(time.time())
             case TakeRunLock(over):
-                return lease.take(over=over)
+                return run_lock.take(over=over)
             case MayBegin():
-                return context.get_remaining_time_in_millis() > RESERVE and lease.kept()
+                return context.get_remaining_time_in_millis() > RESERVE and run_lock.still_held()
             case _:
                 answer = store.carry_out(operation)
                 log_change(operation, answer)
@@ -102,7 +102,7 @@ def _run(request: Deploy | Watch | Create, statistics: RunStatistics, context: A
     try:
         drive(run(request, token, statistics.result), carry_out)
     finally:
-        lease.give_back()
+        run_lock.give_back()
 
 
 def drive(steps: Steps[T], carry_out: CarryOut) -> T:
@@ -119,8 +119,8 @@ def drive(steps: Steps[T], carry_out: CarryOut) -> T:
             finally:
                 steps.close()
 
-        def answers(batch: Sequence[Operation] | Each) -> Sequence[Any]:
-            if isinstance(batch, Each):
+        def answers(batch: Sequence[Operation] | Parallel) -> Sequence[Any]:
+            if isinstance(batch, Parallel):
                 return list(counters.map(take_part, batch.steps))
             if len(batch) == 1:
                 return [carry_out(batch[0])]

@@ -12,7 +12,7 @@ from .protocol.reconcile import TablesScan
 
 def phase_of(old: Register | None, new: Register) -> str:
     """Return what the write of a register was: created, put back, begun, joined or granted."""
-    if old is None or old.home != new.home:
+    if old is None or old.layouts_id != new.layouts_id:
         return "created" if new.epoch == 1 and old is None else "put back"
     if new.epoch > old.epoch:
         return "begun"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from integers.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER
 
 from .log import phase_of, write
 from .protocol import operations as op
@@ -41,11 +41,11 @@ class RunStatistics:
         """Who asked for the run: `schedule`, `deployment` or `creation`."""
         self.result = result
         self.failed = True
-        """Whether it was refused or failed, as long as it hasn't ended well."""
+        """Whether it was refused or failed: true until it has succeeded."""
         self.record: DeploymentRecord | None = None
         """As it was last read or written."""
         self.repaired: set[str] = set()
-        """The counters that were mended after the last change was finished: nobody had asked for it."""
+        """The counters that were repaired after the last change was finished, without a request."""
         self._everyday: dict[str, str] = {}
 
     def keep(self, operation: op.Operation, answer: Any) -> None:
@@ -61,7 +61,7 @@ class RunStatistics:
                 self._count(new.counter, phase_of(old, new))
             case op.WriteCopy(_, new):
                 self._count(new.original.counter, "copied")
-            case op.PlaceItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
+            case op.PutItem() | op.OpenItem() | op.RenewItem() | op.FenceItem() | op.CloseItem():
                 self._count(operation.counter)
             case _:
                 pass
@@ -88,11 +88,11 @@ def lost_tables(scan: TablesScan, record: DeploymentRecord | None) -> list[str]:
         if known is not None and _is_lost(scan.items[region], scan.ids[region], known, name)
     }
     lost = [f"{region} counters" for region in scan.items if region in without]
-    put_back = {name for name, copy in scan.copies.items() if copy.mirror == scan.mirror} - scan.registers.keys()
-    if put_back or any(register.home != scan.home for register in scan.registers.values()):
+    put_back = {name for name, copy in scan.copies.items() if copy.mirror_id == scan.mirror_id} - scan.registers.keys()
+    if put_back or any(register.layouts_id != scan.layouts_id for register in scan.registers.values()):
         lost.append("home layouts")
     emptied = bool(scan.registers) and not scan.copies and record is not None and record.report != "{}"
-    if emptied or any(copy.mirror != scan.mirror for copy in scan.copies.values()):
+    if emptied or any(copy.mirror_id != scan.mirror_id for copy in scan.copies.values()):
         lost.append("home mirror")
     return lost
 
@@ -110,7 +110,7 @@ MOST_HOURS = 10_000.0
 """What is said of a ceiling that lasts this long, or for ever: more than a year."""
 
 
-def paces(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan | None) -> dict[str, dict[str, float]]:
+def rates(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan | None) -> dict[str, dict[str, float]]:
     """Return the metrics `OF_A_REGION` of each region that answered and of which a rate is known.
 
     The hours are those until the first counter reaches its ceiling at its present rate, 0 to `MOST_HOURS`. `outcomes`
@@ -128,11 +128,11 @@ def paces(scan: TablesScan, outcomes: Mapping[str, Outcome], before: TablesScan 
             rate = _rate(region, register, first[region], item, before, scan.at)
             if rate is None:
                 continue
-            given = item if region in outcome.pending else after.get(region, item)
-            if given.epoch == item.epoch:
-                left = (max(item.ceiling, given.ceiling) - item.issued) / item.stride
+            current = item if region in outcome.pending else after.get(region, item)
+            if current.epoch == item.epoch:
+                left = (max(item.ceiling, current.ceiling) - item.issued) / item.stride
             else:
-                left = (given.ceiling - given.issued) / given.stride
+                left = (current.ceiling - current.issued) / current.stride
             found.setdefault(region, []).append((rate, min(left / rate / 3600, MOST_HOURS) if rate else MOST_HOURS))
     return {
         region: {
@@ -185,19 +185,19 @@ def documents(statistics: RunStatistics, ended: float, before: TablesScan | None
         values["Failed"] = int(statistics.failed)
     named: dict[str, Any] = {"run": statistics.kind, "repaired": sorted(statistics.repaired)[:10]}
     if record is not None:
-        values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.asked, 0)
+        values["UnfinishedSeconds"] = 0 if record.reconciled else max(int(ended) - record.requested, 0)
     regions: dict[str, dict[str, float]] = {}
     if scan.items:
         pending, lost = pending_regions(outcomes.values()), lost_tables(scan, record)
         named |= {"pending": pending, "lost": lost}
         values |= {"PendingRegions": len(pending), "LostTables": len(lost)}
         values["Counters"] = len({*scan.registers, *outcomes} - {CHECK_COUNTER})
-        regions = paces(scan, outcomes, before)
+        regions = rates(scan, outcomes, before)
     if regions:
         values["IntegersPerSecond"] = sum(pace["IntegersPerSecond"] for pace in regions.values())
         values["HoursToCeiling"] = min(pace["HoursToCeiling"] for pace in regions.values())
     stack = _document(ended, {"Stack": statistics.stack}, values)
-    # Only a failed run of the schedule may wake somebody: a refused deployment has a user who sees it.
+    # Only a failed scheduled run may wake somebody: a refused deployment has a user who sees it.
     stack["Run"], stack["Failed"] = statistics.kind, int(statistics.failed)
     stack["_aws"]["CloudWatchMetrics"].append(_directive(["Stack", "Run"], ["Failed"]))
     lines = [{**stack, **named}]

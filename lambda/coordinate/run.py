@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from integers.lattice import places
-from integers.names import CHECK_COUNTER
+from global_integers_core.lattice import places
+from global_integers_core.names import CHECK_COUNTER
 
+from .events import Create, ScheduledRun
 from .protocol.admit import admit, finish
 from .protocol.model import Deploy, DeploymentRecord, Refused, Register
-from .protocol.operations import Each, Known, MayBegin, Steps, TakeRunLock, one
+from .protocol.operations import MayBegin, Observation, Parallel, Steps, TakeRunLock, one
 from .protocol.reconcile import Outcome, TablesScan, reconcile, scan_tables
 from .protocol.refusals import no_region, nothing_deployed
-from .request import Create, Watch
 
 SHOWN = 10
 """How many refusals of counters are shown."""
@@ -25,13 +25,13 @@ SHOWN = 10
 
 @dataclass
 class RunResult:
-    """How a run stands: it fills this while it goes on, and returns it in the end."""
+    """The state of a run: it fills this while it goes on, and returns it in the end."""
 
     record: DeploymentRecord | None = None
     """What it carries out; None if nothing is deployed."""
     outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """The counters that have what was asked for, as far as their regions answer."""
-    asked: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     """The counters that the reply is about."""
     scan: TablesScan = field(default_factory=TablesScan)
     """What it has found in all tables; empty if it hasn't looked."""
@@ -40,19 +40,19 @@ class RunResult:
     skipped: str | None = None
 
 
-def run(request: Deploy | Watch | Create, token: str, result: RunResult) -> Steps[RunResult]:
+def run(request: Deploy | ScheduledRun | Create, token: str, result: RunResult) -> Steps[RunResult]:
     """Carry out a deployment, or what was admitted before; or create counters. Return `result`, filled.
 
     No other run has this random token. `result` also shows how far a refused run got.
 
     Raises:
         Refused: the deployment or a counter is refused. A deployment and a creation are also refused if time runs out;
-            a run of the schedule then returns. The next run continues.
+            a scheduled run then returns. The next run continues.
     """
     match request:
         case Create(counters):
             yield from _create(counters, token, result)
-        case Watch():
+        case ScheduledRun():
             if not (yield from one(TakeRunLock(over=False))):
                 result.skipped = "another run is at work"
                 return result
@@ -79,26 +79,26 @@ def _create(counters: tuple[str, ...], token: str, result: RunResult) -> Steps[N
     if result.unfinished:
         done = len(result.outcomes)
         raise Refused(f"{done} of {len(counters)} counters are done; time ran out. Send it again.")
-    result.asked = counters
+    result.reported = counters
 
 
 def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted: bool) -> Steps[None]:
     """Scan all tables, reconcile counters, and finish the record. If `wanted`, what stays undone is refused."""
-    looked = result.scan = yield from scan_tables(record)
-    result.outcomes |= looked.reconciled
-    refused = yield from _reconcile_each(looked.unreconciled, record, token, result)
+    scan = result.scan = yield from scan_tables(record)
+    result.outcomes |= scan.reconciled
+    refused = yield from _reconcile_each(scan.unreconciled, record, token, result)
     if refused or result.unfinished:
-        undone = [looked.unreconciled[name] for name in looked.unreconciled if name not in result.outcomes]
-        unreadable = {table for tables in looked.stray.values() for table in tables}
+        undone = [scan.unreconciled[name] for name in scan.unreconciled if name not in result.outcomes]
+        unreadable = {table for tables in scan.stray.values() for table in tables}
         if None not in undone and not {"layouts", "mirror"} & unreadable:
             # Every register has its copy, so the mirror is whole: the next loss needs no operator.
             with suppress(Refused):
-                yield from finish(record, None, looked.mirror)
+                yield from finish(record, None, scan.mirror_id)
     if refused:
         raise refused
     if result.unfinished:
         if wanted:
-            total = len(looked.reconciled) + len(looked.unreconciled)
+            total = len(scan.reconciled) + len(scan.unreconciled)
             raise Refused(
                 f"{len(result.outcomes)} of {total} counters are done; time ran out, or another run has taken over. "
                 "The schedule continues. Deploy again, now or when it has finished: what has left is deleted only then."
@@ -108,16 +108,16 @@ def _carry_on(record: DeploymentRecord, token: str, result: RunResult, *, wanted
     if unmintable is not None and wanted:
         raise no_region(unmintable.counter, unmintable.regions)
     report = note(result.outcomes, record) if unmintable is None else None
-    result.record = yield from finish(record, report, looked.mirror)
-    result.asked = record.desired.counters
+    result.record = yield from finish(record, report, scan.mirror_id)
+    result.reported = record.desired.counters
 
 
 def _reconcile_each(
-    counters: Mapping[str, Known | None], record: DeploymentRecord, token: str, result: RunResult
+    counters: Mapping[str, Observation | None], record: DeploymentRecord, token: str, result: RunResult
 ) -> Steps[Refused | None]:
     """Reconcile counters at the same time. Return what was refused, which does not stop the others."""
-    steps = (_reconcile(counter, token, record, known, result) for counter, known in counters.items())
-    answers = yield Each(steps)
+    steps = (_reconcile(counter, token, record, observation, result) for counter, observation in counters.items())
+    answers = yield Parallel(steps)
     result.unfinished = sum(not answer for answer in answers)
     refused = list(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Refused)))
     shown = refused if len(refused) <= SHOWN else [*refused[:SHOWN], f"… and {len(refused) - SHOWN} more"]
@@ -125,12 +125,12 @@ def _reconcile_each(
 
 
 def _reconcile(
-    counter: str, token: str, record: DeploymentRecord, known: Known | None, result: RunResult
+    counter: str, token: str, record: DeploymentRecord, observation: Observation | None, result: RunResult
 ) -> Steps[bool]:
     """Reconcile a counter, unless time is short or the run lock is lost. Return whether it was begun."""
     if not (yield from one(MayBegin())):
         return False
-    result.outcomes[counter] = yield from reconcile(counter, token, record, known)
+    result.outcomes[counter] = yield from reconcile(counter, token, record, observation)
     return True
 
 
@@ -140,10 +140,10 @@ def pending_regions(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def reply(result: RunResult) -> dict[str, Any]:
-    """Return how the counters that were asked for stand, and how many there are in all, without `CHECK_COUNTER`."""
+    """Return the state of the counters that were asked for, and how many there are in all, without `CHECK_COUNTER`."""
     if result.skipped is not None:
         return {"skipped": result.skipped}
-    reported = {counter: result.outcomes[counter] for counter in result.asked if counter != CHECK_COUNTER}
+    reported = {counter: result.outcomes[counter] for counter in result.reported if counter != CHECK_COUNTER}
     found = {
         "unfinished": result.unfinished,
         "unknown": {counter: list(regions) for counter, regions in result.scan.unknown.items()},

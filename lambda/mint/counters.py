@@ -5,12 +5,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from aws.connection import NoResponse
-from aws.invocation import InvocationFailed, invoke
-from aws.service import ServiceError
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed, invoke
+from aws_client.service import ServiceError
 
-from integers.names import CHECK_COUNTER, RESERVED, reserved
-from integers.records import counter_of
+from global_integers_core.names import CHECK_COUNTER, RESERVED, reserved
+from global_integers_core.records import counter_of
 
 from .model import RequestRefused
 from .table import CounterTable

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from aws.service import set_deadline
+from aws_client.service import set_deadline
 
-from integers.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER
 
 from . import minting
 from .api.reply import Response, finished, json_response, minted_response

@@ -8,7 +8,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aws.service import DynamoDB, time_left
+from aws_client.service import DynamoDB, time_left
 
 from .model import Block, CeilingReached
 from .table import CounterTable
@@ -120,5 +120,5 @@ def prepare() -> None:
 
 def forget() -> None:
     """Forget everything, like a new process. For tests only."""
-    for kept in (minter, table, receipts, callers, _dynamodb):
-        kept.cache_clear()
+    for held in (minter, table, receipts, callers, _dynamodb):
+        held.cache_clear()

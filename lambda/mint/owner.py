@@ -12,8 +12,8 @@ The layouts are read before the item, so an epoch that begins between the two re
 from collections.abc import Sequence
 from typing import Any
 
-from integers.lattice import Layout, OwningRegion, Place, owner_of
-from integers.records import past_issued
+from global_integers_core.lattice import Layout, OwningRegion, Place, owner_of
+from global_integers_core.records import past_issued
 
 from .model import CounterItem, LayoutUnknown, RequestRefused
 from .table import CounterTable

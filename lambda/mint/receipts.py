@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from aws.service import DynamoDB, ServiceError
+from aws_client.service import DynamoDB, ServiceError
 
 from .model import Block, RequestRefused
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aws.service import DynamoDB, ServiceError
+from aws_client.service import DynamoDB, ServiceError
 
 from .model import Block, CeilingReached, CounterItem, NoItem, TableUnavailable, Unusable, WentBackwards
 
 if TYPE_CHECKING:
-    from integers.lattice import Layout
+    from global_integers_core.lattice import Layout
 
 ATTEMPTS = 5
 """The largest number of writes for one block. The first one fails if the layout has changed since the last mint."""
@@ -80,7 +80,7 @@ class CounterTable:
 
     def layouts(self, counter: str) -> "tuple[Layout, ...]":
         """Return the layouts that the coordinator has recorded in this region, the oldest first; none if unknown."""
-        from integers.records import history_of, layouts_key  # not needed to mint
+        from global_integers_core.records import history_of, layouts_key  # not needed to mint
 
         record = self._get(layouts_key(counter))
         return history_of(record["history"]["S"]) if record and "history" in record else ()
@@ -116,7 +116,7 @@ class CounterTable:
     def _see(self, counter: str, last: "HighestSeen", item: CounterItem, step: int) -> None:
         """Remember the item, which has just grown by `step`, and refuse it if the table went backwards.
 
-        An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may place
+        An item that is being opened isn't remembered. Nothing was ever minted from it, and the coordinator may put
         it again, or close it, at a lower integer of the same epoch.
         """
         if "opening" not in item.attributes:

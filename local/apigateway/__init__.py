@@ -5,7 +5,7 @@ from pathlib import Path
 from ..paths import state_folder
 from ..server.process import BackgroundService, Server
 
-GATEWAY = BackgroundService("gateway", "local.apigateway.server", "the process that serves gatewayUrls")
+GATEWAY = BackgroundService("gateway", "local.apigateway.rest_api_server", "the process that serves gatewayUrls")
 
 
 def running(endpoint: str) -> Server:

@@ -28,7 +28,7 @@ class Input:
         self._body = body
 
     def params(self, name: str | None = None) -> Any:
-        """Return a parameter, of path, query string or headers in this order, or empty. No name: all by place."""
+        """Return a parameter, of path, query string or headers in this order, or empty. No name: all, by these."""
         if name is None:
             return self._parameters
         places = (self._parameters.get(place, {}) for place in ("path", "querystring", "header"))
@@ -49,7 +49,7 @@ class Util:
     """`$util`: functions for text."""
 
     def escapeJavaScript(self, text: str) -> str:  # noqa: N802 (its name)
-        """Return the text as it may stand within a JavaScript string."""
+        """Return the text as it may be written within a JavaScript string."""
         return json.dumps(str(text))[1:-1].replace("'", "\\'").replace("/", "\\/")
 
 
@@ -70,7 +70,7 @@ def render(
 ) -> Rendered:
     """Render a template for a document, which `$input` reads.
 
-    `parameters` are the request's, by place: `path`, `querystring`, `header`; of a repeated one, the last value.
+    `parameters` are the request's, by `path`, `querystring` and `header`; of a repeated one, the last value.
     `repeated` has those of the query string with all their values.
     """
     override: dict[str, Any] = {"header": {}}
@@ -105,7 +105,7 @@ class GatewayRequest:
 
     def header(self, name: str) -> str:
         """Return a header by its name in any spelling, empty if there is none."""
-        return next((value for given, value in self.headers.items() if given.lower() == name), "")
+        return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Call:
 
     integration: Document
     parameters: Mapping[str, Mapping[str, str]]
-    """The request's, by place: `path`, `querystring`, `header`."""
+    """The request's, by `path`, `querystring` and `header`."""
     body: str
     content_type: str
     """Of the body that the service gets: the integration's, or that of the caller's body."""

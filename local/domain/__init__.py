@@ -9,17 +9,17 @@ from ..stack import State, stacks
 from . import zone
 from .zone import FROM, host_of
 
-LOCAL = "localAddress"
-"""The output that is added here: the URL on this machine that stands for the output `address`."""
+LOCAL = "localDomainUrl"
+"""The output that is added here: the URL on this machine that stands for the output `domainUrl`."""
 
-DOMAIN = BackgroundService("address", "local.domain.server", "the process that is the address")
+DOMAIN = BackgroundService("domain", "local.domain.domain_server", "the process that stands for the domain")
 """Recorded by the name of the output."""
 
 
 def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
     """Start the domain's process, or end it if no deployment has a domain. Return the outputs with its URL."""
     outputs = dict(exported)
-    if "address" in outputs and "records" not in outputs:  # without a zone, it would have no records to decide by
+    if "domainUrl" in outputs and "records" not in outputs:  # without a zone, it would have no records to decide by
         outputs[LOCAL] = f"{DOMAIN.running(endpoint).endpoint}/"
         State(stack).finish(outputs)
     elif all(LOCAL not in State(other).outputs for other in stacks()):
@@ -29,15 +29,15 @@ def serve(stack: str, exported: Mapping[str, Any], endpoint: str) -> dict[str, A
 
 def how_to(outputs: Mapping[str, Any]) -> str:
     """Return how to call the domain here, in lines."""
-    if "address" not in outputs:
+    if "domainUrl" not in outputs:
         return ""
     if LOCAL not in outputs:
-        again = command(f"up -c domain={host_of(outputs['address'])} -c hostedZone={host_of(outputs['address'])}")
-        return f"address: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
-    host, url, last = host_of(outputs["address"]), outputs[LOCAL], outputs["regions"][-1]
+        again = command(f"up -c domain={host_of(outputs['domainUrl'])} -c hostedZone={host_of(outputs['domainUrl'])}")
+        return f"domain: the records are made by hand, so nothing answers at it here. To try it: {again}\n"
+    host, url, last = host_of(outputs["domainUrl"]), outputs[LOCAL], outputs["regions"][-1]
     signed = "  callers sign for execute-api; a signature can be checked here only for the name of one region\n"
     return (
-        f"address: a small process here stands for {outputs['address']}, without TLS\n"
+        f"domain: a small process here stands for {outputs['domainUrl']}, without TLS\n"
         f"  the nearest region:    curl {url}    (Host: {host})\n"
         f"  one region:            curl -H 'Host: {last}.{host}' {url}\n"
         f"  seen from elsewhere:   curl -H '{FROM}: {last}' {url}\n"

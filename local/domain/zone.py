@@ -177,7 +177,7 @@ def apis(endpoint: str) -> dict[str, RegionalApi]:
 
 def domain() -> str:
     """Return the host name that all regions share, of the first stack that has one, or an empty string."""
-    found = [State(stack).outputs.get("address", "") for stack in stacks()]
+    found = [State(stack).outputs.get("domainUrl", "") for stack in stacks()]
     return next((host_of(url) for url in found if url), "")
 
 

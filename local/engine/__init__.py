@@ -16,7 +16,7 @@ from ..resources import FUNCTIONS, KINDS
 from ..resources.kind import Aws, Kind, Result
 from ..resources.lambda_ import INVOCATION, reported, subject
 from ..stack import Made, State, stacks
-from .inputs import as_json, with_kept
+from .inputs import as_json, with_ignored
 from .program import ProgramOutcome, Registration, main, run_program
 
 
@@ -107,7 +107,7 @@ class Engine:
         """Return the resource that is wanted, its inputs, and the resource as it is now; None if it doesn't exist."""
         before = self._recorded(resource)
         before = self.refreshed(before) if before else None
-        inputs = with_kept(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
+        inputs = with_ignored(resource.inputs, before.inputs, resource.ignore_changes) if before else resource.inputs
         key = before.key if before else _key(resource, inputs)
         with self._lock:
             if key in self._seen:
@@ -126,7 +126,7 @@ class Engine:
         named = next((made for made in present if (made.type, made.name) == name and not made.replaced), None)
         if not _is_identified(resource):
             return named
-        inputs = with_kept(resource.inputs, named.inputs, resource.ignore_changes) if named else resource.inputs
+        inputs = with_ignored(resource.inputs, named.inputs, resource.ignore_changes) if named else resource.inputs
         return self.state.resources.get(_key(resource, inputs))
 
     def refreshed(self, made: Made) -> Made | None:

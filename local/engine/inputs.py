@@ -50,7 +50,7 @@ def _content(name: str, asset: object) -> bytes:
             raise LocalError(f"{name}: only files and texts can be in a function's archive here (local/engine)")
 
 
-def with_kept(inputs: Mapping[str, Any], before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def with_ignored(inputs: Mapping[str, Any], before: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return inputs with what `before` has under these names. What `before` doesn't have, they don't have either."""
     if path := next((name for name in names if not name.isidentifier()), None):
         raise LocalError(f"ignore_changes: {path}: only whole inputs can be kept here (local/engine)")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from integers.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER
 
 from ..paths import LocalError
 from ..stack import Made
@@ -145,16 +145,16 @@ def reported(aws: Aws, region: str, function: str) -> Generator[None]:
         yield
         return
     ended = Event()
-    watch = Thread(target=_watch, args=(aws, region, table, _phases(aws, region, table), ended), daemon=True)
-    watch.start()
+    follower = Thread(target=_follow, args=(aws, region, table, _phases(aws, region, table), ended), daemon=True)
+    follower.start()
     try:
         yield
     finally:
         ended.set()
-        watch.join()
+        follower.join()
 
 
-def _watch(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
+def _follow(aws: Aws, region: str, table: str, seen: dict[str, str], ended: Event) -> None:
     lines, last = 0, False
     while not last:
         last = ended.wait(PERIOD)

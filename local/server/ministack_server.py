@@ -70,7 +70,7 @@ async def _throttle(send: Send) -> None:
 
 
 def main() -> None:
-    """Run ministack. Its other settings are in the environment (local/server/server.py)."""
+    """Run ministack. Its other settings are in the environment (local/server/aws_server.py)."""
     os.environ["GATEWAY_PORT"] = sys.argv.pop()  # ministack reads options of its own
     os.environ.pop("PYTHONPATH", None)  # functions have only what is in their archives
     from hypercorn.config import Config

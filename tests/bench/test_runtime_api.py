@@ -68,10 +68,10 @@ def test_events_are_answered_one_after_the_other(run: Run) -> None:
 
 def test_a_function_is_told_what_lambda_tells_it(run: Run) -> None:
     with run() as runtime:
-        told = runtime.invoke("context")
+        output = runtime.invoke("context")
 
-    assert 0 < told.pop("milliseconds") <= 900_000
-    assert told == {
+    assert 0 < output.pop("milliseconds") <= 900_000
+    assert output == {
         "name": "shop",
         "arn": "arn:aws:lambda:eu-west-1:000000000000:function:shop",
         "memory": "256",

@@ -14,7 +14,7 @@ from coordinate.protocol.operations import ReadRegister, ScanItems
 
 from bench import reconcile
 from bench.stand_in import PAGE, Tables, serving
-from tests.lambda_.laying_out import client
+from tests.lambda_.coordinator_calls import client
 
 NAMES = ("us-east-1", "eu-west-1", "ap-southeast-2")
 HOME, EU, NEW = NAMES
@@ -41,7 +41,7 @@ def store(tables: Tables) -> Store:
 
 
 def test_a_run_has_nothing_to_do(tables: Tables) -> None:
-    reply = coordinate.handler.handler(reconcile.WATCH, reconcile.Context(reconcile.LIMIT))
+    reply = coordinate.handler.handler(reconcile.SCHEDULED, reconcile.Context(reconcile.LIMIT))
 
     assert reply["registered"] == COUNTERS
     assert reply["pending"] == []
@@ -53,7 +53,7 @@ def test_all_layouts_change_in_several_runs(tables: Tables) -> None:
 
     with pytest.raises(CoordinatorError, match=f"0 of {COUNTERS} counters are done"):
         coordinate.handler.handler(event, reconcile.Context(0))
-    reply = coordinate.handler.handler(reconcile.WATCH, reconcile.Context(reconcile.LIMIT))
+    reply = coordinate.handler.handler(reconcile.SCHEDULED, reconcile.Context(reconcile.LIMIT))
 
     assert (reply["registered"], reply["pending"]) == (COUNTERS, [])
     register = Store(HOME, *reconcile.NAMES.values()).carry_out(ReadRegister("tenant-0002"))

@@ -19,7 +19,7 @@ IN_SHORT = ("restored_table", "lost_layouts", "cut_off")
 """The other events take too long here. `make chaos` has them all."""
 
 FAULTS = "cuts,throttles,delays,kills"
-"""A run of the coordinator that is killed holds up the schedule's for two minutes."""
+"""A run of the coordinator that is killed holds up scheduled runs for two minutes."""
 
 PREFIX = "global-integers-dev"
 pytestmark = [pytest.mark.server, pytest.mark.slow]

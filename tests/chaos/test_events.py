@@ -13,7 +13,7 @@ from chaos.events import Events
 from chaos.history import History
 from chaos.proxy import MINTS, DynamoDBCall, Faults, Proxy, Write
 from chaos.stack import BULK, COUNTERS, HEADROOM, REGIONS, SETTINGS, Stack
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 LAST = 1600
 """The last integer that was minted of every counter."""
@@ -36,7 +36,7 @@ class Registers(Stack):
         if not self.answers:
             self.proxy.given_up.append(DynamoDBCall(REGIONS[0], "GetItem", {}))
 
-    def watch_once(self) -> dict[str, Any]:
+    def scheduled_run(self) -> dict[str, Any]:
         return {}
 
     def layouts(self) -> dict[str, Layout]:

@@ -4,7 +4,7 @@ import pytest
 
 from chaos.history import History, RecordedMint, Restoration, beyond
 from chaos.proxy import Write
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 
 def mint(*integers: int, counter: str = "orders", region: str = "eu-west-1") -> RecordedMint:
@@ -89,7 +89,7 @@ def test_a_repeated_key_must_get_the_same() -> None:
     assert (history.requests, history.replays, history.integers) == (3, 2, 1)
 
 
-def test_a_pause_is_between_two_requests_at_one_door() -> None:
+def test_a_pause_is_between_two_requests_at_one_url() -> None:
     history = book_of(*(mint(n)._replace(ended=ended) for n, ended in ((1, 10), (4, 12.5))))
     history.got(mint(7)._replace(entry="gateway", ended=20))
     history.failed("eu-west-1", "no connection")

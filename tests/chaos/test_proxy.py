@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from aws.connection import NoResponse
-from aws.service import DynamoDB, ServiceError
+from aws_client.connection import NoResponse
+from aws_client.service import DynamoDB, ServiceError
 from mint.table import CounterTable
 
 from chaos.proxy import Faults, Proxy
@@ -145,19 +145,19 @@ def test_a_delayed_call_is_carried_out(proxy: Proxy, table: Callable[[str], str]
 def test_only_the_region_that_is_cut_off_is_unreachable(
     proxy: Proxy, table: Callable[[str], str], aws: Aws, silent: bool
 ) -> None:
-    away, there = table(REGION), table(OTHER)
+    unreachable, there = table(REGION), table(OTHER)
     proxy.faults.silent = silent
     proxy.faults.unreachable.add(REGION)
 
     with pytest.raises(NoResponse, match="timed out" if silent else "closed|reset"):
-        DynamoDB(REGION).call("UpdateItem", increment(away))
+        DynamoDB(REGION).call("UpdateItem", increment(unreachable))
     DynamoDB(OTHER).call("UpdateItem", increment(there))
 
-    assert issued(aws, REGION, away) == 1
+    assert issued(aws, REGION, unreachable) == 1
     assert issued(aws, OTHER, there) == 4
     proxy.faults.off()
-    DynamoDB(REGION).call("UpdateItem", increment(away))
-    assert issued(aws, REGION, away) == 4
+    DynamoDB(REGION).call("UpdateItem", increment(unreachable))
+    assert issued(aws, REGION, unreachable) == 4
 
 
 def fence(table: str, counter: str = "orders") -> dict[str, object]:

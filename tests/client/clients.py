@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from global_integers import AsyncIntegers, Event
 
-from tests.client.ways import HANG
+from tests.client.region_proxies import HANG
 
 E = TypeVar("E")
 
@@ -58,7 +58,7 @@ class Tasks(Awaited):
     def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG)
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until nothing is done in the background."""
 
         async def others() -> None:
@@ -71,13 +71,13 @@ class Tasks(Awaited):
 
     def __exit__(self, *_: object) -> None:
         self.aclose()
-        self.settle()
+        self.wait_until_idle()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-class RollbackGuard:
+class EventRecorder:
     """An observer that keeps all events."""
 
     def __init__(self) -> None:

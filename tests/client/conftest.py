@@ -1,4 +1,4 @@
-"""One deployment on this machine for all tests of the client, and proxies ("ways") to its regions."""
+"""One deployment on this machine for all tests of the client, and proxies to its regions."""
 
 import threading
 from collections.abc import Callable, Generator
@@ -8,7 +8,7 @@ import pytest
 from global_integers import Integers
 
 from tests.client.clients import Clock, Tasks
-from tests.client.ways import HANG, Names, Way, ways_to
+from tests.client.region_proxies import HANG, Names, RegionProxy, proxies_to
 from tests.local.machine import Machine, mint
 
 
@@ -27,22 +27,22 @@ def direct(outputs: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.fixture
-def ways(direct: dict[str, str]) -> Generator[dict[str, Way]]:
+def proxies(direct: dict[str, str]) -> Generator[dict[str, RegionProxy]]:
     """A proxy to each region."""
-    with ways_to(direct) as made:
+    with proxies_to(direct) as made:
         yield made
 
 
 @pytest.fixture
-def urls(ways: dict[str, Way]) -> dict[str, str]:
+def urls(proxies: dict[str, RegionProxy]) -> dict[str, str]:
     """The URLs of the proxies."""
-    return {region: way.url for region, way in ways.items()}
+    return {region: proxy.url for region, proxy in proxies.items()}
 
 
 @pytest.fixture
-def names(ways: dict[str, Way]) -> Names:
-    """Names of an address, which lead to the proxies."""
-    return Names(ways)
+def names(proxies: dict[str, RegionProxy]) -> Names:
+    """Names of a domain, which lead to the proxies."""
+    return Names(proxies)
 
 
 @pytest.fixture(params=[Integers, Tasks], ids=["threads", "tasks"])
@@ -52,13 +52,13 @@ def client(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def settle() -> Callable[[Any], None]:
-    """`settle(integers)` waits until a client of this test does nothing in the background."""
+def wait_until_idle() -> Callable[[Any], None]:
+    """`wait_until_idle(integers)` waits until a client of this test does nothing in the background."""
     before = set(threading.enumerate())  # with threads of closed clients, which notice that after attempt_timeout
 
     def wait(integers: Any) -> None:
         if isinstance(integers, Tasks):
-            integers.settle()
+            integers.wait_until_idle()
         for thread in set(threading.enumerate()) - before:
             if thread.name == "global-integers":
                 thread.join(HANG)

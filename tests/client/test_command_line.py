@@ -21,7 +21,7 @@ from global_integers.command_line import _check_format
 
 from components.function import archived, version
 from local.paths import ROOT
-from tests.client.ways import HANG, PATIENT, Way
+from tests.client.region_proxies import HANG, PATIENT, RegionProxy
 from tests.local.machine import Machine
 
 Urls = dict[str, str]
@@ -105,16 +105,16 @@ def test_urls_of_an_earlier_deployment_are_called_so(command: Command, direct: U
 
 
 @pytest.mark.server
-def test_an_address_is_enough(command: Command, direct: Urls) -> None:
-    address = direct["eu-west-1"]
+def test_a_domain_is_enough(command: Command, direct: Urls) -> None:
+    url = direct["eu-west-1"]
 
-    assert int(command("--urls", address, "mint", "orders").stdout) % 3 == 2
-    assert json.loads(command("status", "--json", urls=address).stdout)[0]["ok"]
-    done = command("check", urls=address)
+    assert int(command("--urls", url, "mint", "orders").stdout) % 3 == 2
+    assert json.loads(command("status", "--json", urls=url).stdout)[0]["ok"]
+    done = command("check", urls=url)
     assert (done.status, "has no names for its regions" in done.stderr) == (2, True)
 
 
-def test_an_address_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_is_asked_for_the_counter_in_use(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the setting `callers`, the stack's first counter may be refused."""
     asked: list[str] = []
 
@@ -148,8 +148,8 @@ def test_owner_create_and_status(command: Command, direct: Urls) -> None:
     assert json.loads(command("mint", "--urls", json.dumps(direct), "--prefer", "us-east-1", "--json").stdout)
     status = command("status", urls=direct)
     assert status.status == 0
-    assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "well"] for region in direct]
-    assert {line.split()[-1] for line in status.stdout.splitlines()[2:]} == {version(archived("mint", "aws"))}
+    assert [line.split()[:2] for line in status.stdout.splitlines()[2:]] == [[region, "healthy"] for region in direct]
+    assert {line.split()[-1] for line in status.stdout.splitlines()[2:]} == {version(archived("mint", "aws_client"))}
     assert "\x1b" not in status.stdout
     rows = json.loads(command("status", "orders", "--json", urls=direct).stdout)
     assert {row["counter"] for row in rows} == {"orders"}
@@ -166,7 +166,7 @@ def test_a_regions_state_is_said_in_words() -> None:
 
     _, _, *lines, reason, other, hint = command_line._table(rows, colour=False).splitlines()
     assert [re.split(r"\s{2,}", line) for line in lines] == [
-        ["eu-west-1", "well", "12 ms", "none yet", "1", "integers", "-"],
+        ["eu-west-1", "healthy", "12 ms", "none yet", "1", "integers", "-"],
         ["us-east-1", "left", "12 ms", "12", "1", "integers", "-"],
         ["us-east-2", "no response", "-", "-", "-", "-", "-"],
     ]
@@ -175,7 +175,7 @@ def test_a_regions_state_is_said_in_words() -> None:
 
 @pytest.mark.server
 def test_check_finds_what_is_wrong(
-    command: Command, ways: dict[str, Way], urls: Urls, monkeypatch: pytest.MonkeyPatch
+    command: Command, proxies: dict[str, RegionProxy], urls: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, *_ = urls.items()
 
@@ -191,7 +191,7 @@ def test_check_finds_what_is_wrong(
     swapped = command("check", urls={first[0]: second[1], second[0]: first[1]})
     assert swapped.status == 1
     assert f"wrong: {first[0]}: the default counter: the response is of the region {second[0]!r}" in swapped.stdout
-    ways["eu-west-1"].edit = of_two_regions
+    proxies["eu-west-1"].edit = of_two_regions
     mixed = command("check", urls=urls)
     assert mixed.status == 1
     assert "epoch 1 has strides [2, 3]: the URLs are of different stacks" in mixed.stdout
@@ -200,8 +200,10 @@ def test_check_finds_what_is_wrong(
 
 
 @pytest.mark.server
-def test_a_region_that_is_away_fails_the_check(command: Command, ways: dict[str, Way], urls: Urls) -> None:
-    ways["us-east-1"].fault = "cut"
+def test_a_region_that_is_unreachable_fails_the_check(
+    command: Command, proxies: dict[str, RegionProxy], urls: Urls
+) -> None:
+    proxies["us-east-1"].fault = "cut"
 
     status = command("status", urls=urls)
     assert status.status == 1
@@ -214,14 +216,14 @@ def test_a_region_that_is_away_fails_the_check(command: Command, ways: dict[str,
 
 
 @pytest.mark.server
-def test_a_paused_region_is_called_so(command: Command, ways: dict[str, Way], urls: Urls) -> None:
-    ways["us-east-1"].fault = "429"
+def test_a_paused_region_is_called_so(command: Command, proxies: dict[str, RegionProxy], urls: Urls) -> None:
+    proxies["us-east-1"].fault = "429"
 
     paused = f"us-east-1: 429: {api.PAUSED}"
     assert paused in command("status", urls=urls).stdout.splitlines()
     assert f"wrong: us-east-1: the default counter: 429: {api.PAUSED}" in command("check", urls=urls).stdout
-    for way in ways.values():
-        way.fault = "429"
+    for proxy in proxies.values():
+        proxy.fault = "429"
     with Integers(urls, prefer="us-east-1", timeout=3) as integers, pytest.raises(Unavailable, match=paused):
         integers.next()
 
@@ -317,14 +319,14 @@ SHELL = {
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(("redirected", "status", "message"), [(shell, *told) for shell, told in SHELL.items()])
+@pytest.mark.parametrize(("redirected", "status", "message"), [(shell, *expected) for shell, expected in SHELL.items()])
 def test_output_that_nobody_gets_is_said(
-    ways: dict[str, Way], urls: Urls, redirected: str, status: int, message: str
+    proxies: dict[str, RegionProxy], urls: Urls, redirected: str, status: int, message: str
 ) -> None:
     done = in_a_process(f"exec {sys.executable} -m global_integers --timeout 60 mint {redirected}", urls)
 
     assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (status, True, 1), done.stderr
-    assert sum(way.mints for way in ways.values()) == status % 2
+    assert sum(proxy.mints for proxy in proxies.values()) == status % 2
 
 
 INTERRUPTED = """
@@ -353,12 +355,12 @@ def test_ctrl_c_while_it_starts_is_no_traceback(urls: Urls, module: str) -> None
 
 
 @pytest.mark.server
-def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(ways: dict[str, Way], urls: Urls) -> None:
-    for way in ways.values():
-        way.fault = "hang"
+def test_ctrl_c_while_an_integer_is_minted_says_what_is_lost(proxies: dict[str, RegionProxy], urls: Urls) -> None:
+    for proxy in proxies.values():
+        proxy.fault = "hang"
     command = [sys.executable, "-m", "global_integers", "--prefer", "us-east-1", "--timeout", "60", "mint"]
     with subprocess.Popen(command, env=environment_of(urls), stderr=subprocess.PIPE, text=True) as process:
-        ways["us-east-1"].until(lambda: ways["us-east-1"].mints > 0)
+        proxies["us-east-1"].until(lambda: proxies["us-east-1"].mints > 0)
         process.send_signal(signal.SIGINT)
         _, printed = process.communicate(timeout=HANG)
 
@@ -444,4 +446,4 @@ def test_it_mints_from_a_fresh_environment(wheel: Path, outputs: dict[str, Any],
     assert [wrong for wrong in report["wrong"] if "a health check takes" not in wrong] == []
     signing = "from global_integers import Integers; Integers({'eu-west-1': 'http://127.0.0.1/'}, sign=True)"
     refused = subprocess.run([programs / "python", "-c", signing], capture_output=True, text=True)
-    assert 'pip install "global-integers-client[aws]"' in refused.stderr
+    assert "pip install botocore" in refused.stderr

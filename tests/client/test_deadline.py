@@ -18,8 +18,8 @@ from global_integers.client.threads import run
 from global_integers.client.transport import Left, TimeLeft, keep_deadlines
 
 from tests.client.clients import Tasks
-from tests.client.ways import HANG
-from tests.lambda_.aws.faulty_server import FaultyServer
+from tests.client.region_proxies import HANG
+from tests.lambda_.aws_client.faulty_server import FaultyServer
 
 NAME = "hole.test"
 ADDRESSES = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -145,7 +145,7 @@ class Deaf(httpcore.NetworkBackend):
         raise httpcore.ConnectTimeout(f"{host}:{port}")
 
 
-def test_each_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_ip_address_has_an_even_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     network = Deaf()
     infos = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ADDRESSES]
 

@@ -108,7 +108,7 @@ def test_no_round_begins_before_a_region_wants_to_be_asked() -> None:
     assert 1 <= scene.waited < 2
 
 
-def test_all_away_is_one_error_within_the_deadline() -> None:
+def test_all_unreachable_is_one_error_within_the_deadline() -> None:
     scene = Scene(a=[SILENT], b=[BUSY])
 
     with pytest.raises(Unavailable) as error:

@@ -33,23 +33,23 @@ from global_integers import (
     UnknownCounter,
     UnknownOwner,
 )
-from global_integers.client import address, forks
+from global_integers.client import domain, forks
 from global_integers.client.failover import order_of
 from global_integers.client.lease_buffer import SPLIT, LeaseBuffer
 from global_integers.client.threads import Threads
 
 from local.paths import ROOT
 from local.resources import Aws
-from tests.client.clients import Clock, Lines, RollbackGuard, Tasks
-from tests.client.ways import ADDRESS, HANG, HOST, PATIENT, Fault, Names, Way
+from tests.client.clients import Clock, EventRecorder, Lines, Tasks
+from tests.client.region_proxies import DOMAIN_URL, HANG, HOST, PATIENT, Fault, Names, RegionProxy
 from tests.local.machine import Machine
 
 pytestmark = pytest.mark.server
 
 Client = Callable[..., Any]
-Settle = Callable[[Any], None]
+WaitUntilIdle = Callable[[Any], None]
 Urls = dict[str, str]
-Ways = dict[str, Way]
+RegionProxies = dict[str, RegionProxy]
 SOURCES = str(ROOT / "client" / "src")
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 FIRST: dict[str, Any] = {"prefer": "us-east-1", **PATIENT}
@@ -64,15 +64,15 @@ RETURN = 10
 finds the mark wiped runs hundreds."""
 
 
-def test_the_first_call_asks_the_nearest_region(client: Client, ways: Ways, urls: Urls) -> None:
-    seen = RollbackGuard()
-    *far, _ = ways.values()
-    for way in far:
-        way.checkable.clear()
+def test_the_first_call_asks_the_nearest_region(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    seen = EventRecorder()
+    *far, _ = proxies.values()
+    for proxy in far:
+        proxy.checkable.clear()
     with client(urls, observer=seen, **PATIENT) as integers:
-        assert not any(way.requests for way in ways.values()), "nothing is asked before"
+        assert not any(proxy.requests for proxy in proxies.values()), "nothing is asked before"
         assert integers.next()
-        assert [way.mints for way in ways.values()] == [0, 0, 1]
+        assert [proxy.mints for proxy in proxies.values()] == [0, 0, 1]
 
     assert [event.region for event in seen.of(Requested)][:2] == ["ap-southeast-2"] * 2
     (request,) = [event for event in seen.of(Requested) if event.subject == "the default counter"]
@@ -80,33 +80,33 @@ def test_the_first_call_asks_the_nearest_region(client: Client, ways: Ways, urls
     assert request.seconds > 0
 
 
-def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, ways: Ways, urls: Urls) -> None:
-    *far, _ = ways.values()
+def test_the_nearest_of_all_that_were_measured_is_asked(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    *far, _ = proxies.values()
 
     def answer_the_others(event: Event) -> None:
         if isinstance(event, Requested) and event.region == "ap-southeast-2":
-            for way in far:  # they take longer, since they are answered later and wait for as long again
-                way.delay = 2 * event.seconds
-                way.checkable.set()
+            for proxy in far:  # they take longer, since they are answered later and wait for as long again
+                proxy.delay = 2 * event.seconds
+                proxy.checkable.set()
 
-    for way in far:
-        way.checkable.clear()
+    for proxy in far:
+        proxy.checkable.clear()
     with (
         client(urls, observer=answer_the_others, **PATIENT) as integers,
         client(urls, prefer="eu-west-1", **PATIENT) as choosy,
     ):
         assert all(health.ok for health in integers.health().values())
-        for way in ways.values():
-            way.checkable.clear()  # what was measured stays
+        for proxy in proxies.values():
+            proxy.checkable.clear()  # what was measured stays
         integers.take(1)
         assert integers.take(5)
-        assert [way.mints for way in ways.values()] == [0, 0, 2]
+        assert [proxy.mints for proxy in proxies.values()] == [0, 0, 2]
         choosy.next()
-        assert [way.mints for way in ways.values()] == [0, 1, 2]
+        assert [proxy.mints for proxy in proxies.values()] == [0, 1, 2]
 
 
-def test_many_are_taken_by_few_requests(client: Client, ways: Ways, urls: Urls) -> None:
-    near = ways["us-east-1"]
+def test_many_are_taken_by_few_requests(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    near = proxies["us-east-1"]
     with client(urls, **FIRST) as integers:
         minted = integers.take(500)
         assert minted == list(range(minted[0], minted[0] + 1500, 3))
@@ -125,12 +125,12 @@ def test_other_counters_and_the_iterator(client: Client, direct: Urls) -> None:
             integers["Orders"]
 
 
-def test_a_region_that_fails_is_not_noticed(client: Client, ways: Ways, urls: Urls) -> None:
-    near = ways["us-east-1"]
+def test_a_region_that_fails_is_not_noticed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    near = proxies["us-east-1"]
     faults: list[Fault] = [fault for fault in get_args(Fault) if fault not in ("none", "hang")]
     minted: list[int] = []
     for fault in faults:
-        seen = RollbackGuard()
+        seen = EventRecorder()
         near.fault = "none"
         with client(urls, observer=seen, **FIRST) as integers:
             minted.append(integers.next())
@@ -164,19 +164,21 @@ class Cached:
 
 @pytest.mark.parametrize("spoil", [another_counters, another_regions, Cached()], ids=["counter", "region", "cached"])
 def test_an_answer_to_another_request_is_the_regions_failure(
-    client: Client, ways: Ways, urls: Urls, spoil: Callable[[bytes], bytes]
+    client: Client, proxies: RegionProxies, urls: Urls, spoil: Callable[[bytes], bytes]
 ) -> None:
     with client(urls, **FIRST) as integers:
-        ways["us-east-1"].edit = spoil
+        proxies["us-east-1"].edit = spoil
         minted = [integers["orders"].next() for _ in range(4)]
 
     assert len(set(minted)) == 4
-    assert ways["eu-west-1"].mints + ways["ap-southeast-2"].mints >= 3
+    assert proxies["eu-west-1"].mints + proxies["ap-southeast-2"].mints >= 3
 
 
-def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(client: Client, ways: Ways, urls: Urls) -> None:
-    for way in ways.values():
-        way.edit = lambda _: b"{}"
+def test_a_page_of_the_network_is_neither_health_nor_a_new_counter(
+    client: Client, proxies: RegionProxies, urls: Urls
+) -> None:
+    for proxy in proxies.values():
+        proxy.edit = lambda _: b"{}"
     with client(urls, timeout=2, attempt_timeout=2) as integers:
         assert [health.ok for health in integers.health().values()] == [False] * 3
         with pytest.raises(Unavailable):
@@ -194,9 +196,9 @@ def test_looking_for_something_by_minting_is_refused(client: Client, urls: Urls,
 
 
 def test_a_failing_region_is_logged_once(
-    client: Client, ways: Ways, urls: Urls, caplog: pytest.LogCaptureFixture
+    client: Client, proxies: RegionProxies, urls: Urls, caplog: pytest.LogCaptureFixture
 ) -> None:
-    near = ways["us-east-1"]
+    near = proxies["us-east-1"]
     near.fault = "503"
     with client(urls, **FIRST) as integers, caplog.at_level(logging.INFO, "global_integers"):
         with ThreadPoolExecutor(10) as pool:
@@ -213,8 +215,8 @@ def test_a_failing_region_is_logged_once(
     assert len(set(minted)) == len(minted)
 
 
-def test_a_region_that_hangs_delays_only_one_call(client: Client, ways: Ways, urls: Urls) -> None:
-    near = ways["us-east-1"]
+def test_a_region_that_hangs_delays_only_one_call(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    near = proxies["us-east-1"]
     near.fault = "hang"
     with client(urls, **{**FIRST, "attempt_timeout": 5}) as integers:  # time enough for the others
         began = time.monotonic()
@@ -225,8 +227,8 @@ def test_a_region_that_hangs_delays_only_one_call(client: Client, ways: Ways, ur
     assert near.mints == 1
 
 
-def test_a_region_goes_away_under_load_and_comes_back(client: Client, ways: Ways, urls: Urls) -> None:
-    near, seen, ended = ways["us-east-1"], RollbackGuard(), threading.Event()
+def test_a_region_fails_under_load_and_comes_back(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    near, seen, ended = proxies["us-east-1"], EventRecorder(), threading.Event()
 
     def leased(here: bool) -> Callable[[Event], bool]:
         return lambda event: isinstance(event, Leased) and (event.region == "us-east-1") is here
@@ -257,9 +259,9 @@ def test_a_region_goes_away_under_load_and_comes_back(client: Client, ways: Ways
     assert len(set(minted)) == len(minted)
 
 
-def test_all_away_is_one_clear_error(client: Client, ways: Ways, urls: Urls) -> None:
-    for way, fault in zip(ways.values(), ("hang", "cut", "503"), strict=True):
-        way.fault = fault
+def test_all_unreachable_is_one_clear_error(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    for proxy, fault in zip(proxies.values(), ("hang", "cut", "503"), strict=True):
+        proxy.fault = fault
     with client(urls, prefer="us-east-1", timeout=6, attempt_timeout=3) as integers:
         began = time.monotonic()
         with pytest.raises(Unavailable, match="no region succeeded within") as error:
@@ -271,55 +273,57 @@ def test_all_away_is_one_clear_error(client: Client, ways: Ways, urls: Urls) -> 
     assert error.value.reasons["ap-southeast-2"] == "503: as the test says"
 
 
-def test_a_counter_is_unknown_if_all_that_answer_say_so(client: Client, ways: Ways, urls: Urls) -> None:
+def test_a_counter_is_unknown_if_all_that_answer_say_so(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     with client(urls, **PATIENT) as integers:
         for fault in ("none", "cut"):
-            ways["us-east-1"].fault = fault
+            proxies["us-east-1"].fault = fault
             with pytest.raises(UnknownCounter):
                 integers["none"].next()
 
 
-def test_a_key_returns_its_integer_again(client: Client, ways: Ways, urls: Urls) -> None:
+def test_a_key_returns_its_integer_again(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     key = f"order-{os.getpid()}-{client.__name__}"
     region = order_of(key, urls)[0]
     with client(urls, **PATIENT) as one, client(dict(reversed(urls.items())), **PATIENT) as other:
         minted = one.next(key=key)
 
         assert other.next(key=key) == one.next(key=key) == minted
-        assert [ways[name].mints for name in urls] == [3 if name == region else 0 for name in urls]
+        assert [proxies[name].mints for name in urls] == [3 if name == region else 0 for name in urls]
         with pytest.raises(Refused) as refused:
             one.take(2, key=key)
         assert refused.value.status == 422
         assert len(one.take(5, key=f"{key}-five")) == 5
 
 
-def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, ways: Ways, urls: Urls) -> None:
+def test_a_key_whose_answer_was_lost_has_one_integer(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     key = f"lost-{os.getpid()}-{client.__name__}"
-    way = ways[order_of(key, urls)[0]]
+    proxy = proxies[order_of(key, urls)[0]]
 
     def repair(event: Event) -> None:
         if isinstance(event, Requested) and event.failure:
-            way.fault = "none"
+            proxy.fault = "none"
 
     with client(urls, observer=repair, **PATIENT) as integers:
-        way.fault = "cut after"
+        proxy.fault = "cut after"
         minted = integers.next(key=key)
 
-        assert way.mints > 1
+        assert proxy.mints > 1
         assert integers.next(key=key) == minted
 
 
-def test_a_key_fails_over_only_if_that_is_allowed(client: Client, ways: Ways, urls: Urls) -> None:
-    key = f"away-{os.getpid()}-{client.__name__}"
-    ways[order_of(key, urls)[0]].fault = "503"
+def test_a_key_fails_over_only_if_that_is_allowed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
+    key = f"absent-{os.getpid()}-{client.__name__}"
+    proxies[order_of(key, urls)[0]].fault = "503"
     with client(urls, timeout=2) as integers, pytest.raises(Unavailable, match="key_failover=True"):
         integers.next(key=key)
     with client(urls, key_failover=True, **PATIENT) as integers:
         assert integers.next(key=key) == integers.next(key=key), "the next one in the key's order keeps it"
 
 
-def test_leases_follow_demand_and_end(client: Client, direct: Urls, clock: Clock, settle: Settle) -> None:
-    seen = RollbackGuard()
+def test_leases_follow_demand_and_end(
+    client: Client, direct: Urls, clock: Clock, wait_until_idle: WaitUntilIdle
+) -> None:
+    seen = EventRecorder()
 
     def sizes() -> list[int]:
         return [event.size for event in seen.of(Leased)]
@@ -330,7 +334,7 @@ def test_leases_follow_demand_and_end(client: Client, direct: Urls, clock: Clock
             clock.now += 10
         assert sizes() == [1, 1, 1], "an idle process takes single integers"
         minted = [integers.next() for _ in range(3000)]
-        settle(integers)
+        wait_until_idle(integers)
         assert sizes()[3:] == [1, 4, 16, 64, 256, 1000, 1000, 1000, 1000], "the last one is fetched ahead"
         assert minted == sorted(set(minted))
         clock.now += 61
@@ -345,7 +349,7 @@ def test_all_callers_share_a_client(client: Client, direct: Urls) -> None:
     assert len(set(minted)) == 5000
 
 
-def test_owners_are_asked_for_what_only_they_know(client: Client, ways: Ways, urls: Urls) -> None:
+def test_owners_are_asked_for_what_only_they_know(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     with client(urls, **FIRST) as integers, client(urls, prefer="eu-west-1", **PATIENT) as foreign:
         minted = foreign.next()
         owner = integers.owner(minted)
@@ -353,25 +357,27 @@ def test_owners_are_asked_for_what_only_they_know(client: Client, ways: Ways, ur
         assert integers.owner(1, "orders").region == "us-east-1"
         with pytest.raises(UnknownOwner):
             integers.owner(1, "none")
-        ways["us-east-1"].fault = "410"
+        proxies["us-east-1"].fault = "410"
         owner = foreign.owner(1, "integers")
-        assert (owner.region, owner.minted) == ("us-east-1", None), "known, though the owner is away"
+        assert (owner.region, owner.minted) == ("us-east-1", None), "known, though the owner is unreachable"
 
 
-def test_counters_are_created_and_health_is_told(client: Client, ways: Ways, urls: Urls) -> None:
+def test_counters_are_created_and_health_is_told(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     name = f"new-{client.__name__.lower()}"
     with client(urls, **FIRST) as integers:
         assert integers.create(name, timeout=HANG)
         assert not integers.create(name, timeout=HANG)
         assert integers[name].next() >= 1
-        ways["us-east-1"].fault = "503"
+        proxies["us-east-1"].fault = "503"
         health = integers.health()
 
     assert [health[region].ok for region in urls] == [False, True, True]
     assert health["us-east-1"].reason == "503: as the test says"
 
 
-def test_an_integer_above_all_that_was_granted_is_answered_at_once(client: Client, ways: Ways, urls: Urls) -> None:
+def test_an_integer_above_all_that_was_granted_is_answered_at_once(
+    client: Client, proxies: RegionProxies, urls: Urls
+) -> None:
     with client(urls, **FIRST) as integers:
         with pytest.raises(UnknownOwner, match="no region has been granted it yet") as unknown:
             integers.owner(2**53 - 1, "orders")
@@ -379,7 +385,7 @@ def test_an_integer_above_all_that_was_granted_is_answered_at_once(client: Clien
         with pytest.raises(ValueError, match="not an integer from 1 to"):
             integers.owner(2**53, "orders")
 
-    asked = [path for way in ways.values() for _, path in way.requests if path.startswith("/orders/")]
+    asked = [path for proxy in proxies.values() for _, path in proxy.requests if path.startswith("/orders/")]
     assert asked == [f"/orders/{2**53 - 1}"] * 3
 
 
@@ -536,24 +542,26 @@ def test_an_interrupted_first_call_leaves_every_region_to_be_checked(
 
 
 def test_an_interrupt_while_a_failed_fetch_is_cleaned_up_holds_nobody_up(
-    ways: Ways, urls: Urls, monkeypatch: pytest.MonkeyPatch
+    proxies: RegionProxies, urls: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with Integers({"us-east-1": urls["us-east-1"]}, lease=20, **PATIENT) as integers, ThreadPoolExecutor(1) as pool:
-        ways["us-east-1"].fault = "403"
+        proxies["us-east-1"].fault = "403"
         with monkeypatch.context() as patched:
             patched.setattr(LeaseBuffer, "end", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 integers.next()
-        ways["us-east-1"].recover()
+        proxies["us-east-1"].recover()
 
         assert pool.submit(integers.next).result() >= 1
 
 
-def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(client: Client, ways: Ways, urls: Urls) -> None:
-    near = ways["us-east-1"]
+def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(
+    client: Client, proxies: RegionProxies, urls: Urls
+) -> None:
+    near = proxies["us-east-1"]
     near.fault = "hang"
     # A thread that waits for a response notices after attempt_timeout that its connection was closed.
     with client(urls, **{**FIRST, "attempt_timeout": 3}) as integers, ThreadPoolExecutor(1) as pool:
@@ -566,10 +574,10 @@ def test_closing_in_the_middle_of_a_call_is_no_failure_of_the_region(client: Cli
         near.recover()
         assert call.result() >= 1
         assert "left alone" not in integers.client.regions.known("us-east-1")
-    assert [way.mints for way in ways.values()][1:] == [0, 0]
+    assert [proxy.mints for proxy in proxies.values()][1:] == [0, 0]
 
 
-def test_a_status_without_a_counter_is_not_believed(client: Client, ways: Ways, urls: Urls) -> None:
+def test_a_status_without_a_counter_is_not_believed(client: Client, proxies: RegionProxies, urls: Urls) -> None:
     edited: list[bytes] = []
 
     def edit(body: bytes) -> bytes:
@@ -578,15 +586,15 @@ def test_a_status_without_a_counter_is_not_believed(client: Client, ways: Ways, 
             return body.replace(b'"integers"', b"null")
         return body
 
-    ways["us-east-1"].edit = edit
+    proxies["us-east-1"].edit = edit
     with client(urls, **FIRST) as integers:
         assert integers.owner(1).counter == "integers"
 
     assert len(edited) == 1
 
 
-def test_a_child_forked_while_its_thread_waits_for_a_block_mints(ways: Ways, urls: Urls) -> None:
-    near, forked = ways["us-east-1"], list[int]()
+def test_a_child_forked_while_its_thread_waits_for_a_block_mints(proxies: RegionProxies, urls: Urls) -> None:
+    near, forked = proxies["us-east-1"], list[int]()
     parent = os.getpid()
 
     def fork(*_: object) -> None:
@@ -620,8 +628,8 @@ def test_a_child_forked_while_its_thread_waits_for_a_block_mints(ways: Ways, url
     assert [os.waitpid(child, 0)[1] for child in forked] == [0]
 
 
-def test_what_goes_on_in_the_background_ends_with_close(ways: Ways, urls: Urls) -> None:
-    near, made = ways["us-east-1"], list[httpx.Client]()
+def test_what_goes_on_in_the_background_ends_with_close(proxies: RegionProxies, urls: Urls) -> None:
+    near, made = proxies["us-east-1"], list[httpx.Client]()
     holding, go_on = threading.Event(), threading.Event()
     before = set(threading.enumerate())  # with threads of other tests' clients
 
@@ -667,7 +675,7 @@ def test_a_signal_handler_may_mint_in_the_middle_of_a_call(direct: Urls, lease: 
 
 
 def test_threads_go_on_while_another_one_closes(direct: Urls) -> None:
-    seen, ended = RollbackGuard(), threading.Event()
+    seen, ended = EventRecorder(), threading.Event()
     # A thread that waits for a response notices after attempt_timeout that its connection was closed.
     integers = Integers(direct, lease=5, observer=seen, prefer="us-east-1", timeout=HANG, attempt_timeout=3)
 
@@ -706,11 +714,11 @@ def test_an_interrupted_call_leaves_the_client_usable(direct: Urls) -> None:
     assert len(set(minted)) == len(minted) > 50
 
 
-def test_a_call_that_waits_can_be_interrupted(ways: Ways, urls: Urls) -> None:
+def test_a_call_that_waits_can_be_interrupted(proxies: RegionProxies, urls: Urls) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    near = ways["us-east-1"]
+    near = proxies["us-east-1"]
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with Integers(urls, lease=20, **FIRST) as integers:
@@ -760,11 +768,13 @@ def no_file_is_left() -> int:
 
 
 @pytest.mark.parametrize("fork", [os.fork, fork_in_c, no_file_is_left])
-def test_a_child_hands_out_nothing_of_its_parents(direct: Urls, fork: Callable[[], int], settle: Settle) -> None:
+def test_a_child_hands_out_nothing_of_its_parents(
+    direct: Urls, fork: Callable[[], int], wait_until_idle: WaitUntilIdle
+) -> None:
     with Integers({"us-east-1": direct["us-east-1"]}, lease=1000, **PATIENT) as integers:
         for counter in (integers, integers["orders"]):
             minted = [counter.next() for _ in range(300)]
-            settle(integers)  # a fork in C while another thread runs may leave locks of Python's own behind
+            wait_until_idle(integers)  # a fork in C while another thread runs may leave locks of Python's own behind
             for _ in range(2):
                 minted += in_a_child(fork, lambda counter=counter: [counter.next() for _ in range(300)])
             minted += [counter.next() for _ in range(300)]
@@ -834,17 +844,19 @@ class Unwiped(mmap.mmap):
 
 @pytest.mark.parametrize("fork", [os.fork, fork_in_c])
 def test_advice_that_is_only_taken_is_not_trusted(
-    direct: Urls, fork: Callable[[], int], settle: Settle, monkeypatch: pytest.MonkeyPatch
+    direct: Urls, fork: Callable[[], int], wait_until_idle: WaitUntilIdle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forks.mmap, "mmap", Unwiped)
     monkeypatch.setattr(forks, "_mark", None)
 
-    test_a_child_hands_out_nothing_of_its_parents(direct, fork, settle)
+    test_a_child_hands_out_nothing_of_its_parents(direct, fork, wait_until_idle)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(("lease", "lines"), [(SMALL, 2 * FETCH), (50, 200)], ids=["fetching", "prefetching"])
-def test_a_child_forked_in_the_middle_of_a_call_mints(direct: Urls, lease: int, lines: int, settle: Settle) -> None:
+def test_a_child_forked_in_the_middle_of_a_call_mints(
+    direct: Urls, lease: int, lines: int, wait_until_idle: WaitUntilIdle
+) -> None:
     children: list[int] = []
     parent = os.getpid()
     read, write = os.pipe()
@@ -861,7 +873,7 @@ def test_a_child_forked_in_the_middle_of_a_call_mints(direct: Urls, lease: int, 
         with Integers(direct, lease=lease, timeout=HANG, attempt_timeout=1, prefer="us-east-1") as integers:
             minted += integers.take(5)
             for n in range(10):
-                settle(integers)
+                wait_until_idle(integers)
                 at = 1 + n * lines // 10
                 with Lines(at, act=fork) as ran:
                     while len(children) == n:
@@ -884,8 +896,8 @@ def test_a_child_forked_in_the_middle_of_a_call_mints(direct: Urls, lease: int, 
     assert len(set(minted)) == len(minted)
 
 
-def test_a_cancelled_call_leaves_the_client_usable(ways: Ways, urls: Urls) -> None:
-    near = ways["us-east-1"]
+def test_a_cancelled_call_leaves_the_client_usable(proxies: RegionProxies, urls: Urls) -> None:
+    near = proxies["us-east-1"]
 
     async def mint() -> int:
         async with AsyncIntegers(urls, lease=10, **FIRST) as integers:
@@ -914,8 +926,8 @@ def test_event_loops_take_turns_with_a_client(direct: Urls) -> None:
     assert len(set(minted)) == len(minted) == 360
 
 
-def test_a_health_check_that_is_cancelled_is_repeated(ways: Ways, urls: Urls) -> None:
-    far = ways["eu-west-1"]
+def test_a_health_check_that_is_cancelled_is_repeated(proxies: RegionProxies, urls: Urls) -> None:
+    far = proxies["eu-west-1"]
     far.checkable.clear()
 
     async def mint() -> None:
@@ -938,8 +950,8 @@ def http(client: Client, names: Names) -> Any:
     return names.async_client if client is Tasks else names.client
 
 
-def test_an_addresss_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
-    with client(ADDRESS, http=http(client, names), **FIRST) as integers:
+def test_a_domains_regions_are_read_once_and_asked(client: Client, names: Names) -> None:
+    with client(DOMAIN_URL, http=http(client, names), **FIRST) as integers:
         assert integers.client.regions.names == []
         minted = [integers.next() for _ in range(3)]
 
@@ -950,24 +962,24 @@ def test_an_addresss_regions_are_read_once_and_asked(client: Client, names: Name
         assert set(integers.health()) == set(REGIONS)
 
 
-def test_an_addresss_regions_are_read_again_in_time(
-    client: Client, names: Names, monkeypatch: pytest.MonkeyPatch, settle: Settle
+def test_a_domains_regions_are_read_again_in_time(
+    client: Client, names: Names, monkeypatch: pytest.MonkeyPatch, wait_until_idle: WaitUntilIdle
 ) -> None:
-    with client(ADDRESS, http=http(client, names), **FIRST) as integers:
+    with client(DOMAIN_URL, http=http(client, names), **FIRST) as integers:
         integers.next()
-        monkeypatch.setattr(address, "REFRESH", 0.0)
+        monkeypatch.setattr(domain, "REFRESH", 0.0)
         integers.next()
-        monkeypatch.setattr(address, "REFRESH", inf)
+        monkeypatch.setattr(domain, "REFRESH", inf)
         names.until(lambda: len(names.paths(HOST)) == 2)
-        settle(integers)
+        wait_until_idle(integers)
 
         assert names.paths(HOST) == ["/-/status", "/-/status"]
 
 
-def test_a_key_has_one_region_wherever_the_address_leads(names: Names, ways: Ways) -> None:
+def test_a_key_has_one_region_wherever_the_domain_leads(names: Names, proxies: RegionProxies) -> None:
     for near in REGIONS:
-        names.hosts[HOST] = ways[near].url
-        with Integers(ADDRESS, http=names.client, **PATIENT) as integers:
+        names.hosts[HOST] = proxies[near].url
+        with Integers(DOMAIN_URL, http=names.client, **PATIENT) as integers:
             integers.next(key="cart-99")
 
     assert {host for host, path in names.asked if path.startswith("/?")} == {
@@ -975,56 +987,56 @@ def test_a_key_has_one_region_wherever_the_address_leads(names: Names, ways: Way
     }
 
 
-def test_the_address_is_asked_if_all_its_regions_fail(names: Names, ways: Ways) -> None:
-    seen = RollbackGuard()
-    with Integers(ADDRESS, http=names.client, observer=seen, **FIRST) as integers:
+def test_the_domain_is_asked_if_all_its_regions_fail(names: Names, proxies: RegionProxies) -> None:
+    seen = EventRecorder()
+    with Integers(DOMAIN_URL, http=names.client, observer=seen, **FIRST) as integers:
         integers.next()
-        ways["us-east-1"].fault = "cut"
+        proxies["us-east-1"].fault = "cut"
         integers.next()
         for region in REGIONS:
             names.hosts.pop(f"{region}.{HOST}")
-        names.hosts[HOST] = ways["eu-west-1"].url
+        names.hosts[HOST] = proxies["eu-west-1"].url
 
         assert integers.next() % 3 == 2
         assert seen.of(FailedOver)[-1].following == HOST
 
 
-def test_an_address_that_is_down_is_one_clear_error(names: Names) -> None:
+def test_a_domain_that_is_down_is_one_clear_error(names: Names) -> None:
     del names.hosts[HOST]
-    with Integers(ADDRESS, http=names.client, timeout=2) as integers:
-        with pytest.raises(Unavailable, match=f"{ADDRESS} doesn't say which regions it has") as failed:
+    with Integers(DOMAIN_URL, http=names.client, timeout=2) as integers:
+        with pytest.raises(Unavailable, match=f"{DOMAIN_URL} doesn't say which regions it has") as failed:
             integers.next()
         assert "Name or service not known" in failed.value.reasons[HOST]
 
 
-def test_an_address_that_failed_is_asked_again(names: Names, ways: Ways) -> None:
-    way = ways["us-east-1"]
-    way.fault = "410"
-    with Integers(ADDRESS, http=names.client, **PATIENT) as integers:
+def test_a_domain_that_failed_is_asked_again(names: Names, proxies: RegionProxies) -> None:
+    proxy = proxies["us-east-1"]
+    proxy.fault = "410"
+    with Integers(DOMAIN_URL, http=names.client, **PATIENT) as integers:
         for key in (None, "k"):
             with pytest.raises(Unavailable, match="doesn't say which regions it has"):
                 integers.next(key=key)
-        way.recover()
+        proxy.recover()
         assert integers.next(key="k") == integers.next(key="k")
 
 
-def test_after_a_region_has_left_the_regions_are_read(names: Names, ways: Ways) -> None:
-    names.hosts[HOST] = ways["eu-west-1"].url
-    with Integers(ADDRESS, http=names.client, **FIRST) as integers:
+def test_after_a_region_has_left_the_regions_are_read(names: Names, proxies: RegionProxies) -> None:
+    names.hosts[HOST] = proxies["eu-west-1"].url
+    with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
         integers.next()
-        ways["us-east-1"].fault = "410"
+        proxies["us-east-1"].fault = "410"
         integers.next()
         integers.next()
 
         assert names.paths(HOST) == ["/-/status", "/-/status"]
 
 
-def test_while_the_address_fails_known_regions_go_on(
-    names: Names, ways: Ways, caplog: pytest.LogCaptureFixture
+def test_while_the_domain_fails_known_regions_go_on(
+    names: Names, proxies: RegionProxies, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Integers(ADDRESS, http=names.client, **FIRST) as integers:
+    with Integers(DOMAIN_URL, http=names.client, **FIRST) as integers:
         integers.next()
-        ways["us-east-1"].fault = "410"  # the address leads there too
+        proxies["us-east-1"].fault = "410"  # the domain leads there too
         integers.next()
         with caplog.at_level(logging.WARNING):
             assert integers.next()
@@ -1033,20 +1045,20 @@ def test_while_the_address_fails_known_regions_go_on(
 
 
 def test_a_counter_that_is_not_there_hides_no_region(names: Names) -> None:
-    with Integers(ADDRESS, counter="not-there", http=names.client, **PATIENT) as integers:
+    with Integers(DOMAIN_URL, counter="not-there", http=names.client, **PATIENT) as integers:
         assert integers["integers"].next()
         assert set(integers.client.regions.names) == set(REGIONS)
 
     assert names.paths(HOST) == ["/-/status?counter=not-there", "/-/status"]
 
 
-def test_an_address_on_this_machine_is_the_only_region(ways: Ways) -> None:
-    way = ways["us-east-1"]
-    with Integers(way.url, counter="orders", **PATIENT) as integers:
+def test_a_domain_on_this_machine_is_the_only_region(proxies: RegionProxies) -> None:
+    proxy = proxies["us-east-1"]
+    with Integers(proxy.url, counter="orders", **PATIENT) as integers:
         assert integers.next() < integers.next()
         assert integers.next(key="local") == integers.next(key="local")
 
-    assert {path for _, path in way.requests} == {"/orders?count=1"}
+    assert {path for _, path in proxy.requests} == {"/orders?count=1"}
 
 
 ALLOWED = (

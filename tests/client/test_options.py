@@ -13,7 +13,7 @@ from global_integers.client import api
 from global_integers.client.api import Failure, FailureKind, checked_counter, key_header
 from global_integers.client.options import Options, urls_from
 
-from integers.names import COUNTER_NAME
+from global_integers_core.names import COUNTER_NAME
 from local.command_line import as_text
 
 URLS = {"eu-west-1": "http://127.0.0.1:1/", "us-east-1": "http://127.0.0.1:2/"}
@@ -124,27 +124,27 @@ def test_the_environment_is_named_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch
     "text",
     [
         "https://integers.example.com/",
-        '{"address": "https://integers.example.com/", "regions": ["eu-west-1"]}',
-        '{"address": "https://integers.example.com/", "urls": {}}',
-        '{"address": "https://integers.example.com/", "urls": {"eu-west-1": "https://eu-west-1.integers.example.com/"}}',
+        '{"domainUrl": "https://integers.example.com/", "regions": ["eu-west-1"]}',
+        '{"domainUrl": "https://integers.example.com/", "urls": {}}',
+        '{"domainUrl": "https://integers.example.com/", "urls": {"eu-west-1": "https://eu-west-1.integers.example.com/"}}',
     ],
 )
-def test_an_address_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_stands_for_urls(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert urls_from(text) == "https://integers.example.com/"
     monkeypatch.setenv("GLOBAL_INTEGERS_URLS", text)
     assert Integers.from_env(prefer="eu-west-1").client.options.prefer == "eu-west-1"
 
 
-def test_urls_come_before_the_address() -> None:
-    assert urls_from(json.dumps({"address": "https://integers.example.com/", "urls": URLS})) == URLS
+def test_urls_come_before_the_domain() -> None:
+    assert urls_from(json.dumps({"domainUrl": "https://integers.example.com/", "urls": URLS})) == URLS
 
 
-def test_on_one_machine_it_stands_for_the_address() -> None:
-    address, local = "https://integers.example.com/", "http://127.0.0.1:50001/"
+def test_on_one_machine_it_stands_for_the_domain() -> None:
+    domain, local = "https://integers.example.com/", "http://127.0.0.1:50001/"
 
-    assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": {}})) == local
-    assert urls_from(json.dumps({"address": address, "localAddress": local, "urls": URLS})) == URLS
-    assert urls_from(json.dumps({"address": address, "localAddress": 5, "urls": {}})) == address
+    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": local, "urls": {}})) == local
+    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": local, "urls": URLS})) == URLS
+    assert urls_from(json.dumps({"domainUrl": domain, "localDomainUrl": 5, "urls": {}})) == domain
 
 
 def test_a_counters_name_is_what_the_api_takes() -> None:
@@ -180,7 +180,7 @@ def test_a_client_shows_what_it_knows_of_its_regions() -> None:
     assert repr(integers) == f"<Integers 'orders' {known}>"
     assert repr(integers["tickets"]) == f"<Counter 'tickets' {known}>"
     assert repr(AsyncIntegers("https://integers.example.com/", counter="orders")) == (
-        "<AsyncIntegers 'orders' address=integers.example.com regions=not known yet lease=1>"
+        "<AsyncIntegers 'orders' domain=integers.example.com regions=not known yet lease=1>"
     )
     assert repr(Integers({"eu-west-1": "http://127.0.0.1:1/secret"})) == (
         "<Integers default counter regions=eu-west-1 (not measured) lease=1>"

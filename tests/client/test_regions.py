@@ -32,7 +32,7 @@ def test_the_nearest_comes_first() -> None:
     assert regions(Clock()).order() == ["near", "middle", "far"]
 
 
-def test_a_preferred_region_comes_first_while_it_is_well() -> None:
+def test_a_preferred_region_comes_first_while_it_is_healthy() -> None:
     clock = Clock()
     known = regions(clock, prefer="far")
 
@@ -145,7 +145,7 @@ def test_only_a_clearly_nearer_region_replaces_the_nearest() -> None:
     assert known.order()[0] == "middle"
 
 
-def test_an_ill_region_is_left_alone_until_its_pause_is_over() -> None:
+def test_an_unhealthy_region_is_left_alone_until_its_pause_is_over() -> None:
     clock = Clock()
     known = regions(clock)
     known.checked("near", BUSY, 0.01)

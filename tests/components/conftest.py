@@ -30,14 +30,14 @@ def leaving() -> Deployment:
 
 
 @pytest.fixture(scope="session")
-def signed_address() -> Deployment:
-    """The address is the only way in, in Route 53; callers sign."""
+def signed_domain() -> Deployment:
+    """The domain is the only way in, in Route 53; callers sign."""
     return deploy(config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False))
 
 
 @pytest.fixture(scope="session")
-def public_address() -> Deployment:
-    """The address beside URLs for everyone, with records made by hand, pages of another origin, and open counters."""
+def public_domain() -> Deployment:
+    """The domain beside URLs for everyone, with records made by hand, pages of another origin, and open counters."""
     more: dict[str, Any] = {"corsOrigins": ["https://shop.example"], "openCounters": True}
     return deploy(config(*THREE, **SHOWN, domain=DOMAIN, authorization="NONE", **more))
 

@@ -26,13 +26,13 @@ class Deployment:
         assert len(found) == 1, f"{len(found)} of {resource_type} with {inputs}: {[r.name for r in found]}"
         return found[0]
 
-    def settlings(self) -> list[Registration]:
+    def reconciling(self) -> list[Registration]:
         """Return the invocation that reconciles the layout, if it was registered; checks of waves are others."""
-        return [resource for resource in self.of(INVOCATION) if resource.name.endswith("-settle")]
+        return [resource for resource in self.of(INVOCATION) if resource.name.endswith("-reconcile")]
 
     def reconcile(self) -> Registration:
         """Return the invocation that reconciles the layout."""
-        (reconcile,) = self.settlings()
+        (reconcile,) = self.reconciling()
         return reconcile
 
     def checks(self) -> list[Registration]:
@@ -51,7 +51,7 @@ class Aws:
         record: the record of the last deployment, as DynamoDB attributes, or the error of reading it. None if there
             is none.
         labels: the stream labels of tables, by their region; of the others it is `LABEL`.
-        kept: what the state has as the description of the coordinator's role.
+        first_home: what the state has as the description of the coordinator's role.
         named: what the names of tables begin with in the state.
         zones: the hosted zones of the account: id → name, with a final dot if it is a private zone.
     """
@@ -65,7 +65,7 @@ class Aws:
         continuing: bool = False,
         record: Mapping[str, Any] | str | None = None,
         labels: Mapping[str, str | None] | None = None,
-        kept: str | None = None,
+        first_layouts_label: str | None = None,
         named: str | None = None,
         zones: Mapping[str, str] | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class Aws:
         self._skipped: set[str] = set()
         self._record = record
         self._labels = labels or {}
-        self._kept = kept
+        self._first_layouts_label = first_layouts_label
         self._named = named
         self._zones = zones or {"Z123": "example.com"}
 
@@ -120,9 +120,9 @@ class Aws:
 
     def _of_the_state(self, resource: Registration) -> dict[str, Any]:
         region = resource.inputs.get("region", "")
-        if self._kept is not None and resource.name.endswith("coordinate-role"):
+        if self._first_layouts_label is not None and resource.name.endswith("coordinate-role"):
             assert {"name", "description"} <= set(resource.ignore_changes), "Pulumi would not keep it"
-            return {"description": self._kept}
+            return {"description": self._first_layouts_label}
         if self._named is not None and resource.type == TABLE:
             assert "name" in resource.ignore_changes, "Pulumi would not keep it"
             return {"name": f"{self._named}-{resource.inputs['name'].rpartition('-')[2]}"}

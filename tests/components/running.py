@@ -11,7 +11,7 @@ import pulumi
 from pulumi.runtime.settings import Settings as Runtime
 from pulumi.runtime.settings import configure
 
-from components.monitoring.watched import Watched
+from components.monitoring.stack_metrics import StackMetrics
 from components.settings import SettingsError, args_of_stack, settings_of
 from components.settings.args import Settings
 from local.engine.program import main, run_program
@@ -25,10 +25,10 @@ HOME = "us-east-1"
 THREE = ("us-east-1", "eu-west-1", "ap-southeast-2")
 
 
-def config(*regions: str, home: str = HOME, **given: object) -> dict[str, str]:
+def config(*regions: str, home: str = HOME, **more: object) -> dict[str, str]:
     """Return a stack's configuration as the engine hands it over: text, with lists as JSON."""
-    given = {"regions": regions, **given}
-    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
+    more = {"regions": regions, **more}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in more.items()}
     return {"aws:region": home, **{f"{PROJECT}:{key}": text for key, text in texts.items()}}
 
 
@@ -83,19 +83,19 @@ def _run(
     return Deployment(aws.resources, outcome.outputs), outcome.error
 
 
-def watched(
+def stack_metrics(
     *regions: str,
     apis: bool = False,
     signed: bool = True,
     thresholds: Mapping[str, int] | None = None,
-    watch_minutes: int = 5,
+    schedule_minutes: int = 5,
     **more: Any,
-) -> Watched:
-    """Return a deployment as far as it is watched: with an API of the domain in every region if there are `apis`."""
-    given = {"home": HOME, "regions": [HOME], "watch_minutes": watch_minutes, "alarms": thresholds}
+) -> StackMetrics:
+    """Return the metrics of a deployment: with an API of the domain in every region if there are `apis`."""
+    one = {"home": HOME, "regions": [HOME], "schedule_minutes": schedule_minutes, "alarms": thresholds}
     authorization = "AWS_IAM" if signed else "NONE"
-    found = replace(settings_of(given, PREFIX), regions=regions, authorization=authorization, **more)
-    return Watched(found, dict.fromkeys(found.deployed, "api") if apis else {})
+    found = replace(settings_of(one, PREFIX), regions=regions, authorization=authorization, **more)
+    return StackMetrics(found, dict.fromkeys(found.deployed, "api") if apis else {})
 
 
 def settings(config: Mapping[str, str], *, stack: str = STACK) -> Settings:

@@ -1,4 +1,4 @@
-"""One address for all regions: what a stack with `domain` registers, and that one without has nothing of it."""
+"""One domain for all regions: what a stack with `domain` registers, and that one without has nothing of it."""
 
 import json
 from collections.abc import Mapping
@@ -37,15 +37,15 @@ GONE = "us-west-2"
 OURS = (CERTIFICATE, DOMAIN_NAME, HEALTH_CHECK, HTTP_API, ISSUED, MAPPING, RECORD, REST_API)
 
 
-@pytest.fixture(scope="module", params=["signed_address", "public_address"])
-def address(request: pytest.FixtureRequest) -> Deployment:
+@pytest.fixture(scope="module", params=["signed_domain", "public_domain"])
+def with_domain(request: pytest.FixtureRequest) -> Deployment:
     """Both."""
     return request.getfixturevalue(request.param)
 
 
-def of_the_address(deployment: Deployment, kind: str) -> list[Registration]:
+def of_the_domain(deployment: Deployment, kind: str) -> list[Registration]:
     """The APIs of this kind, without those to DynamoDB."""
-    return [api for api in deployment.of(kind) if api.inputs["name"] == f"{PREFIX}-address"]
+    return [api for api in deployment.of(kind) if api.inputs["name"] == f"{PREFIX}-domain"]
 
 
 def without_type(records: list[Registration]) -> dict[tuple[str, str | None], list[str]]:
@@ -61,12 +61,12 @@ def without_type(records: list[Registration]) -> dict[tuple[str, str | None], li
 def test_without_a_domain_there_is_nothing_of_it(signed: Deployment, public: Deployment) -> None:
     for deployment in (signed, public):
         assert [resource.name for kind in OURS for resource in deployment.of(kind)] == []
-        assert [resource.name for resource in deployment.resources if "Address" in resource.type] == []
-        assert not {"address", "gatewayAddress", "records"} & set(deployment.outputs)
+        assert [resource.name for resource in deployment.resources if "Domain" in resource.type] == []
+        assert not {"domainUrl", "domainGatewayUrl", "records"} & set(deployment.outputs)
 
 
-def test_every_region_has_a_certificate_for_all_names(address: Deployment) -> None:
-    certificates = address.of(CERTIFICATE)
+def test_every_region_has_a_certificate_for_all_names(with_domain: Deployment) -> None:
+    certificates = with_domain.of(CERTIFICATE)
 
     assert sorted(c.inputs["region"] for c in certificates) == sorted((*THREE, GONE))
     for certificate in certificates:
@@ -74,28 +74,28 @@ def test_every_region_has_a_certificate_for_all_names(address: Deployment) -> No
         assert certificate.inputs["subjectAlternativeNames"] == [f"*.{DOMAIN}"]
         assert certificate.inputs["validationMethod"] == "DNS"
         region = certificate.inputs["region"]
-        issued = address.one(ISSUED, region=region)
+        issued = with_domain.one(ISSUED, region=region)
         assert issued.inputs["certificateArn"] == f"arn:aws:acm:{region}:{ACCOUNT}:certificate/1f2e"
 
 
-def test_one_record_validates_all_certificates(signed_address: Deployment) -> None:
-    (record,) = [record.inputs for record in signed_address.of(RECORD) if record.inputs["type"] == "CNAME"]
+def test_one_record_validates_all_certificates(signed_domain: Deployment) -> None:
+    (record,) = [record.inputs for record in signed_domain.of(RECORD) if record.inputs["type"] == "CNAME"]
 
     assert (record["name"], record["zoneId"]) == (f"_1f2e.{DOMAIN}", "Z123")
     assert record["records"] == ["_3d4c.acm-validations.aws."]
-    for issued in signed_address.of(ISSUED):
+    for issued in signed_domain.of(ISSUED):
         assert issued.inputs["validationRecordFqdns"] == [record["name"]]
 
 
-def test_every_region_answers_for_its_name_and_the_shared(address: Deployment) -> None:
-    names = [(name.inputs["region"], name.inputs["domainName"]) for name in address.of(DOMAIN_NAME)]
-    apis = {kind: of_the_address(address, kind) for kind in (REST_API, HTTP_API)}
+def test_every_region_answers_for_its_name_and_the_shared(with_domain: Deployment) -> None:
+    names = [(name.inputs["region"], name.inputs["domainName"]) for name in with_domain.of(DOMAIN_NAME)]
+    apis = {kind: of_the_domain(with_domain, kind) for kind in (REST_API, HTTP_API)}
 
     assert sorted(names) == sorted(
         (region, host) for region in (*THREE, GONE) for host in (DOMAIN, f"{region}.{DOMAIN}", GATEWAY)
     ), "one that leaves too, for those who remember DNS's last answer"
     (made,) = [found for found in apis.values() if found]
-    for name in address.of(DOMAIN_NAME):
+    for name in with_domain.of(DOMAIN_NAME):
         region = name.inputs["region"]
         assert name.inputs["domainNameConfiguration"] == {
             "certificateArn": f"arn:aws:acm:{region}:{ACCOUNT}:certificate/1f2e",
@@ -103,8 +103,8 @@ def test_every_region_answers_for_its_name_and_the_shared(address: Deployment) -
             "securityPolicy": "TLS_1_2",
             "ipAddressType": "dualstack",
         }
-        assert address.one(ISSUED, region=region).urn in name.dependencies, "a name needs an issued certificate"
-        mapping = address.one(MAPPING, region=region, domainName=name.inputs["domainName"])
+        assert with_domain.one(ISSUED, region=region).urn in name.dependencies, "a name needs an issued certificate"
+        mapping = with_domain.one(MAPPING, region=region, domainName=name.inputs["domainName"])
         (api,) = [api for api in made if api.inputs["region"] == region]
         gateway = f"integers-{region}-gateway-api"
         assert mapping.inputs["apiId"] == f"{gateway if name.inputs['domainName'] == GATEWAY else api.name}-id"
@@ -112,13 +112,13 @@ def test_every_region_answers_for_its_name_and_the_shared(address: Deployment) -
 
 
 @pytest.mark.parametrize("host", [DOMAIN, GATEWAY])
-def test_the_nearest_healthy_region_answers(signed_address: Deployment, host: str) -> None:
-    shared = [record for record in signed_address.of(RECORD) if record.inputs["name"] == host]
+def test_the_nearest_healthy_region_answers(signed_domain: Deployment, host: str) -> None:
+    shared = [record for record in signed_domain.of(RECORD) if record.inputs["name"] == host]
 
     assert without_type(shared) == {(host, region): ["A", "AAAA"] for region in THREE}
     for record in shared:
         region = record.inputs["setIdentifier"]
-        check = signed_address.one(HEALTH_CHECK, fqdn=f"{region}.{DOMAIN}")
+        check = signed_domain.one(HEALTH_CHECK, fqdn=f"{region}.{DOMAIN}")
         assert record.inputs["latencyRoutingPolicies"] == [{"region": region}]
         assert record.inputs["healthCheckId"] == f"{check.name}-id"
         assert record.inputs["aliases"] == [
@@ -128,19 +128,19 @@ def test_the_nearest_healthy_region_answers(signed_address: Deployment, host: st
                 "evaluateTargetHealth": True,
             }
         ]
-        assert signed_address.one(MAPPING, region=region, domainName=host).urn in record.dependencies
-        reconciled = signed_address.reconcile().urn
+        assert signed_domain.one(MAPPING, region=region, domainName=host).urn in record.dependencies
+        reconciled = signed_domain.reconcile().urn
         assert reconciled in record.dependencies, "a region that can't mint yet isn't in the answer"
 
 
-def test_a_regions_health_is_asked_under_its_own_name(signed_address: Deployment) -> None:
-    checks = signed_address.of(HEALTH_CHECK)
+def test_a_regions_health_is_asked_under_its_own_name(signed_domain: Deployment) -> None:
+    checks = signed_domain.of(HEALTH_CHECK)
     regions = (*THREE, GONE)
-    own = [record for record in signed_address.of(RECORD) if record.inputs["name"].partition(".")[0] in regions]
+    own = [record for record in signed_domain.of(RECORD) if record.inputs["name"].partition(".")[0] in regions]
 
     assert sorted(check.inputs["fqdn"] for check in checks) == sorted(f"{region}.{DOMAIN}" for region in THREE)
     names = [check.inputs["tags"]["Name"] for check in checks]
-    assert sorted(names) == sorted(f"{PREFIX}-address-{region}" for region in THREE)
+    assert sorted(names) == sorted(f"{PREFIX}-domain-{region}" for region in THREE)
     for check in checks:
         assert (check.inputs["type"], check.inputs["port"], check.inputs["resourcePath"]) == ("HTTPS", 443, "/-/health")
         assert check.inputs["enableSni"] is True
@@ -150,64 +150,64 @@ def test_a_regions_health_is_asked_under_its_own_name(signed_address: Deployment
     assert {"healthCheckId" in record.inputs for record in own} == {False}
 
 
-def test_a_region_that_leaves_is_in_no_shared_record(signed_address: Deployment) -> None:
-    records = [r.inputs for r in signed_address.of(RECORD) if GONE in json.dumps(r.inputs)]
+def test_a_region_that_leaves_is_in_no_shared_record(signed_domain: Deployment) -> None:
+    records = [r.inputs for r in signed_domain.of(RECORD) if GONE in json.dumps(r.inputs)]
 
     assert {(record["name"], record.get("setIdentifier")) for record in records} == {(f"{GONE}.{DOMAIN}", None)}
-    assert signed_address.outputs["leaving"] == {GONE: f"https://{GONE}.{DOMAIN}/"}
-    mint = signed_address.one(FUNCTION, name=f"{PREFIX}-mint", region=GONE)
+    assert signed_domain.outputs["leaving"] == {GONE: f"https://{GONE}.{DOMAIN}/"}
+    mint = signed_domain.one(FUNCTION, name=f"{PREFIX}-mint", region=GONE)
     assert mint.inputs["environment"]["variables"]["LEAVING"] == ",".join(THREE)
 
 
-def test_without_function_urls_the_names_are_the_only_way(signed_address: Deployment) -> None:
-    outputs = signed_address.outputs
+def test_without_function_urls_the_names_are_the_only_way(signed_domain: Deployment) -> None:
+    outputs = signed_domain.outputs
 
-    assert signed_address.of(FUNCTION_URL) == []
-    assert [p.inputs["statementId"] for p in signed_address.of(PERMISSION) if p.inputs["principal"] == "*"] == []
+    assert signed_domain.of(FUNCTION_URL) == []
+    assert [p.inputs["statementId"] for p in signed_domain.of(PERMISSION) if p.inputs["principal"] == "*"] == []
     assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in THREE}
-    assert (outputs["address"], outputs["gatewayAddress"]) == (f"https://{DOMAIN}/", f"https://{GATEWAY}/")
+    assert (outputs["domainUrl"], outputs["domainGatewayUrl"]) == (f"https://{DOMAIN}/", f"https://{GATEWAY}/")
     assert outputs["gatewayUrls"].keys() == set(THREE)
     assert "records" not in outputs
 
 
-def test_only_the_regions_api_may_call_the_function(address: Deployment) -> None:
+def test_only_the_regions_api_may_call_the_function(with_domain: Deployment) -> None:
     for region in THREE:
         (statement,) = [
             p
-            for p in address.of(PERMISSION)
+            for p in with_domain.of(PERMISSION)
             if ":execute-api:" in p.inputs.get("sourceArn", "") and p.inputs["region"] == region
         ]
         assert statement.inputs["principal"] == "apigateway.amazonaws.com"
         assert statement.inputs["action"] == "lambda:InvokeFunction"
         assert statement.inputs["function"] == f"{PREFIX}-mint"
         assert statement.inputs["sourceArn"] == f"arn:aws:execute-api:{region}:{ACCOUNT}:abc{region}/*"
-        public = {p.urn for p in address.of(PERMISSION) if p.inputs["principal"] == "*" and region in p.urn}
+        public = {p.urn for p in with_domain.of(PERMISSION) if p.inputs["principal"] == "*" and region in p.urn}
         assert public <= statement.dependencies, "Lambda may drop one of two that are added at a time"
-        assert len(public) == 2 * bool(address.of(FUNCTION_URL))
+        assert len(public) == 2 * bool(with_domain.of(FUNCTION_URL))
 
 
-def test_everyones_requests_go_through_an_http_api(public_address: Deployment) -> None:
-    assert of_the_address(public_address, REST_API) == []
+def test_everyones_requests_go_through_an_http_api(public_domain: Deployment) -> None:
+    assert of_the_domain(public_domain, REST_API) == []
     for region in THREE:
-        api = public_address.one(HTTP_API, region=region)
-        integration = public_address.one(INTEGRATION, region=region)
-        route = public_address.one(ROUTE, region=region)
-        url = public_address.one(FUNCTION_URL, region=region)
+        api = public_domain.one(HTTP_API, region=region)
+        integration = public_domain.one(INTEGRATION, region=region)
+        route = public_domain.one(ROUTE, region=region)
+        url = public_domain.one(FUNCTION_URL, region=region)
         assert api.inputs["protocolType"] == "HTTP"
         assert integration.inputs["integrationType"] == "AWS_PROXY"
         assert integration.inputs["payloadFormatVersion"] == "2.0"
         assert integration.inputs["integrationUri"] == f"arn:aws:lambda:{region}:{ACCOUNT}:function:{PREFIX}-mint"
         assert (route.inputs["routeKey"], route.inputs["target"]) == ("$default", f"integrations/{integration.name}-id")
-        stage = public_address.one(HTTP_STAGE, region=region)
+        stage = public_domain.one(HTTP_STAGE, region=region)
         assert (stage.inputs["name"], stage.inputs["autoDeploy"]) == ("$default", True)
         assert api.inputs["corsConfiguration"] == url.inputs["cors"]
         assert api.inputs["corsConfiguration"]["allowMethods"] == ["GET", "POST", "PUT"]
 
 
-def test_signed_requests_go_through_a_rest_api(signed_address: Deployment) -> None:
+def test_signed_requests_go_through_a_rest_api(signed_domain: Deployment) -> None:
     """HTTP APIs take no Signature Version 4A."""
-    assert signed_address.of(HTTP_API) == []
-    apis = of_the_address(signed_address, REST_API)
+    assert signed_domain.of(HTTP_API) == []
+    apis = of_the_domain(signed_domain, REST_API)
     assert len(apis) == 4
     for api in apis:
         region = api.inputs["region"]
@@ -224,8 +224,8 @@ def test_signed_requests_go_through_a_rest_api(signed_address: Deployment) -> No
             )
 
 
-def test_only_asking_for_the_health_needs_no_signature(signed_address: Deployment) -> None:
-    operations = _operations(json.loads(of_the_address(signed_address, REST_API)[0].inputs["body"]))
+def test_only_asking_for_the_health_needs_no_signature(signed_domain: Deployment) -> None:
+    operations = _operations(json.loads(of_the_domain(signed_domain, REST_API)[0].inputs["body"]))
 
     assert {path for path, _ in operations} == {"/", "/{proxy+}", "/-/health"}
     assert [place for place, operation in operations.items() if "security" not in operation] == [("/-/health", "get")]
@@ -264,11 +264,11 @@ def test_no_api_takes_more_than_the_account_may_in_its_region() -> None:
     assert [limits[HOME][limit] for limit in LIMITS] == [10_000, 5000]
 
 
-def test_what_needs_no_signature_has_a_limit_of_its_own(signed_address: Deployment) -> None:
-    (api,) = [api for api in of_the_address(signed_address, REST_API) if api.inputs["region"] == HOME]
+def test_what_needs_no_signature_has_a_limit_of_its_own(signed_domain: Deployment) -> None:
+    (api,) = [api for api in of_the_domain(signed_domain, REST_API) if api.inputs["region"] == HOME]
     settings = {
         made.inputs["methodPath"]: made
-        for made in signed_address.of(METHOD_SETTINGS)
+        for made in signed_domain.of(METHOD_SETTINGS)
         if made.inputs["restApi"] == f"{api.name}-id"
     }
     limits = {path: tuple(s.inputs["settings"][limit] for limit in LIMITS) for path, s in settings.items()}
@@ -279,9 +279,9 @@ def test_what_needs_no_signature_has_a_limit_of_its_own(signed_address: Deployme
     assert tuple(fewer.inputs["settings"][limit] for limit in LIMITS) == (200, 200)
 
 
-def test_a_function_that_cannot_be_called_is_a_transient_error(signed_address: Deployment) -> None:
+def test_a_function_that_cannot_be_called_is_a_transient_error(signed_domain: Deployment) -> None:
     """By default it is 500 or 504, without a word about a retry."""
-    responses = json.loads(of_the_address(signed_address, REST_API)[0].inputs["body"])[GATEWAY_RESPONSES]
+    responses = json.loads(of_the_domain(signed_domain, REST_API)[0].inputs["body"])[GATEWAY_RESPONSES]
 
     statuses = {kind: response["statusCode"] for kind, response in responses.items()}
     unavailable = dict.fromkeys(("API_CONFIGURATION_ERROR", "INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT"), "503")
@@ -291,23 +291,23 @@ def test_a_function_that_cannot_be_called_is_a_transient_error(signed_address: D
         assert json.loads(response["responseTemplates"]["application/json"])["status"] == int(status)
 
 
-def test_a_name_leads_to_one_api_at_a_time(signed_address: Deployment, public_address: Deployment) -> None:
+def test_a_name_leads_to_one_api_at_a_time(signed_domain: Deployment, public_domain: Deployment) -> None:
     """Terraform's provider replaces a mapping for another API, which AWS refuses as long as the old one is there."""
-    before = {mapping.urn: mapping.inputs["apiId"] for mapping in signed_address.of(MAPPING)}
-    moved = [mapping for mapping in public_address.of(MAPPING) if before[mapping.urn] != mapping.inputs["apiId"]]
+    before = {mapping.urn: mapping.inputs["apiId"] for mapping in signed_domain.of(MAPPING)}
+    moved = [mapping for mapping in public_domain.of(MAPPING) if before[mapping.urn] != mapping.inputs["apiId"]]
 
     assert len(moved) == 2 * 4, "its own name and the shared one"
     assert {mapping.delete_before_replace for mapping in moved} == {True}
 
 
-def test_without_a_zone_the_records_are_an_output(public_address: Deployment) -> None:
-    assert [r.name for r in public_address.resources if r.type.startswith("aws:route53/")] == []
-    assert {"validationRecordFqdns" in issued.inputs for issued in public_address.of(ISSUED)} == {False}
+def test_without_a_zone_the_records_are_an_output(public_domain: Deployment) -> None:
+    assert [r.name for r in public_domain.resources if r.type.startswith("aws:route53/")] == []
+    assert {"validationRecordFqdns" in issued.inputs for issued in public_domain.of(ISSUED)} == {False}
     targets = {
         (name.inputs["domainName"], name.inputs["region"]): (
             f"d-{name.inputs['domainName'].partition('.')[0]}.execute-api.{name.inputs['region']}.amazonaws.com"
         )
-        for name in public_address.of(DOMAIN_NAME)
+        for name in public_domain.of(DOMAIN_NAME)
     }
     validation = {"name": f"_1f2e.{DOMAIN}", "type": "CNAME", "value": "_3d4c.acm-validations.aws."}
     own = [
@@ -319,10 +319,10 @@ def test_without_a_zone_the_records_are_an_output(public_address: Deployment) ->
         for host in (DOMAIN, GATEWAY)
         for region in THREE
     ]
-    found = public_address.outputs["records"]
+    found = public_domain.outputs["records"]
     assert found[0] == validation
     assert sorted(map(str, found)) == sorted(map(str, [validation, *own, *shared]))
-    assert public_address.outputs["address"] == f"https://{DOMAIN}/"
+    assert public_domain.outputs["domainUrl"] == f"https://{DOMAIN}/"
 
 
 def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ def test_without_a_zone_up_says_which_record_it_waits_for(monkeypatch: pytest.Mo
 
 
 def looks_up(zone: str) -> None:
-    """A program that looks for a zone as the address does."""
+    """A program that looks for a zone as the domain does."""
     found = settings(config(HOME, domain=DOMAIN, hostedZone=zone)).hosted_zone
     pulumi.export("zone", zone_id(found, DOMAIN, pulumi.ComponentResource("x:index:X", "x")))
 
@@ -360,7 +360,7 @@ def test_a_zone_is_named_by_its_name_or_id(zone: str) -> None:
         ("Z9", {"Z9": "example.com."}, "hostedZone: 'Z9' is a private zone; use a public one"),
     ],
 )
-def test_a_zone_that_cannot_hold_the_address_is_refused(zone: str, zones: dict[str, str], expected: str) -> None:
+def test_a_zone_that_cannot_hold_the_domain_is_refused(zone: str, zones: dict[str, str], expected: str) -> None:
     error, _ = deploy_badly({}, program=lambda: looks_up(zone), aws=Aws(zones={**zones, "Z0": "x.org"}))
 
     assert isinstance(error, SettingsError)

@@ -94,10 +94,10 @@ def test_concurrency_is_not_reserved_unless_asked_for(functions: list[Registrati
 
 
 @pytest.mark.parametrize(
-    ("given", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)]
+    ("concurrency", "limit"), [({}, 10), ({"reservedConcurrency": 7}, 7), ({"reservedConcurrency": -1}, -1)]
 )
-def test_a_public_function_has_a_limit(given: dict[str, Any], limit: int) -> None:
-    assert settings(config(HOME, authorization="NONE", **given)).reserved_concurrency == limit
+def test_a_public_function_has_a_limit(concurrency: dict[str, Any], limit: int) -> None:
+    assert settings(config(HOME, authorization="NONE", **concurrency)).reserved_concurrency == limit
 
 
 def test_a_paused_region_runs_nothing_and_keeps_what_it_has(signed: Deployment) -> None:
@@ -176,15 +176,15 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "lambda/greet/tests/test_handler.py",
         "lambda/other/handler.py",
         "lambda/shared/__init__.py",
-        "integers/names.py",
-        "integers/__pycache__/names.cpython-314.pyc",
+        "global_integers_core/names.py",
+        "global_integers_core/__pycache__/names.cpython-314.pyc",
         "components/settings/__init__.py",
     ]
     for name in files:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n")
-    for name, folder in {"ROOT": "", "FUNCTIONS": "lambda", "SHARED": "integers"}.items():
+    for name, folder in {"ROOT": "", "FUNCTIONS": "lambda", "SHARED": "global_integers_core"}.items():
         monkeypatch.setattr(f"components.function.{name}", tmp_path / folder)
     return tmp_path
 
@@ -204,7 +204,7 @@ def said(made: pulumi.AssetArchive) -> str:
 def test_an_archive_has_its_folder_and_integers() -> None:
     made = contents(archive("greet"))
 
-    assert set(made) == {"greet/__init__.py", "greet/handler.py", "integers/names.py"}
+    assert set(made) == {"greet/__init__.py", "greet/handler.py", "global_integers_core/names.py"}
     assert made["greet/handler.py"] == "# lambda/greet/handler.py\n"
 
 
@@ -219,7 +219,7 @@ def test_a_check_expects_the_version_that_is_read() -> None:
 def test_an_archive_has_a_shared_folder_under_its_name() -> None:
     made = contents(archive("greet", "shared"))
 
-    assert set(made) == {"greet/__init__.py", "greet/handler.py", "shared/__init__.py", "integers/names.py"}
+    assert set(made) == {"greet/__init__.py", "greet/handler.py", "shared/__init__.py", "global_integers_core/names.py"}
 
 
 @pytest.mark.usefixtures("repository")

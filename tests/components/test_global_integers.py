@@ -4,6 +4,7 @@ import importlib
 import socket
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import cast
 
 import pulumi
 import pytest
@@ -17,25 +18,26 @@ from tests.components.aws_answers import ALARM, FUNCTION, TABLE
 from tests.components.conftest import DOMAIN, SHOWN
 from tests.components.recording import Aws, Deployment
 from tests.components.running import PREFIX, PROJECT, STACK, THREE, config, deploy, deploy_badly
+from tests.docs.test_words import retired
 
 
 def test_a_preview_connects_to_nothing_and_shows_all(
-    signed_address: Deployment, monkeypatch: pytest.MonkeyPatch
+    signed_domain: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_socket: socket.socket, address: object) -> None:
-        raise AssertionError(f"the program connects to {address}")
+    def refuse(_socket: socket.socket, ip_address: object) -> None:
+        raise AssertionError(f"the program connects to {ip_address}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    given = config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False)
-    preview = deploy(given, aws=Aws(preview=True))
+    settings = config(*THREE, **SHOWN, domain=DOMAIN, hostedZone="example.com", functionUrls=False)
+    preview = deploy(settings, aws=Aws(preview=True))
 
-    shown, made = (sorted((r.type, r.name) for r in run.resources) for run in (preview, signed_address))
+    shown, made = (sorted((r.type, r.name) for r in run.resources) for run in (preview, signed_domain))
     assert shown == made
     outputs = preview.outputs
     assert outputs["regions"] == list(THREE)
     assert outputs["layout"] == {region: {"offset": offset, "stride": 3} for offset, region in enumerate(THREE, 1)}
     assert outputs["urls"] == outputs["gatewayUrls"] == dict.fromkeys(THREE, UNKNOWN)
-    assert (outputs["address"], outputs["gatewayAddress"]) == (UNKNOWN, UNKNOWN)
+    assert (outputs["domainUrl"], outputs["domainGatewayUrl"]) == (UNKNOWN, UNKNOWN)
 
 
 def test_importing_the_components_does_nothing() -> None:
@@ -84,7 +86,7 @@ def test_two_in_one_program_share_nothing() -> None:
     for name, prefix in prefixes.items():
         own = [resource for resource in deployment.resources if resource.name.startswith(f"{name}-")]
         assert {r.inputs["name"].startswith(prefix) for r in own if r.type in (TABLE, FUNCTION)} == {True}
-        reconcile = next(resource for resource in own if resource.name.endswith("-settle"))
+        reconcile = next(resource for resource in own if resource.name.endswith("-reconcile"))
         tables = {resource.urn for resource in own if resource.type == TABLE and "receipts" not in resource.name}
         others = {resource.urn for resource in deployment.resources if resource not in own}
         assert tables <= reconcile.dependencies
@@ -134,7 +136,7 @@ def test_pulumis_analyzer_finds_every_input_and_output() -> None:
     assert {name for name, entry in component.inputs.items() if not entry.optional} == {"home", "regions"}
     assert component.inputs_mapping["logRetentionDays"] == "log_retention_days"
     outputs = {"regions", "layout", "urls", "gatewayUrls", "leaving", "counters", "coordinator"}
-    with_domain = {"address", "gatewayAddress", "records"}
+    with_domain = {"domainUrl", "domainGatewayUrl", "records"}
     assert set(component.outputs) == outputs | with_domain
     assert {name for name, entry in component.outputs.items() if entry.optional} == with_domain
     for entry in (*component.inputs.values(), *component.outputs.values()):
@@ -144,5 +146,19 @@ def test_pulumis_analyzer_finds_every_input_and_output() -> None:
 
 def test_names_say_the_part_that_a_resource_belongs_to(signed: Deployment) -> None:
     children = [r.name for r in signed.resources if r.custom]
-    parts = ("coordinator", "alarms", *THREE)
+    parts = ("coordinator", "monitoring", *THREE)
     assert all(name.startswith(tuple(f"integers-{part}-" for part in parts)) for name in children)
+
+
+@pytest.mark.parametrize("name", ["signed_domain", "public_domain"])
+def test_names_on_aws_have_no_retired_word(name: str, request: pytest.FixtureRequest) -> None:
+    made = cast("Deployment", request.getfixturevalue(name))
+    called = ("name", "functionName", "alarmName", "dashboardName", "statementId", "targetId", "tableName")
+    names = [str(resource.inputs.get(key, "")) for resource in made.resources for key in called]
+    environments = [resource.inputs.get("environment", {}).get("variables", {}) for resource in made.resources]
+    types = [resource.type for resource in made.resources if not resource.custom]
+
+    assert len(types) > 10
+    assert any(environments)
+    found = [*names, *types, *(resource.name for resource in made.resources), *made.outputs]
+    assert retired([*found, *(variable for variables in environments for variable in variables)]) == []

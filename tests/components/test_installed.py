@@ -1,4 +1,4 @@
-"""Another Pulumi program installs the project and runs the five lines of the documentation."""
+"""Another Pulumi program installs the project and runs the five lines of the documentation, beside files of its own."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from local.paths import ROOT
 
 RUN = """
 import json, sys
-sys.path.append(sys.argv[1])  # for the stand-in below; what is installed comes first
+sys.path.append(sys.argv[1])  # for the stand-in below; the user's files and what is installed come first
+from global_integers import Integers
 from local.engine.program import run_program
 
 class Aws:
@@ -43,17 +44,25 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the built project and nothing else."""
+    """A folder with the built packages, the component and the client, and nothing else."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    wheel = folder / "wheel"
-    subprocess.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", wheel, ROOT], check=True)
-    (built,) = wheel.iterdir()
-    subprocess.run([*pip, "install", "--no-deps", "--no-compile", "--target", folder / "site", built], check=True)
+    wheels = folder / "wheels"
+    sources = (ROOT, ROOT / "client")
+    subprocess.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", wheels, *sources], check=True)
+    built = sorted(wheels.iterdir())
+    assert len(built) == 2
+    subprocess.run([*pip, "install", "--no-deps", "--no-compile", "--target", folder / "site", *built], check=True)
     return folder / "site"
 
 
-def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_path: Path) -> None:
+USERS_FILES = ("integers", "aws", "components", "coordinate", "mint", "names", "records")
+"""Names that a user's own files may have."""
+
+
+def test_the_five_lines_deploy_beside_a_users_own_files(installed: Path, tmp_path: Path) -> None:
+    for name in USERS_FILES:
+        (tmp_path / f"{name}.py").write_text("raise AssertionError(f'{__file__} is imported')")
     page = (ROOT / "docs" / "architecture.md").read_text().partition("## Use it in another Pulumi program")[2]
     (program,) = re.findall(r"```python\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
     (tmp_path / "program.py").write_text(program)
@@ -72,23 +81,31 @@ def test_the_five_lines_deploy_from_the_installed_files(installed: Path, tmp_pat
     assert outcome["files"]
     assert all(file.startswith(str(installed)) for file in outcome["files"])
     assert set(outcome["versions"]) == {
-        f"{version(archived(*folders))}\n" for folders in (("mint", "aws"), ("coordinate", "aws"))
+        f"{version(archived(*folders))}\n" for folders in (("mint", "aws_client"), ("coordinate", "aws_client"))
     }, "those of a checkout with the same files"
 
 
 def test_what_is_installed_is_the_program_and_its_functions(installed: Path) -> None:
     packages = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
     own = {path.relative_to(installed).as_posix() for path in installed.rglob("*.*") if path.is_file()}
-    sources = {
-        path.relative_to(ROOT).as_posix().replace("components/", "pulumi_global_integers/", 1)
-        for folder in ("components", "integers")
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".typed")
-    } | {
-        f"pulumi_global_integers/{path.relative_to(ROOT).as_posix()}"
-        for path in (ROOT / "lambda").rglob("*")
-        if path.suffix in (".py", ".html")
-    }
+    sources = (
+        {
+            path.relative_to(ROOT).as_posix().replace("components/", "pulumi_global_integers/", 1)
+            for folder in ("components", "global_integers_core")
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in (".py", ".typed")
+        }
+        | {
+            f"pulumi_global_integers/{path.relative_to(ROOT).as_posix()}"
+            for path in (ROOT / "lambda").rglob("*")
+            if path.suffix in (".py", ".html")
+        }
+        | {
+            path.relative_to(ROOT / "client" / "src").as_posix()
+            for path in (ROOT / "client" / "src").rglob("*")
+            if path.suffix in (".py", ".typed")
+        }
+    )
 
-    assert packages == {"pulumi_global_integers", "integers"}
+    assert packages == {"pulumi_global_integers", "global_integers_core", "global_integers", "bin"}
     assert {name for name in own if ".dist-info/" not in name} == sources

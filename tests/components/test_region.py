@@ -118,7 +118,7 @@ def test_the_statements_are_made_one_after_the_other(public: Deployment) -> None
 
 
 @pytest.mark.parametrize("signed", [True, False])
-def test_pages_of_other_origins_send_what_the_api_reads(signed: bool, public_address: Deployment) -> None:
+def test_pages_of_other_origins_send_what_the_api_reads(signed: bool, public_domain: Deployment) -> None:
     authorization = "AWS_IAM" if signed else "NONE"
     allowed = set(cors(settings(config(HOME, authorization=authorization)))["allow_headers"])
 
@@ -126,7 +126,7 @@ def test_pages_of_other_origins_send_what_the_api_reads(signed: bool, public_add
     signature = {"authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"}
     assert allowed & signature == (signature if signed else set())
     if not signed:
-        assert set(public_address.of(FUNCTION_URL)[0].inputs["cors"]["allowHeaders"]) == allowed
+        assert set(public_domain.of(FUNCTION_URL)[0].inputs["cors"]["allowHeaders"]) == allowed
 
 
 def test_by_default_requests_are_signed_and_nobody_let_in(signed: Deployment) -> None:

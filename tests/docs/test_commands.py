@@ -11,7 +11,7 @@ import botocore.session
 import pytest
 import yaml
 from botocore import xform_name
-from coordinate.request import Create, Watch, request_of
+from coordinate.events import Create, ScheduledRun, request_of
 from pulumi_aws import ProviderArgs
 
 from local.command_line import main
@@ -79,11 +79,11 @@ def test_the_local_commands_take_the_options_that_are_shown(capsys: pytest.Captu
     shown = commands("-m local")
     assert {command[command.index("local") + 1] for command in shown} >= {"up", "demo", "outputs"}
     for command in shown:
-        name, *given = command[command.index("local") + 1 :]
+        name, *options = command[command.index("local") + 1 :]
         with pytest.raises(SystemExit):
             main([name, "--help"])
         known = capsys.readouterr().out.replace("\n", " ")
-        assert [option for option in given if option.startswith("-") and f"{option} " not in known] == []
+        assert [option for option in options if option.startswith("-") and f"{option} " not in known] == []
 
 
 def test_the_settings_that_are_set_exist() -> None:
@@ -95,10 +95,10 @@ def test_the_settings_that_are_set_exist() -> None:
 
 
 def test_the_settings_of_one_run_exist() -> None:
-    given = [word for command in commands("-m local up") for word in command if re.match(r"[a-zA-Z]+=", word)]
+    options = [word for command in commands("-m local up") for word in command if re.match(r"[a-zA-Z]+=", word)]
 
-    assert "memorySize" in {word.partition("=")[0] for word in given}
-    assert {word.partition("=")[0] for word in given} <= set(PROJECT["config"])
+    assert "memorySize" in {word.partition("=")[0] for word in options}
+    assert {word.partition("=")[0] for word in options} <= set(PROJECT["config"])
 
 
 def test_the_outputs_that_are_read_exist() -> None:
@@ -124,12 +124,12 @@ def test_the_aws_cli_has_the_command_and_its_options(command: list[str]) -> None
     shape = model.operation_model(operations[name]).input_shape
     known = {f"--{xform_name(member, '-')}": member for member in shape.members}
 
-    given = [re.sub(r"^--no-", "--", option) for option in options if option.startswith("--")]
-    assert set(given) - ALL_COMMANDS <= set(known)
-    assert {member for option, member in known.items() if option not in given} & set(shape.required_members) == set()
+    options = [re.sub(r"^--no-", "--", option) for option in options if option.startswith("--")]
+    assert set(options) - ALL_COMMANDS <= set(known)
+    assert {member for option, member in known.items() if option not in options} & set(shape.required_members) == set()
 
 
 def test_the_coordinator_takes_the_payloads() -> None:
     payloads = [command[command.index("--payload") + 1] for command in commands("aws lambda invoke")]
 
-    assert {request_of(json.loads(payload)) for payload in payloads} == {Create(("invoices",)), Watch()}
+    assert {request_of(json.loads(payload)) for payload in payloads} == {Create(("invoices",)), ScheduledRun()}

@@ -6,7 +6,7 @@ from coordinate.dynamodb.run_lock import SECONDS
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.model import MAX_PAST
 
-from integers.lattice import MAX_INTEGER, MAX_REGIONS
+from global_integers_core.lattice import MAX_INTEGER, MAX_REGIONS
 from local.paths import ROOT
 from simulation.schedule import COORDINATORS
 from simulation.world import ALIVE, CONDITIONS, RULES
@@ -53,7 +53,9 @@ def test_the_numbers_are_those_of_the_code(said: str) -> None:
     assert said in PAGE
 
 
-@pytest.mark.parametrize("phase", ["created", "begun", "joined", "granted", "put back", "unknown", "away", "throttled"])
+@pytest.mark.parametrize(
+    "phase", ["created", "begun", "joined", "granted", "put back", "unknown", "unreachable", "throttled"]
+)
 def test_the_phases_of_the_log_are_named(phase: str) -> None:
     assert f"`{phase}`" in PAGE
     logging = [(ROOT / "lambda" / "coordinate" / file).read_text() for file in ("log.py", "dynamodb/calls.py")]

@@ -8,7 +8,7 @@ from coordinate.metrics import OF_A_REGION, UNITS
 from components.monitoring.alarms import alarms
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from local.paths import ROOT
-from tests.components.running import HOME, watched
+from tests.components.running import HOME, stack_metrics
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 
@@ -29,7 +29,7 @@ def test_the_table_has_the_places_and_the_defaults() -> None:
             name,
             name.lower(),
             "every region" if name in EVERY_REGION else "home region",
-            "3 × `watchMinutes` + 5" if name == "noRun" else str(threshold.default),
+            "3 × `scheduleMinutes` + 5" if name == "noRun" else str(threshold.default),
         )
         for name, threshold in THRESHOLDS.items()
     ]
@@ -37,8 +37,8 @@ def test_the_table_has_the_places_and_the_defaults() -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 30])
 def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
-    metrics = len(UNITS) + 1 + len(OF_A_REGION) * count  # one more: the failed runs of the schedule
-    made = len(alarms(watched(HOME, *(f"region-{n}" for n in range(1, count)))))
+    metrics = len(UNITS) + 1 + len(OF_A_REGION) * count  # one more: the failed scheduled runs
+    made = len(alarms(stack_metrics(HOME, *(f"region-{n}" for n in range(1, count)))))
 
     cents = 30 * metrics + 10 * made + 50 + 300
     row = f"| {count} | {metrics}: {dollars(30 * metrics)} | {made}: {dollars(10 * made)} | $0.50 | $3.00 |"
@@ -46,11 +46,11 @@ def test_the_cost_is_that_of_what_is_deployed(count: int) -> None:
 
 
 @pytest.mark.parametrize(("urls", "more"), [(True, 2), (False, 0)])
-def test_the_alarms_of_the_address_cost_what_the_page_says(urls: bool, more: int) -> None:
+def test_the_alarms_of_the_domain_cost_what_the_page_says(urls: bool, more: int) -> None:
     regions = (HOME, "eu-west-1")
 
-    made = alarms(watched(*regions, apis=True, function_urls=urls))
-    assert len(made) == len(alarms(watched(*regions))) + 2 * more
+    made = alarms(stack_metrics(*regions, apis=True, function_urls=urls))
+    assert len(made) == len(alarms(stack_metrics(*regions))) + 2 * more
     assert "With `domain`, each region has two alarms more, for $0.20." in PAGE
 
 

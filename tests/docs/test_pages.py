@@ -7,7 +7,7 @@ import pytest
 import yaml
 from mint.api.pages import colour_of
 
-from local import operations
+from local import operator_commands
 from local.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,11 +53,11 @@ def test_the_readmes_table_is_what_the_demo_prints(monkeypatch: pytest.MonkeyPat
         minted[url] = minted.get(url, offsets[url] - len(regions)) + len(regions)
         return minted[url]
 
-    monkeypatch.setattr(operations, "mint", mint)
+    monkeypatch.setattr(operator_commands, "mint", mint)
     layout = {region: {"offset": offset, "stride": len(regions)} for offset, region in enumerate(regions, 1)}
     outputs = {"regions": regions, "layout": layout, "urls": urls}
 
-    assert shown == operations.table(outputs, operations.mint_everywhere(outputs))
+    assert shown == operator_commands.table(outputs, operator_commands.mint_everywhere(outputs))
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda path: path.stem)
@@ -79,7 +79,9 @@ def test_a_region_has_the_colour_that_it_has_on_the_page(drawing: str) -> None:
 
 
 def test_the_architecture_names_folders_and_files_that_exist() -> None:
-    assert {"integers/", "components/", "lambda/mint/", "lambda/coordinate/", "local/", "tests/"} <= set(TABLE)
+    assert {"global_integers_core/", "components/", "lambda/mint/", "lambda/coordinate/", "local/", "tests/"} <= set(
+        TABLE
+    )
     assert len(LIST) == 3
     assert [path for path in (*TABLE, *LIST) if not (ROOT / path).exists()] == []
 

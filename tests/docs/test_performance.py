@@ -2,19 +2,19 @@
 
 import pytest
 
-from bench import callers, figures, functions, watching
+from bench import callers, figures, functions, schedule
 from local.paths import ROOT
 
 PAGE = (ROOT / "docs" / "performance.md").read_text()
 
 
 def test_the_page_has_the_figures_that_were_kept() -> None:
-    kept = figures.read()
+    figures_stored = figures.read()
 
-    assert f"```text\n{functions.table(kept['subjects'])}\n```" in PAGE
-    secure = functions.table(kept["https"]).rpartition(": ")[2]
+    assert f"```text\n{functions.table(figures_stored['subjects'])}\n```" in PAGE
+    secure = functions.table(figures_stored["https"]).rpartition(": ")[2]
     assert f"With https, as on AWS: {secure}." in PAGE
-    assert f"```text\n{callers.table(kept['callers'])}\n```" in PAGE
+    assert f"```text\n{callers.table(figures_stored['callers'])}\n```" in PAGE
 
 
 @pytest.mark.parametrize(
@@ -29,28 +29,28 @@ def test_they_are_small_beside_the_tutorials(part: str, start: float, cpu: float
 
 
 def test_a_lease_saves_the_writes() -> None:
-    kept = figures.read()["subjects"]
+    figures_stored = figures.read()["subjects"]
 
-    assert kept["one"]["units"] == 1
-    assert kept["lease"]["units"] <= 0.02
+    assert figures_stored["one"]["units"] == 1
+    assert figures_stored["lease"]["units"] <= 0.02
 
 
 def test_a_leased_integer_costs_hardly_a_request() -> None:
-    kept = figures.read()["callers"]
+    figures_stored = figures.read()["callers"]
 
-    assert kept["memory"]["per_s"] >= 3_000_000
-    assert kept["one"]["per_s"] >= 1_000_000
-    assert kept["eight"]["p99_us"] <= 50
-    assert kept["one"]["requests"] <= 0.0001
-    assert kept["paced"]["p9999_us"] <= 1000
+    assert figures_stored["memory"]["per_s"] >= 3_000_000
+    assert figures_stored["one"]["per_s"] >= 1_000_000
+    assert figures_stored["eight"]["p99_us"] <= 50
+    assert figures_stored["one"]["requests"] <= 0.0001
+    assert figures_stored["paced"]["p9999_us"] <= 1000
 
 
 def test_the_price_of_the_schedule_is_what_the_command_prints() -> None:
-    assert f"```text\n{watching.table()}\n```" in PAGE
+    assert f"```text\n{schedule.table()}\n```" in PAGE
 
 
 def test_the_smallest_schedules_price_is_on_other_pages() -> None:
-    _, _, dollars = watching.month(counters=1, regions=3)
+    _, _, dollars = schedule.month(counters=1, regions=3)
     cents = round(sum(dollars) * 100)
 
     assert f"from {cents} cents a month" in (ROOT / "docs" / "layouts.md").read_text()

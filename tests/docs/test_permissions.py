@@ -81,7 +81,7 @@ HTTP_API = 1.00
 
 
 def row(reads: int, writes: int, kilobytes: float) -> list[float]:
-    """Return the dollars a day of Lambda, DynamoDB and data, together, and with the address's requests.
+    """Return the dollars a day of Lambda, DynamoDB and data, together, and with the domain's requests.
 
     All requests read, write and return so much. The executions are busy all day, whoever calls them.
     """
@@ -107,7 +107,7 @@ def test_what_an_attack_costs_is_computed_from_the_price_list(what: str, costs: 
     assert figures == [" | ".join(f"{cost:.2f}" for cost in costs)]
 
 
-def test_the_address_takes_as_many_requests_as_the_url() -> None:
+def test_the_domain_takes_as_many_requests_as_the_url() -> None:
     stage = deploy(config(HOME, authorization="NONE", domain="integers.example.com")).one(HTTP_STAGE)
 
     assert stage.inputs["defaultRouteSettings"]["throttlingRateLimit"] * 86_400 / 1e6 == REQUESTS

@@ -1,6 +1,9 @@
 """What contributors and CI are told agrees with the project."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -38,12 +41,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
 
     assert headings[0] == PYPROJECT["project"]["version"] == client["project"]["version"]
-    for page in (
-        "template/requirements.txt",
-        "plugin/README.md",
-        "examples/python/requirements.txt",
-        "docs/architecture.md",
-    ):
+    for page in ("template/requirements.txt", "plugin/README.md", "docs/architecture.md"):
         assert set(re.findall(r"@v?(\d+\.\d+\.\d+)", (ROOT / page).read_text())) == {headings[0]}, page
     assert f'"version": "{headings[0]}+' in (ROOT / "docs" / "api.md").read_text()
 
@@ -68,9 +66,26 @@ def test_a_release_is_checked_before_it_is_published() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
     steps = [step.get("run", "") for step in workflow["jobs"]["release"]["steps"]]
 
-    assert steps.index("make release") == 1, "it fails unless the tag is the version's"
-    assert "uv publish --trusted-publishing always" in steps[2]
+    assert steps.index("make release") == 2, "it fails unless the tag is the version's"
+    assert "uv publish --trusted-publishing always" in steps[3]
     assert recipe("release").strip() == "@.venv/bin/python -m tests.release"
+
+
+def test_nothing_is_published_without_a_repository(tmp_path: Path) -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    refuse: str = workflow["jobs"]["release"]["steps"][1]["run"]
+
+    def publish(repository: str) -> "subprocess.CompletedProcess[str]":
+        (tmp_path / "pyproject.toml").write_text(f'[tool.global-integers]\nrepository = "{repository}"\n')
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        command = ["bash", "-e", "-c", refuse]
+        return subprocess.run(command, cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+
+    assert publish("https://git.example/us/it").returncode == 0
+    refused = publish("")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("nothing is published: in pyproject.toml, `repository` of [tool")
+    assert "repository" in PYPROJECT["tool"]["global-integers"]
 
 
 def test_actions_are_pinned() -> None:

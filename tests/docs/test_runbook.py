@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from coordinate.protocol.refusals import lost_home, stray
+from coordinate.protocol.refusals import lost_layouts, stray
 
 from components.coordinator.deployment import (
     StoredRecord,
@@ -19,9 +19,15 @@ THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
 
 
 def desired(*regions: str) -> dict[str, Any]:
-    numbers = {"window": 100_000_000, "headroom": 10_000, "watchMinutes": 5}
+    numbers = {"window": 100_000_000, "headroom": 10_000, "scheduleMinutes": 5}
     tables = dict.fromkeys(regions, "label")
-    return {"regions": list(regions), "leaving": [], "counters": ["integers"], "floors": {}, "tables": tables} | numbers
+    return {
+        "regions": list(regions),
+        "leaving": [],
+        "counters": ["integers"],
+        "floors": {},
+        "tableLabels": tables,
+    } | numbers
 
 
 def record(asked_for: Mapping[str, Any]) -> StoredRecord:
@@ -30,7 +36,7 @@ def record(asked_for: Mapping[str, Any]) -> StoredRecord:
 
 @pytest.mark.parametrize(
     "refusal",
-    [lost_home("<id>"), stray("integers", "the layouts table")],
+    [lost_layouts("<id>"), stray("integers", "the layouts table")],
     ids=["two losses", "a stray item"],
 )
 def test_the_coordinators_refusals_are_quoted(refusal: Exception) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from local.resources import Aws
 from tests.dynamodb_local import running
-from tests.lambda_.laying_out import make_table
+from tests.lambda_.coordinator_calls import make_table
 
 pytestmark = [pytest.mark.long, pytest.mark.needs("dynamodb-local")]
 

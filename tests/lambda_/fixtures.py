@@ -8,14 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol, TypedDict
 
-import aws.service
+import aws_client.service
 import mint.handler
 import mint.minting
 import pytest
-from aws.service import DynamoDB, ServiceError
+from aws_client.service import DynamoDB, ServiceError
 
 from local.resources import Aws
-from tests.lambda_.laying_out import PATIENCE, client, make_table
+from tests.lambda_.coordinator_calls import PATIENCE, client, make_table
 
 HOME = "us-east-1"
 REGIONS = ("us-east-1", "eu-west-1", "ap-southeast-2")
@@ -99,7 +99,7 @@ def stack(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Generator[Stack]:
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=client))
-    for timeout in ("aws.service.TIMEOUT", "aws.service.CONNECT_TIMEOUT"):
+    for timeout in ("aws_client.service.TIMEOUT", "aws_client.service.CONNECT_TIMEOUT"):
         monkeypatch.setattr(timeout, PATIENCE)
     for region in (*REGIONS, "us-west-2"):
         with closing(DynamoDB(region)) as dynamodb:
@@ -134,9 +134,9 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         "AWS_SESSION_TOKEN": "the-token",
     }.items():
         monkeypatch.setenv(name, value)
-    aws.service.set_deadline(None)
+    aws_client.service.set_deadline(None)
     yield
-    aws.service.set_deadline(None)
+    aws_client.service.set_deadline(None)
 
 
 def forget() -> None:
@@ -162,14 +162,14 @@ def ask(stack: Stack) -> Ask:
         if not warm:
             forget()
         path, _, query = path.partition("?")
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         http = {**event["requestContext"]["http"], "method": method, "path": path}
         response = mint.handler.handler(
             {
                 **event,
                 "rawPath": path,
                 "rawQueryString": query,
-                "headers": {**event["headers"], **given},
+                "headers": {**event["headers"], **sent_headers},
                 "requestContext": {**event["requestContext"], "http": http},
             },
             SimpleNamespace(aws_request_id="request-1"),

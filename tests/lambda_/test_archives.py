@@ -17,7 +17,7 @@ from coordinate.check import _event as as_the_coordinator_asks
 
 from bench.runtime_api import FunctionError, Runtime, unpack
 from components.coordinator import EVENT as SCHEDULED
-from integers.names import CHECK_COUNTER
+from global_integers_core.names import CHECK_COUNTER
 from local.engine import Engine
 from local.engine.inputs import as_json
 from local.engine.program import Registration, run_program
@@ -86,7 +86,7 @@ def engine(aws: Aws, tmp_path_factory: pytest.TempPathFactory) -> UnderRuntime:
         patch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder))
         stack = f"t{uuid4().hex[:8]}"
         engine = UnderRuntime(aws, stack, folder)
-        settings = config(*REGIONS, protect="false", watchMinutes="60", counters=["integers", "orders"])
+        settings = config(*REGIONS, protect="false", scheduleMinutes="60", counters=["integers", "orders"])
         outcome = run_program(engine, project=PROJECT, stack=stack, config=settings)
     assert outcome.error is None, outcome.error
     return engine
@@ -176,7 +176,7 @@ def test_a_table_that_is_gone_is_a_line_of_json_in_the_log(engine: UnderRuntime)
 def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRuntime, tmp_path: Path) -> None:
     deployed = engine.functions[HOME, handler]
     broken = shutil.copytree(deployed.folder, tmp_path / "broken")
-    (broken / "integers" / "names.py").unlink()
+    (broken / "global_integers_core" / "names.py").unlink()
     with replace(deployed, folder=broken) as runtime:
         with pytest.raises(FunctionError) as failed:
             runtime.start()
@@ -184,7 +184,7 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
 
     error = failed.value.document
     assert error["errorType"] == "Runtime.ImportModuleError"
-    assert error["errorMessage"].endswith("No module named 'integers.names'")
+    assert error["errorMessage"].endswith("No module named 'global_integers_core.names'")
     assert (line["level"], line["errorType"], line["errorMessage"]) == (
         "ERROR",
         error["errorType"],
@@ -193,7 +193,7 @@ def test_an_archive_without_a_file_does_not_start(handler: str, engine: UnderRun
 
 
 def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime) -> None:
-    reconciled, log = engine.runs["integers-coordinator-settle"]
+    reconciled, log = engine.runs["integers-coordinator-reconcile"]
 
     assert {reply["checked"] for reply, _ in engine.runs.values() if "checked" in reply} == {*REGIONS}
     assert {*reconciled["counters"]} == {"integers", "orders"}
@@ -204,8 +204,8 @@ def test_a_deployment_checks_regions_and_lays_out_counters(engine: UnderRuntime)
 
 
 def test_a_refused_event_is_an_error_with_the_coordinators_words(coordinate: Runtime) -> None:
-    with pytest.raises(FunctionError, match="did you mean watch") as failed:
-        coordinate.invoke({"wach": True})
+    with pytest.raises(FunctionError, match="did you mean schedule") as failed:
+        coordinate.invoke({"scheduled": True})
     *_, line = lines(coordinate.log)
 
     assert failed.value.document["errorType"] == "CoordinatorError"

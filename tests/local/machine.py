@@ -66,8 +66,8 @@ class Machine:
             with self.start(*arguments) as process:
                 out, err = process.communicate(timeout=HANGING)
             return subprocess.CompletedProcess(arguments, process.returncode, out, err)
-        told, failed = io.StringIO(), io.StringIO()
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(told), redirect_stderr(failed):
+        output, failed = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(failed):
             patch.setenv("GLOBAL_INTEGERS_LOCAL", str(self.folder))
             try:
                 status = main(arguments)
@@ -76,7 +76,7 @@ class Machine:
             except Exception:
                 traceback.print_exc()
                 status = 1
-        return subprocess.CompletedProcess(arguments, status, told.getvalue(), failed.getvalue())
+        return subprocess.CompletedProcess(arguments, status, output.getvalue(), failed.getvalue())
 
     def up(self, *regions: str, settings: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
         return self.run(*self.command(*regions, settings=settings))

@@ -11,7 +11,7 @@ import pytest
 from global_integers.client.api import PAUSED
 
 from local.domain.zone import HTTP_API_FAILED
-from local.operations import Paused, mint, mint_everywhere, table
+from local.operator_commands import Paused, mint, mint_everywhere, table
 from local.paths import LocalError
 
 LAYOUT = {"us-east-1": {"offset": 1, "stride": 2}, "eu-west-1": {"offset": 2, "stride": 2}}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local.paths import ROOT
-from local.server import server
+from local.server import aws_server
 from local.server.process import is_free
 from local.terminal import STATUS
 from tests.local.machine import HANGING, Machine, coordinators, mint, processes_of
@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_is_no_traceback_either(small: Machine, arguments: tuple
 def test_down_goes_on_after_ctrl_c(folder: Path) -> None:
     machine = Machine(folder)
     for after in (0.05, 0.3, 0.5, 0.6, 0.7, 0.8):
-        port = server.start(0).port
+        port = aws_server.start(0).port
         interrupted(machine, after, "down")
         interrupted(machine, after, "down", times=2)
 

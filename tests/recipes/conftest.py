@@ -105,8 +105,8 @@ def start(machine: Machine, url: str, tmp_path: Path) -> Start:
 def run(start: Start) -> Run:
     """`run("sh", code)`: to its end."""
 
-    def run(language: str, code: str, **given: Any) -> Result:
-        with start(language, code, **given) as process:
+    def run(language: str, code: str, **environment: Any) -> Result:
+        with start(language, code, **environment) as process:
             out, err = process.communicate(timeout=HANG)
         return Result(code, process.returncode, out, err)
 

@@ -162,8 +162,8 @@ def test_a_files_lines_are_numbered_a_write_per_thousand(run: Run, url: str, peo
 def test_a_mistyped_number_is_told(tmp_path: Path) -> None:
     ((_, code),) = blocks("A number that people type")
     (tmp_path / "numbers.py").write_text(code)
-    given = runpy.run_path(str(tmp_path / "numbers.py"))
-    shown, read = given["shown"], given["read"]
+    namespace = runpy.run_path(str(tmp_path / "numbers.py"))
+    shown, read = namespace["shown"], namespace["read"]
 
     assert shown(42) == "INV-4269"
     for n in (1, 7, 42, 97, 1_000_000, 2**53 - 1):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
-from coordinate.protocol.reconcile import Again, Looked, Outcome, look_at, reconcile, step
+from coordinate.protocol.reconcile import Inspected, NextRound, Outcome, inspect, reconcile, step
 
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 from simulation.checks import CheckedWorld
 from simulation.coordinator import SimulatedCoordinator
-from simulation.pulumi import decoded, desired
+from simulation.deployments import decoded, desired
 from simulation.world import NOW, CounterKey, Layouts, Mirror, SimulatedTable
 
 BEFORE = ("a", "b")
@@ -28,22 +28,22 @@ class Case:
     coordinators: tuple[str, ...] = ("one", "two")
     loses: str | None = None
     """The region whose table is recreated empty at any time, once. None: none is."""
-    away: str | None = None
+    unreachable: str | None = None
     """The region that stops answering at any time, and answers again at any time later. None: none does."""
     without: str | None = None
 
     def at_once(self, operation: op.Operation) -> bool:
         """Return whether it makes no difference when an operation is carried out: then, with the one before."""
         match operation:
-            case op.ReadRecord() | op.ReadAccepted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
+            case op.ReadRecord() | op.ReadAdmitted() | op.DescribeLayouts() | op.DescribeMirror() | op.Clock():
                 return True
             case op.DescribeTable(region) | op.RecordLayouts(region):  # the last of several recorded layouts stays
-                return region not in (self.loses, self.away)
+                return region not in (self.loses, self.unreachable)
             case _:
                 return False
 
 
-class Kept(NamedTuple):
+class TableState(NamedTuple):
     """A region's table."""
 
     region: str
@@ -72,11 +72,11 @@ class Hashed:
 
     __slots__ = ("_hash", "_key", "state")
 
-    def __init__(self, state: Again | Looked) -> None:
+    def __init__(self, state: NextRound | Inspected) -> None:
         self.state = state
-        known = state.known
-        found = known and (known.register, tuple(known.items.items()), tuple(known.ids.items()))
-        self._key = (type(state), state.record.accepted, found, state.created)
+        observation = state.observation
+        found = observation and (observation.register, tuple(observation.items.items()), tuple(observation.ids.items()))
+        self._key = (type(state), state.record.admitted, found, state.created)
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -102,18 +102,18 @@ def after(run: Run, answer: Any) -> Run:
             return run
         if isinstance(end, Outcome):
             return Run(run.name, run.number, end)
-        run = Run(run.name, run.number + isinstance(end, Again), Hashed(end))
+        run = Run(run.name, run.number + isinstance(end, NextRound), Hashed(end))
 
 
-def _replayed(run: Run) -> tuple[op.Operation | None, Again | Looked | Outcome | None]:
+def _replayed(run: Run) -> tuple[op.Operation | None, NextRound | Inspected | Outcome | None]:
     assert isinstance(run.state, Hashed)
     state, answers = run.state.state, run.answers
-    steps: Any = look_at("c", state) if isinstance(state, Again) else step(state, f"{run.name}/{run.number}")
+    steps: Any = inspect("c", state) if isinstance(state, NextRound) else step(state, f"{run.name}/{run.number}")
     try:
         batch: Any = next(steps)
         while len(answers) >= len(batch):
-            given, answers = answers[: len(batch)], answers[len(batch) :]
-            batch = steps.send(list(given))
+            answered, answers = answers[: len(batch)], answers[len(batch) :]
+            batch = steps.send(list(answered))
     except StopIteration as stop:
         return None, stop.value
     return batch[len(answers)], None
@@ -124,9 +124,9 @@ class SearchState(NamedTuple):
 
     register: Register
     copy: Copy[Register] | None
-    tables: tuple[Kept, ...]
+    tables: tuple[TableState, ...]
     minted: frozenset[tuple[str, int]]
-    away: bool | None
+    unreachable: bool | None
     """Whether the region that may be unreachable is unreachable now; None if it was, and is back."""
     turns: tuple[Run, ...]
 
@@ -135,15 +135,16 @@ class SearchState(NamedTuple):
         world = CheckedWorld(case.without, Layouts("layouts 1", record, {"c": self.register}))
         world.mirror = Mirror("mirror 1", None, {"c": self.copy} if self.copy else {})
         world.tables = {
-            kept.region: SimulatedTable(kept.id, {"c": CounterKey(kept.item, {}, kept.layouts)}) for kept in self.tables
+            table.region: SimulatedTable(table.id, {"c": CounterKey(table.item, {}, table.layouts)})
+            for table in self.tables
         }
         world.minted = dict.fromkeys(self.minted, "")
-        world.away = {case.away} if case.away and self.away else set()
+        world.unreachable = {case.unreachable} if case.unreachable and self.unreachable else set()
         return world
 
 
 def joining(without: str | None = None) -> CheckedWorld:
-    """Return the tables when a deployment that adds a third region has just been accepted."""
+    """Return the tables when a deployment that adds a third region has just been admitted."""
     world = CheckedWorld(without)
     for regions in (BEFORE, AFTER):
         for region in regions:
@@ -166,7 +167,7 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     world = joining(case.without)
     record = world.layouts.record
     assert record is not None
-    turns = tuple(_at_once(Run(name, 0, Hashed(Again(record))), world, case) for name in case.coordinators)
+    turns = tuple(_at_once(Run(name, 0, Hashed(NextRound(record))), world, case) for name in case.coordinators)
     start = _state(world, False, turns)
     seen = {start}
     stack = [start]
@@ -185,11 +186,11 @@ def explore(case: Case, check_end: Callable[[CheckedWorld], None]) -> tuple[int,
     return len(seen), ends
 
 
-def _state(world: CheckedWorld, away: bool | None, turns: tuple[Run, ...]) -> SearchState:
+def _state(world: CheckedWorld, unreachable: bool | None, turns: tuple[Run, ...]) -> SearchState:
     found = {region: table.counters.get("c", CounterKey()) for region, table in sorted(world.tables.items())}
-    tables = tuple(Kept(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
+    tables = tuple(TableState(region, world.tables[region].id, c.item, c.layouts) for region, c in found.items())
     return SearchState(
-        world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), away, turns
+        world.layouts.registers["c"], world.mirror.copies.get("c"), tables, frozenset(world.minted), unreachable, turns
     )
 
 
@@ -199,18 +200,18 @@ def _successors(state: SearchState, record: DeploymentRecord, case: Case) -> Ite
         if following(turn) is not None:
             world = state.world(record, case)
             next_turn = _at_once(_answered(turn, world), world, case)
-            yield _state(world, state.away, (*state.turns[:index], next_turn, *state.turns[index + 1 :]))
+            yield _state(world, state.unreachable, (*state.turns[:index], next_turn, *state.turns[index + 1 :]))
     if len(state.minted) < case.mints:
-        for kept in state.tables:
+        for table in state.tables:
             world = state.world(record, case)
-            if world.mint(kept.region) is not None:
-                yield _state(world, state.away, state.turns)
-    if case.loses is not None and all(kept.id != "recreated" for kept in state.tables):
+            if world.mint(table.region) is not None:
+                yield _state(world, state.unreachable, state.turns)
+    if case.loses is not None and all(table.id != "recreated" for table in state.tables):
         world = state.world(record, case)
         world.tables[case.loses] = SimulatedTable("recreated")
-        yield _state(world, state.away, state.turns)
-    if case.away is not None and state.away is not None:
-        yield state._replace(away=None if state.away else True)
+        yield _state(world, state.unreachable, state.turns)
+    if case.unreachable is not None and state.unreachable is not None:
+        yield state._replace(unreachable=None if state.unreachable else True)
 
 
 def _at_once(turn: Run, world: CheckedWorld, case: Case) -> Run:

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from aws.service import DynamoDB, ServiceError
+from aws_client.service import DynamoDB, ServiceError
 from coordinate.dynamodb.store import Store, described_id
 from coordinate.protocol.operations import Operation
 from mint.model import CeilingReached, NoItem
 from mint.table import CounterTable
 
 from simulation.world import World
+from tests.lambda_.coordinator_calls import HOME, make_table
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME, make_table
-from tests.simulation.operations import COUNTER, REGIONS
+from tests.simulation.random_operations import COUNTER, REGIONS
 
 Records = dict[str, dict[str, Any] | None]
 """By table, every record as DynamoDB has it, by its key. None: there is no table."""

@@ -7,7 +7,7 @@ from coordinate.protocol.model import DeploymentRecord, Item, Register
 from coordinate.protocol.operations import FenceItem, WriteRegister
 
 from simulation.checks import CheckedWorld, MintedTwice, Unasked
-from simulation.pulumi import decoded, desired
+from simulation.deployments import decoded, desired
 from simulation.world import CounterKey
 
 REGISTER = Register("c", "layouts 1", 1, ("a",), ("a 2",), base=1, limit=10, window=10, granted=1_000)

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
+from coordinate.events import ScheduledRun
 from coordinate.protocol.admit import admit
 from coordinate.protocol.model import Deploy
 from coordinate.protocol.operations import (
     FenceItem,
     Operation,
-    PlaceItem,
+    PutItem,
     RaiseItem,
     RecordLayouts,
     RenewItem,
@@ -18,19 +19,18 @@ from coordinate.protocol.operations import (
     WriteRecordCopy,
 )
 from coordinate.protocol.reconcile import reconcile
-from coordinate.request import Watch
 from coordinate.run import RunResult, run
 
 from simulation.checks import CheckedWorld, MintedTwice
 from simulation.coordinator import SimulatedCoordinator
-from simulation.pulumi import WINDOW, decoded, desired
-from tests.lambda_.coordinate.stopped import run_to, step_all
+from simulation.deployments import WINDOW, decoded, desired
+from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 
 
 def deployment(
     world: CheckedWorld, regions: Sequence[str], follows: int, name: str, leaving: str = ""
 ) -> SimulatedCoordinator:
-    asked = decoded(desired(regions, leaving, home=world.layouts.id))
+    asked = decoded(desired(regions, leaving, layouts_label=world.layouts.id))
     return SimulatedCoordinator(run(Deploy(asked, follows, world.now), name, RunResult()))
 
 
@@ -41,8 +41,8 @@ def deployed(world: CheckedWorld, *regions: str, leaving: str = "") -> RunResult
     return deployment(world, regions, follows, f"deployment {follows + 1}", leaving).finish(world.carry_out)
 
 
-def watched(world: CheckedWorld, name: str = "watch") -> RunResult:
-    return SimulatedCoordinator(run(Watch(), name, RunResult())).finish(world.carry_out)
+def scheduled_run(world: CheckedWorld, name: str = "schedule") -> RunResult:
+    return SimulatedCoordinator(run(ScheduledRun(), name, RunResult())).finish(world.carry_out)
 
 
 def stopped_before(world: CheckedWorld, kind: type[Operation], token: str) -> SimulatedCoordinator:
@@ -96,12 +96,12 @@ def late_copy(without: str | None) -> None:
     world = CheckedWorld(without)
     copies = first_deployed(world, WriteCopy)
     mint_all(world, "a", "b")
-    watched(world)  # raises the limit
+    scheduled_run(world)  # raises the limit
     mint_all(world, "a")
     for copy in copies:
         world.carry_out(copy)
     world.lose("layouts", "recreated", Random(0))
-    world.away.add("a")
+    world.unreachable.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")
 
@@ -114,7 +114,7 @@ def late_record_copy(without: str | None) -> None:
     for copy in copies:
         world.carry_out(copy)
     world.lose("layouts", "recreated", Random(0))
-    watched(world)
+    scheduled_run(world)
     record = world.layouts.record
     assert record is not None
     assert record.desired.regions == ("b",), "the last deployment is forgotten"
@@ -125,9 +125,9 @@ def late_renewal(without: str | None) -> None:
     world = CheckedWorld(without)
     for region in "xy":
         world.make_table(region)
-    run_to(deployment(world, "xy", 0, "killed"), PlaceItem, world.carry_out)
-    placing = stopped_before(world, PlaceItem, "late 1")
-    watched(world)
+    run_to(deployment(world, "xy", 0, "killed"), PutItem, world.carry_out)
+    placing = stopped_before(world, PutItem, "late 1")
+    scheduled_run(world)
     for region in "yx":
         world.make_table(region)
     changing = deployment(world, "yx", 1, "changing")
@@ -146,12 +146,12 @@ def late_raise(without: str | None) -> None:
     world = CheckedWorld(without)
     deployed(world, "a", "b")
     mint_all(world, "a", most=2 * WINDOW)
-    watched_until_raise = stopped_before(world, RaiseItem, "late")
+    until_raise = stopped_before(world, RaiseItem, "late")
     for _ in range(20):
         world.now += 10_000
     deployed(world, "b", "a")
-    step_all(watched_until_raise, world.carry_out)
-    world.away.add("a")
+    step_all(until_raise, world.carry_out)
+    world.unreachable.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")
 
@@ -164,8 +164,8 @@ def late_raise_of_a_fence(without: str | None) -> None:
     late = stopped_before(world, RaiseItem, "late")
     run_to(deployment(world, "ba", 1, "changing"), RenewItem, world.carry_out)
     step_all(late, world.carry_out)
-    world.away.add("a")
-    watched(world)
+    world.unreachable.add("a")
+    scheduled_run(world)
     mint_all(world, "a", "b")
 
 
@@ -176,10 +176,10 @@ def late_lower_raise(without: str | None) -> None:
     world.now += 1_000_000  # so long that the window needn't grow
     mint_all(world, "a")
     late = stopped_before(world, RaiseItem, "late")
-    watched(world)
+    scheduled_run(world)
     world.now += 1_000_000
     mint_all(world, "a")
-    watched(world)
+    scheduled_run(world)
     mint_all(world, "a", most=3)
     step_all(late, world.carry_out)
     assert world.mint("a") is not None, "the region has stopped"
@@ -194,7 +194,7 @@ def lost_fence(without: str | None) -> None:
     run_to(changing, FenceItem, world.carry_out)
     mint_all(world, "a", most=WINDOW)
     step_all(changing, world.carry_out)  # and then it crashes: nobody learns where the fence is
-    world.away.add("a")
+    world.unreachable.add("a")
     deployed(world, "b")
     mint_all(world, "a", "b")
 
@@ -202,12 +202,12 @@ def lost_fence(without: str | None) -> None:
 def late_layouts(without: str | None) -> None:
     """Layouts that arrive late would make a region forget the present one, and so who owns its integers."""
     world = CheckedWorld(without)
-    told = first_deployed(world, RecordLayouts)
+    layouts_told = first_deployed(world, RecordLayouts)
     deployed(world, "b", "a")
-    for layouts in told:
+    for layouts in layouts_told:
         world.carry_out(layouts)
-    kept = [world.tables[region].counters["c"].layouts for region in "ab"]
-    assert kept == [world.layouts.registers["c"].layouts] * 2, "a region has forgotten a layout"
+    recorded = [world.tables[region].counters["c"].layouts for region in "ab"]
+    assert recorded == [world.layouts.registers["c"].layouts] * 2, "a region has forgotten a layout"
 
 
 BY_HAND: dict[str, tuple[Callable[[str | None], None], type[AssertionError]]] = {

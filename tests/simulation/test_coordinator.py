@@ -2,13 +2,13 @@
 
 import pytest
 from coordinate.protocol.model import DeploymentRecord, Refused
-from coordinate.protocol.operations import OpenItem, PlaceItem, ReadItem, WriteRegister
+from coordinate.protocol.operations import OpenItem, PutItem, ReadItem, WriteRegister
 from coordinate.protocol.reconcile import Outcome, reconcile
 
 from simulation.coordinator import SimulatedCoordinator
-from simulation.pulumi import decoded, desired
+from simulation.deployments import decoded, desired
 from simulation.world import World
-from tests.lambda_.coordinate.stopped import run_to, step_all
+from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
 
 
 def world(*regions: str) -> World:
@@ -52,7 +52,7 @@ def test_the_operations_of_a_batch_come_in_any_order() -> None:
 
 def test_the_rest_of_a_batch_is_carried_out_and_nothing_further() -> None:
     tables, late = world("a", "b"), coordinator()
-    run_to(late, PlaceItem, tables.carry_out)
+    run_to(late, PutItem, tables.carry_out)
     step_all(late, tables.carry_out)
 
     items = [tables.tables[region].counters["c"].item for region in ("a", "b")]

@@ -6,7 +6,7 @@ from hypothesis import given
 from local.resources import Aws
 from simulation.world import World
 from tests.lambda_.fixtures import Stack
-from tests.simulation.operations import STEPS, WORLDS, Step
+from tests.simulation.random_operations import STEPS, WORLDS, Step
 from tests.simulation.tables import Tables
 from tests.simulation.test_world import PATIENT, compare
 

@@ -19,8 +19,8 @@ def check_end(world: CheckedWorld) -> None:
 
 
 def check_next_run(world: CheckedWorld) -> None:
-    """Check what the next run of the schedule makes of it, when every region answers."""
-    world.away.clear()
+    """Check what the next scheduled run makes of it, when every region answers."""
+    world.unreachable.clear()
     assert world.layouts.record is not None
     check_outcome(world, SimulatedCoordinator(reconcile("c", "next", world.layouts.record)).finish(world.carry_out))
 
@@ -37,11 +37,11 @@ ALONE = ("one",)
 
 CASES = {
     "alone": (Case(mints=2, coordinators=ALONE), check_end, 300, None),
-    "alone, away": (Case(mints=1, coordinators=ALONE, away="b"), check_next_run, 1_000, None),
+    "alone, unreachable": (Case(mints=1, coordinators=ALONE, unreachable="b"), check_next_run, 1_000, None),
     "alone, loses": (Case(mints=1, coordinators=ALONE, loses="b"), check_next_run, 1_000, None),
     "two": (Case(mints=0), check_end, 10_000, "slow"),
     "two, minting": (Case(mints=1), check_end, 50_000, "long"),
-    "two, away": (Case(mints=0, away="b"), check_next_run, 200_000, "long"),
+    "two, unreachable": (Case(mints=0, unreachable="b"), check_next_run, 200_000, "long"),
     "alone, minting and loses": (Case(mints=5, coordinators=ALONE, loses="b"), check_next_run, 40_000, "long"),
 }
 """What may happen, how the end is checked, how many states there are at least, and the test's marker."""

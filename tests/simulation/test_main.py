@@ -15,4 +15,4 @@ def test_a_search_prints_what_it_ran() -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert ran.stdout.startswith("100 schedules from seed 7;")
-    assert re.search(r"100 schedules, [\d,]+ integers, no duplicate, all settled\n$", ran.stdout)
+    assert re.search(r"100 schedules, [\d,]+ integers, no duplicate, all reconciled\n$", ran.stdout)

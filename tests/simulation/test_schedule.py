@@ -7,7 +7,7 @@ import pytest
 from simulation.schedule import RandomSchedule
 
 LOSSES = {1: 20_000, 2: 10_000}
-"""How many tables may be lost before one is mended → how many schedules. With one loss, all must reconcile without an
+"""How many tables may be lost before one is repaired → how many schedules. With one loss, all must reconcile without an
 operator; with two, a floor may be needed."""
 
 SHORT = 200

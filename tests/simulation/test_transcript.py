@@ -17,7 +17,7 @@ def test_the_readers_find_every_story() -> None:
         "crash_and_race",
         "lost_table",
         "lost_layouts",
-        "away",
+        "unreachable",
         "leaving",
     }
 
@@ -48,7 +48,7 @@ def test_a_step_is_one_operation() -> None:
 def test_a_describe_is_printed_with_the_reads_that_it_proves() -> None:
     steps = "deploy A us\nstep A 4\n----\n"
 
-    assert play(steps).endswith("\nA reads Record none, Accepted none (layouts#1)\nA reads RecordCopy none\n")
+    assert play(steps).endswith("\nA reads Record none, Admitted none (layouts#1)\nA reads RecordCopy none\n")
 
 
 def test_the_writes_are_printed_without_the_reads() -> None:
@@ -75,11 +75,11 @@ def test_what_crashed_does_not_go_on() -> None:
         play(crashed + "step A\n----\n")
 
 
-def test_a_region_that_is_away_mints_and_is_pending() -> None:
-    away = "away us\nmint us\ndeploy B us eu\nfinish B\nback us\nwatch C\nfinish C\n----\n"
+def test_a_region_that_is_unreachable_mints_and_is_pending() -> None:
+    unreachable = "unreachable us\nmint us\ndeploy B us eu\nfinish B\nreachable us\nschedule C\nfinish C\n----\n"
     lines = "us: 1\nasked for: regions us eu\nB has finished, pending: us\nC has finished\n"
 
-    assert play(DEPLOYED + away) == DEPLOYED + away + lines
+    assert play(DEPLOYED + unreachable) == DEPLOYED + unreachable + lines
 
 
 def test_a_lost_table_is_made_again_empty() -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from simulation.world import CONDITIONS, World
 from tests.lambda_.fixtures import Stack
-from tests.simulation.operations import REGIONS, STEPS, WORLDS, WRITES, Step
+from tests.simulation.random_operations import REGIONS, STEPS, WORLDS, WRITES, Step
 from tests.simulation.tables import Records, Tables
 
 EXAMPLES = 80
@@ -40,8 +40,8 @@ def compare(world: World, tables: Tables, steps: list[Step]) -> None:
             tables.name_ids(world)
         if found != expected:
             raise Difference(f"{name} {arguments}: DynamoDB answers {expected}, the world {found}")
-    if records(world) != (kept := tables.records()):
-        raise Difference(f"DynamoDB has {kept}, the world {records(world)}")
+    if records(world) != (stored := tables.records()):
+        raise Difference(f"DynamoDB has {stored}, the world {records(world)}")
 
 
 def records(world: World) -> Records:

@@ -5,7 +5,7 @@ Lines that begin with `#` are comments. The commands:
 
     deploy A us eu        make the tables of these regions, start coordinator A with a deployment of them;
                           `deploy A us leaving eu`: eu leaves; `deploy A us eu floor 500`: of all counters
-    watch A               start coordinator A as the schedule does
+    schedule A            start coordinator A as the schedule does
     step A [n]            let A carry out n operations (1)
     run A [until Kind]    let A go on to its end, or until an operation of this kind is next
     writes A [until Kind] the same as run, and print no reads
@@ -13,8 +13,8 @@ Lines that begin with `#` are comments. The commands:
     crash A               A never goes on
     mint us [n]           mint n integers (1); `none`: there is no item, or its ceiling is reached
     lose us               delete the table and make it again, empty; also `lose layouts` and `lose mirror`
-    away us               us stops answering the coordinator
-    back us               us answers again
+    unreachable us        us stops answering the coordinator
+    reachable us          us answers again
     show                  print the record, the register and the items
 """
 
@@ -25,13 +25,14 @@ from typing import Any, cast
 
 from simulation.checks import CheckedWorld  # puts `lambda` on the import path, for the imports below
 from simulation.coordinator import SimulatedCoordinator
-from simulation.pulumi import decoded, desired
+from simulation.deployments import decoded, desired
 
 # isort: split
+from coordinate.events import ScheduledRun
 from coordinate.protocol import operations as op
 from coordinate.protocol.model import (
     Absent,
-    Accepted,
+    Admitted,
     Copy,
     Deploy,
     DeploymentRecord,
@@ -40,12 +41,11 @@ from coordinate.protocol.model import (
     Refused,
     Register,
 )
-from coordinate.request import Watch
 from coordinate.run import RunResult, pending_regions, run
 
 READ, DESCRIBE = "Read", "Describe"
 
-WORDS = {"over": "over epoch", "instead_of": "instead of the one placed by", "item": ""}
+WORDS = {"over": "over epoch", "instead_of": "instead of the one put by", "item": ""}
 """Fields whose names say too little, or nothing that isn't plain."""
 
 
@@ -91,12 +91,12 @@ def _found(operation: op.Operation, answer: Any) -> str:
     match answer:
         case Copy():
             return _found(operation, cast("Copy[Any]", answer).original)
-        case DeploymentRecord() | Accepted():
+        case DeploymentRecord() | Admitted():
             return f"{where} {answer.number}"
         case Register():
             return f"{where} epoch {answer.epoch}"
         case Item():
-            closed = " placed" if answer.opening else " fenced" if answer.fenced else ""
+            closed = " unopened" if answer.opening else " fenced" if answer.fenced else ""
             return f"{where} epoch {answer.epoch} issued {answer.issued}{closed}"
         case dict():
             found = cast("dict[str, Any]", answer)
@@ -133,7 +133,7 @@ def shown(value: Any) -> str:
             return f"{_named(value, 'epoch', 'regions', 'base', 'limit')}, tables {_tables(value)}"
         case Item():
             parts = [_named(value, "epoch", "issued", "stride", "ceiling"), *(["fenced"] if value.fenced else [])]
-            return ", ".join([*parts, *([f"placed by {value.opening}"] if value.opening else [])])
+            return ", ".join([*parts, *([f"put by {value.opening}"] if value.opening else [])])
         case tuple():
             return " ".join(map(shown, cast("tuple[Any, ...]", value)))
         case _:
@@ -163,15 +163,15 @@ def _details(operation: op.Operation) -> str:
 
 def _record_change(old: DeploymentRecord | None, new: DeploymentRecord) -> str:
     """Return what differs in the new record."""
-    return f"{new.number} settled" if old and new.reconciled and old.number == new.number else shown(new)
+    return f"{new.number} reconciled" if old and new.reconciled and old.number == new.number else shown(new)
 
 
 def _change(old: Register | None, new: Register) -> str:
     """Return what differs in the new register."""
     if old is None or new.epoch > old.epoch:
         return shown(new)
-    if new.home != old.home:
-        return f"{shown(new)}, in {shown_id(new.home)}"
+    if new.layouts_id != old.layouts_id:
+        return f"{shown(new)}, in {shown_id(new.layouts_id)}"
     parts = [f"tables {_tables(new)}"] if new.ids != old.ids else []
     return ", ".join([*parts, *([_named(new, "limit")] if new.limit > old.limit else [])])
 
@@ -220,8 +220,8 @@ class Player:
         match command.split():
             case ["deploy", name, *words]:
                 return self._deploy(name, words)
-            case ["watch", name]:
-                self._start(name, Watch())
+            case ["schedule", name]:
+                self._start(name, ScheduledRun())
                 return []
             case ["step", name, *count]:
                 return self._advance(name, int(count[0]) if count else 1, ())
@@ -241,11 +241,11 @@ class Player:
                 self.world.lose(name, "recreated", Random(0))
                 made = {"layouts": self.world.layouts, "mirror": self.world.mirror}.get(name) or self.world.tables[name]
                 return [f"made again, empty: {shown_id(made.id)}"]
-            case ["away", region]:
-                self.world.away.add(region)
+            case ["unreachable", region]:
+                self.world.unreachable.add(region)
                 return []
-            case ["back", region]:
-                self.world.away.remove(region)
+            case ["reachable", region]:
+                self.world.unreachable.remove(region)
                 return []
             case ["show"]:
                 return self._show()
@@ -260,12 +260,20 @@ class Player:
         home, read = self.world.layouts.id, self.world.layouts.record
         floors = {"*": int(floor[0])} if floor else {}
         asked = decoded(
-            desired(regions, leaving, counters=[COUNTER], floors=floors, home=home, window=WINDOW, headroom=HEADROOM)
+            desired(
+                regions,
+                leaving,
+                counters=[COUNTER],
+                floors=floors,
+                layouts_label=home,
+                window=WINDOW,
+                headroom=HEADROOM,
+            )
         )
         self._start(name, Deploy(asked, read.number if read else 0, self.world.now + 60))
         return [f"asked for: {shown(asked)}"]
 
-    def _start(self, name: str, request: Deploy | Watch) -> None:
+    def _start(self, name: str, request: Deploy | ScheduledRun) -> None:
         self.world.now += 60
         self.coordinators[name] = SimulatedCoordinator(run(request, name, RunResult()))
 
@@ -305,8 +313,8 @@ class Player:
         lines = [f"record: {shown(self.world.layouts.record)}"]
         lines += [f"register: {shown(self.world.layouts.registers.get(COUNTER))}"]
         for region, table in self.world.tables.items():
-            kept = table.counters.get(COUNTER)
-            lines.append(f"{region} ({shown_id(table.id)}): {shown(kept.item if kept else None)}")
+            entry = table.counters.get(COUNTER)
+            lines.append(f"{region} ({shown_id(table.id)}): {shown(entry.item if entry else None)}")
         return lines
 
 

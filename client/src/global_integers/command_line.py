@@ -39,7 +39,7 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 DEFAULTS: dict[str, Any] = {"urls": None, "prefer": None, "timeout": 10.0, "sign": None, "verbose": False}
-"""The options that may stand before the command's name or after it."""
+"""The options that may come before the command's name or after it."""
 
 COLUMNS = ("region", "state", "latency", "position", "epoch", "counter", "version")
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed by whoever started this)
             raise ValueError("the standard output is closed, so nothing could be shown")
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever stands around it
+            sys.stdout.reconfigure(errors="backslashreplace")  # what was minted is shown, whatever is around it
         urls = urls_from_environment() if options.urls is None else urls_from(options.urls)
         with Integers(
             urls,
@@ -133,12 +133,12 @@ def _check_format(text: str) -> None:
         ValueError: it doesn't show every integer as a whole.
     """
     try:
-        fields = [(name, given or "") for _, name, given, _ in Formatter().parse(text) if name is not None]
+        fields = [(name, spec or "") for _, name, spec, _ in Formatter().parse(text) if name is not None]
         if not fields:
             raise ValueError("it doesn't show the integer")
-        for name, given in fields:
-            if name not in ("", "0") or not SPECIFICATION.fullmatch(given):
-                raise ValueError(f"{{{name}{given and ':'}{given}}} is not possible")
+        for name, spec in fields:
+            if name not in ("", "0") or not SPECIFICATION.fullmatch(spec):
+                raise ValueError(f"{{{name}{spec and ':'}{spec}}} is not possible")
         text.format(MAX_INTEGER)
     except (ValueError, IndexError) as error:
         raise ValueError(f"--format {text!r}: {error}; it should look like 'INV-{{:06d}}'") from None
@@ -201,7 +201,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     def shown(name: str) -> str:
         return "-" if row.get(name) is None else str(row[name])
 
-    state = "well" if row["ok"] else "no response" if not row["reachable"] else "ill"
+    state = "healthy" if row["ok"] else "no response" if not row["reachable"] else "unhealthy"
     if row.get("pending"):
         state += ", pending"
     if row.get("regions") and row["region"] not in row["regions"]:
@@ -218,8 +218,8 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     return its integer again.
     """
     client = integers.client
-    if client.address is not None and client.address.alone:
-        raise ValueError(f"{client.address.name} has no names for its regions; give the regions' URLs instead")
+    if client.domain is not None and client.domain.alone:
+        raise ValueError(f"{client.domain.name} has no names for its regions; give the regions' URLs instead")
     run(client.locate(client.options.deadline()))
     found = _Check(client, options.counter or "")
     for region in client.regions.names:
@@ -235,7 +235,7 @@ def _check(integers: Integers, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"ok": not found.wrong, "minted": minted, "wrong": found.wrong}))
     else:
-        end = f"problems: {len(found.wrong)}" if found.wrong else "all is well"
+        end = f"problems: {len(found.wrong)}" if found.wrong else "no problems"
         wrong = [f"wrong: {message}" for message in found.wrong]
         print(*found.regions, *wrong, *dict.fromkeys(found.hints), f"{minted} integers minted; {end}", sep="\n")
     return 1 if found.wrong else 0
@@ -305,7 +305,7 @@ def _integer_to(maximum: int) -> Callable[[str], int]:
 
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--urls", metavar="ADDRESS|JSON|FILE", help=f"instead of {VARIABLE}")
+    common.add_argument("--urls", metavar="URL|JSON|FILE", help=f"instead of {VARIABLE}")
     common.add_argument(
         "--prefer", metavar="REGION", help="ask this region as long as it is healthy (by default the nearest)"
     )
@@ -313,14 +313,14 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--sign",
         action=argparse.BooleanOptionalAction,
-        help="sign requests (by default those to *.on.aws, and to an address that refuses unsigned ones)",
+        help="sign requests (by default those to *.on.aws, and to a domain that refuses unsigned ones)",
     )
     common.add_argument("-v", "--verbose", action="store_true", help="log which regions fail")
     parser = argparse.ArgumentParser(
         prog="global-integers",
         parents=[common],
         description="Unique integers from the nearest healthy region.",
-        epilog=f"{VARIABLE} has the stack's address (https://integers.example.com/), the regions' URLs as JSON, or the "
+        epilog=f"{VARIABLE} has the domain's URL (https://integers.example.com/), the regions' URLs as JSON, or the "
         "path of a file with the output of `pulumi stack output --json` or `.venv/bin/python -m local outputs --json`.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

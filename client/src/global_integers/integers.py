@@ -105,7 +105,7 @@ class Integers(Counter, AnyIntegers[Counter, "httpx.Client"]):
         """Return whether each region can mint now. All are asked at the same time.
 
         Raises:
-            Unavailable, Refused: the client has an address, and the address doesn't name its regions.
+            Unavailable, Refused: the client has a domain, and the domain doesn't name its regions.
         """
         return run(self.client.health())
 

@@ -1,4 +1,4 @@
-"""Calls DynamoDB in every region, retries errors that pass, and says what is unreachable (see `aws/meaning.py`)."""
+"""Calls DynamoDB in every region, retries errors that pass, and says what is unreachable (see `meaning.py`)."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import boto3
-from aws.meaning import Meaning, meaning
+from aws_client.meaning import Meaning, meaning
 from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
@@ -114,7 +114,7 @@ class Reachability:
     """
 
     def __init__(self) -> None:
-        self.away: set[str] = set()
+        self.unreachable: set[str] = set()
         self._throttled: set[tuple[str, str | None]] = set()
         self._in_a_row: dict[str, int] = defaultdict(int)
 
@@ -128,7 +128,7 @@ class Reachability:
             return Absent.UNREACHABLE
         patience = _Patience(0 if later else REGION_SECONDS)
         made = 0
-        while region not in self.away:
+        while region not in self.unreachable:
             try:
                 answer = call()
             except (ClientError, BotoCoreError) as error:
@@ -154,9 +154,9 @@ class Reachability:
             if self._in_a_row[region] < TOGETHER and throttled_here < MOST_THROTTLED:
                 warn("throttled", region=region, **({} if counter is None else {"counter": counter}), error=str(error))
                 return
-        if region not in self.away:
-            self.away.add(region)
-            warn("away", region=region, error=str(error))
+        if region not in self.unreachable:
+            self.unreachable.add(region)
+            warn("unreachable", region=region, error=str(error))
 
 
 class _Patience:

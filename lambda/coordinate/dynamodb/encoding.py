@@ -4,10 +4,17 @@ from collections.abc import Callable, Mapping
 from sys import intern
 from typing import Any, TypeVar
 
-from integers.lattice import MAX_REGIONS
-from integers.records import ACCEPTED_KEY, RECORD_KEY, history_of, history_text, regions_attribute, regions_of
+from global_integers_core.lattice import MAX_REGIONS
+from global_integers_core.records import (
+    ADMITTED_KEY,
+    RECORD_KEY,
+    history_of,
+    history_text,
+    regions_attribute,
+    regions_of,
+)
 
-from ..protocol.model import Absent, Accepted, Copy, DeploymentRecord, Item, Register, desired_state_of
+from ..protocol.model import Absent, Admitted, Copy, DeploymentRecord, Item, Register, desired_state_of
 
 Attributes = dict[str, Any]
 
@@ -18,30 +25,30 @@ T = TypeVar("T")
 
 
 def attributes_of(
-    stored: DeploymentRecord | Accepted | Register | Copy[DeploymentRecord] | Copy[Register],
+    stored: DeploymentRecord | Admitted | Register | Copy[DeploymentRecord] | Copy[Register],
 ) -> Attributes:
     """Encode what a table of the home region has, with its key."""
     match stored:
-        case Copy(original, mirror):
-            return {**attributes_of(original), "mirror": {"S": mirror}}
-        case Accepted(home, number):
-            return {"counter": {"S": ACCEPTED_KEY}, "home": {"S": home}, "number": {"N": str(number)}}
+        case Copy(original, mirror_id):
+            return {**attributes_of(original), "mirrorId": {"S": mirror_id}}
+        case Admitted(layouts_id, number):
+            return {"counter": {"S": ADMITTED_KEY}, "layoutsId": {"S": layouts_id}, "number": {"N": str(number)}}
         case DeploymentRecord():
             return {
                 "counter": {"S": RECORD_KEY},
-                "home": {"S": stored.home},
+                "layoutsId": {"S": stored.layouts_id},
                 "number": {"N": str(stored.number)},
                 "follows": {"N": str(stored.follows)},
-                "asked": {"N": str(stored.asked)},
-                "wish": {"S": stored.desired.text},
-                "settled": {"BOOL": stored.reconciled},
+                "requested": {"N": str(stored.requested)},
+                "desired": {"S": stored.desired.text},
+                "reconciled": {"BOOL": stored.reconciled},
                 "report": {"S": stored.report},
                 "restored": {"BOOL": stored.restored},
             }
         case Register():
             attributes: Attributes = {
                 "counter": {"S": stored.counter},
-                "home": {"S": stored.home},
+                "layoutsId": {"S": stored.layouts_id},
                 "epoch": {"N": str(stored.epoch)},
                 "regions": regions_attribute(stored.regions),
                 "ids": {"L": [{"NULL": True} if id_ is None else {"S": id_} for id_ in stored.ids]},
@@ -58,23 +65,23 @@ def attributes_of(
 def record_of(attributes: Mapping[str, Any]) -> DeploymentRecord:
     """Decode the record."""
     return DeploymentRecord(
-        home=attributes["home"]["S"],
+        layouts_id=attributes["layoutsId"]["S"],
         number=int(attributes["number"]["N"]),
         follows=int(attributes["follows"]["N"]),
-        asked=int(attributes["asked"]["N"]),
-        desired=desired_state_of(attributes["wish"]["S"]),
-        reconciled=attributes["settled"]["BOOL"],
+        requested=int(attributes["requested"]["N"]),
+        desired=desired_state_of(attributes["desired"]["S"]),
+        reconciled=attributes["reconciled"]["BOOL"],
         report=attributes["report"]["S"],
         restored=attributes["restored"]["BOOL"],
     )
 
 
-def accepted_of(attributes: Mapping[str, Any]) -> Accepted:
+def admitted_of(attributes: Mapping[str, Any]) -> Admitted:
     """Decode what identifies the record."""
-    return Accepted(attributes["home"]["S"], int(attributes["number"]["N"]))
+    return Admitted(attributes["layoutsId"]["S"], int(attributes["number"]["N"]))
 
 
-REGISTER_NAMES = ("counter", "home", "epoch", "regions", "ids", "base", "limit", "window", "granted")
+REGISTER_NAMES = ("counter", "layoutsId", "epoch", "regions", "ids", "base", "limit", "window", "granted")
 """The attributes of a register without its past layouts, which a scan leaves out."""
 
 
@@ -86,7 +93,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
         raise ValueError(attributes)
     return Register(
         counter=intern(attributes["counter"]["S"]),
-        home=intern(attributes["home"]["S"]),
+        layouts_id=intern(attributes["layoutsId"]["S"]),
         epoch=int(attributes["epoch"]["N"]),
         regions=regions,
         ids=ids,
@@ -100,7 +107,7 @@ def register_of(attributes: Mapping[str, Any]) -> Register:
 
 def copy_of(decode: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], Copy[T]]:
     """Return what decodes the copy of what `decode` decodes."""
-    return lambda attributes: Copy(decode(attributes), intern(attributes["mirror"]["S"]))
+    return lambda attributes: Copy(decode(attributes), intern(attributes["mirrorId"]["S"]))
 
 
 def item_values(item: Item) -> Attributes:

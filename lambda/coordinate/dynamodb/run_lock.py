@@ -1,4 +1,4 @@
-"""Keeps two runs of the schedule from doing the same work. No integer depends on it: runs may race."""
+"""Keeps two scheduled runs from doing the same work. No integer depends on it: runs may race."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from integers.records import RUN_LOCK_KEY
+from global_integers_core.records import RUN_LOCK_KEY
 
 from .calls import held, retried
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 SECONDS = 120
-"""How long a lease lasts after it was taken or renewed. A run that was killed holds up the next ones for so long."""
+"""How long the run lock lasts after it was taken or renewed. A killed run holds up the next ones for so long."""
 
 CHECK_SECONDS = 10
-"""How often a run looks whether it still has the lease."""
+"""How often a run looks whether it still holds the run lock."""
 
 
 class RunLock:
-    """The lease in the layouts table, for one run. A wrong clock of the function costs work, but no integer."""
+    """The run lock in the layouts table, for one run. A wrong clock of the function costs work, but no integer."""
 
     def __init__(
         self, client: "DynamoDBClient", table: str, holder: str, clock: Callable[[], float] = time.time
@@ -39,12 +39,12 @@ class RunLock:
         self._asking = threading.Lock()
 
     def take(self, *, over: bool = False) -> bool:
-        """Take the lease if nobody has it, or it has expired. Return whether this run has it now.
+        """Take the run lock if nobody has it, or it has expired. Return whether this run has it now.
 
         With `over`, it is taken whoever has it: the other run stops before its next counter.
         """
         now = int(self._clock())
-        # A lease that is no number, or that lasts too long, is a mistake. A repeated request finds its own.
+        # A time that is no number, or too late, is a mistake. A repeated request finds its own.
         free = {
             "ConditionExpression": "attribute_not_exists(expires) OR NOT attribute_type(expires, :number) "
             "OR expires < :now OR expires > :latest OR holder = :holder",
@@ -58,15 +58,15 @@ class RunLock:
         self._taken = self._write({} if over else free)
         return self._taken
 
-    def kept(self) -> bool:
-        """Return whether nobody has taken the lease over, and renew it. A run that took none needs none."""
+    def still_held(self) -> bool:
+        """Return whether nobody has taken the run lock over, and renew it. A run that took none needs none."""
         with self._asking:
             if self._taken and not self._lost and self._clock() - self._checked > CHECK_SECONDS:
                 self._lost = not self._write(self._own)
             return not self._lost
 
     def give_back(self) -> None:
-        """Delete the lease, if this run has it."""
+        """Delete the run lock, if this run has it."""
         if self._taken:
             request: Any = {"TableName": self._table, "Key": {"counter": {"S": RUN_LOCK_KEY}}, **self._own}
             with suppress(BotoCoreError, ClientError):  # then it expires

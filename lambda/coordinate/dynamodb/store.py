@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import intern
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from integers.records import ACCEPTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
+from global_integers_core.records import ADMITTED_KEY, RECORD_KEY, counter_of, history_text, issued_in, layouts_key
 
 from ..protocol import operations as op
 from ..protocol.model import MAX_PAST, Absent, Refused
@@ -15,7 +15,7 @@ from .encoding import (
     NOT_COMPARED,
     REGISTER_NAMES,
     Attributes,
-    accepted_of,
+    admitted_of,
     attributes_of,
     copy_of,
     decoded,
@@ -62,7 +62,7 @@ class Store:
         return self._regions.retried(region, lambda: self._in_region(operation, region), counter)
 
     def run_lock(self, holder: str) -> RunLock:
-        """Return the lease that keeps two runs of the schedule apart."""
+        """Return the run lock, which keeps two scheduled runs apart."""
         return RunLock(self._clients.of(self.home), self._layouts, holder)
 
     def _at_home(self, operation: op.Operation, client: "DynamoDBClient") -> Any:
@@ -75,10 +75,10 @@ class Store:
                 return self._id(self.home, self._mirror)
             case op.ReadRecord():
                 return self._record(client, self._layouts, record_of)
-            case op.ReadAccepted():
-                return read(client, self._layouts, ACCEPTED_KEY, accepted_of)
+            case op.ReadAdmitted():
+                return read(client, self._layouts, ADMITTED_KEY, admitted_of)
             case op.WriteRecord(old, new):
-                beside = {"TableName": self._layouts, "Item": attributes_of(new.accepted)}
+                beside = {"TableName": self._layouts, "Item": attributes_of(new.admitted)}
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
                 return _together(client, {"Put": written}, {"Put": beside})
             case op.ReadRecordCopy():
@@ -89,21 +89,24 @@ class Store:
             case op.ReadRegister(counter):
                 return read(client, self._layouts, counter, register_of)
             case op.WriteRegister(old, new, record):
-                stands = {
+                check = {
                     "TableName": self._layouts,
-                    "Key": {"counter": {"S": ACCEPTED_KEY}},
-                    "ConditionExpression": "home = :home AND #number = :number",
+                    "Key": {"counter": {"S": ADMITTED_KEY}},
+                    "ConditionExpression": "layoutsId = :id AND #number = :number",
                     "ExpressionAttributeNames": {"#number": "number"},
-                    "ExpressionAttributeValues": {":home": {"S": record.home}, ":number": {"N": str(record.number)}},
+                    "ExpressionAttributeValues": {
+                        ":id": {"S": record.layouts_id},
+                        ":number": {"N": str(record.number)},
+                    },
                 }
                 written = replacement(self._layouts, old and attributes_of(old), attributes_of(new))
-                return _together(client, {"ConditionCheck": stands}, {"Put": written})
+                return _together(client, {"ConditionCheck": check}, {"Put": written})
             case op.ReadCopy(counter):
                 return read(client, self._mirror, counter, copy_of(register_of))
             case op.ScanRegisters():
                 return scan(client, self._layouts, REGISTER_NAMES, register_of)
             case op.ScanCopies():
-                return scan(client, self._mirror, (*REGISTER_NAMES, "mirror"), copy_of(register_of))
+                return scan(client, self._mirror, (*REGISTER_NAMES, "mirrorId"), copy_of(register_of))
             case _:
                 raise TypeError(f"{operation} is not one of the home region")
 
@@ -127,7 +130,7 @@ class Store:
                 written = {"counter": {"S": key}, "epoch": epoch, "history": {"S": history_text(layouts)}}
                 newer = "attribute_not_exists(epoch) OR epoch < :epoch"
                 return put(client, table, written, newer, {":epoch": epoch})
-            case op.PlaceItem(_, counter, item, instead_of):
+            case op.PutItem(_, counter, item, instead_of):
                 written = {"counter": {"S": counter}, **item_values(item)}
                 if instead_of is None:
                     return held(lambda: client.put_item(**replacement(table, None, written)))

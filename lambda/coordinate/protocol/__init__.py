@@ -4,9 +4,9 @@ The rule: the next base lies above the ceiling of every region that was fenced, 
 
 What is written
 ---------------
-The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/accepted`
-the record's number and the id of its table. The record and `/accepted` are written in one transaction, and every
-write of a register compares `/accepted`, which is small. The mirror has a copy of every register and of the record.
+The layouts table has a register for each counter; under `/deployment` the deployment record; and under `/admitted`
+the record's number and the id of its table. The record and `/admitted` are written in one transaction, and every
+write of a register compares `/admitted`, which is small. The mirror has a copy of every register and of the record.
 
 Every step is one conditional write:
 
@@ -20,7 +20,7 @@ Every step is one conditional write:
 3. Begin. The register is replaced by that of the next epoch, if nothing has changed in it and no other deployment was
    admitted. Then the mirror is written. No region is changed until the register's copy is written.
 4. Apply. In every reachable region, the past layouts are recorded, and then the item is replaced: next base, new
-   stride, new ceiling. In a new table, a closed item, which can't mint, is placed; then the register gets the table's
+   stride, new ceiling. In a new table, a closed item, which can't mint, is put; then the register gets the table's
    id; then the item is opened.
 5. Close. In a leaving region, the ceiling is set to what was issued, permanently.
 6. Reconcile. When nothing is left to do, the record is marked as reconciled and copied to the mirror.
@@ -45,7 +45,7 @@ Why no integer is minted twice
 5. The next base lies above all fences, and above the limit for all other regions. The register is replaced only if it
    hasn't changed since it was read, so the limit is still the one that the base was computed from.
 6. An old epoch can't come back. An item is replaced only by one of a later epoch. Where a table has no item, a closed
-   one is placed under a token that no other run has, and opened with this token only, after the register has named
+   one is put under a token that no other run has, and opened with this token only, after the register has named
    the table. A run that was paused during two changes finds the register changed, or its token gone.
 7. No run follows an outdated deployment: a register changes only while the record that was read is the admitted one.
 8. No lost table is trusted. Its id isn't the one in the register, so the next base lies above the limit, whatever
@@ -58,7 +58,7 @@ Why no integer is minted twice
 What needs a bound in time
 --------------------------
 - A write may be under way for minutes, as long as its signature is valid. If a table is deleted and recreated within
-  that time, two late writes, a place and its open, could reach the new table.
+  that time, two late writes, a put and its opening, could reach the new table.
 - DescribeTable is eventually consistent: it may show a deleted table for a moment, which must be shorter than it
   takes to recreate a table.
 - If the record was restored from an older copy, its number alone doesn't show that a deployment is outdated. So a

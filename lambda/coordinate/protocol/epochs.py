@@ -4,75 +4,80 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from integers.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
 
 from . import operations as op
 from .model import MAX_PAST, Absent, Copy, DeploymentRecord, DesiredState, Ids, Item, Items, Register
-from .operations import Known, Steps, look, one
+from .operations import Observation, Steps, one, read_items
 from .plan import Apply, beginning, closed, join, wanted_items
 from .refusals import lost_register, unfenced
 
 
-def place(register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str) -> Steps[Known]:
+def put_closed_items(
+    register: Register, regions: Sequence[str], items: Items, ids: Ids, token: str
+) -> Steps[Observation]:
     """Put a closed item where there is none. Return the register with the tables in which it now is, to be written."""
     wanted = wanted_items(register)
     new = {region: closed(wanted[region], token) for region in regions}
-    answers = yield [
-        op.PlaceItem(region, register.counter, item, _token(items[region])) for region, item in new.items()
-    ]
-    placed = [region for region, held in zip(regions, answers, strict=True) if held is True]
-    found = dict(zip(placed, (yield [op.DescribeTable(region) for region in placed]), strict=True))
+    answers = yield [op.PutItem(region, register.counter, item, _token(items[region])) for region, item in new.items()]
+    put = [region for region, held in zip(regions, answers, strict=True) if held is True]
+    found = dict(zip(put, (yield [op.DescribeTable(region) for region in put]), strict=True))
     following = join(register, found)
-    if len(placed) < len(new):  # another run has placed an item meanwhile, so what is known is outdated
-        return Known(following, {}, {})
-    return Known(following, {**items, **new}, {**ids, **found})
+    if len(put) < len(new):  # another run has put an item meanwhile, so what is known is outdated
+        return Observation(following, {}, {})
+    return Observation(following, {**items, **new}, {**ids, **found})
 
 
-def apply_register(register: Register, give: Apply, items: Items) -> Steps[bool]:
+def apply_register(register: Register, step: Apply, items: Items) -> Steps[bool]:
     """Give regions what the register says, and close those that leave. Return whether everything was written.
 
     The layouts are recorded first: an item of an epoch that isn't recorded yet can't say who owns an integer.
     """
     counter, wanted = register.counter, wanted_items(register)
-    told = [*give.renew, *give.open, *give.close]
-    answers = yield [op.RecordLayouts(region, counter, register.layouts) for region in told]
-    here = {region for region, answer in zip(told, answers, strict=True) if not isinstance(answer, Absent)}
+    regions = [*step.renew, *step.open, *step.close]
+    answers = yield [op.RecordLayouts(region, counter, register.layouts) for region in regions]
+    here = {region for region, answer in zip(regions, answers, strict=True) if not isinstance(answer, Absent)}
     writes: list[op.Operation] = []
     for region, item in items.items():
         if not isinstance(item, Item):
             continue
-        if region in give.raise_:
+        if region in step.raise_:
             writes.append(op.RaiseItem(region, counter, register.epoch, wanted[region].ceiling))
         elif region not in here:
             continue
-        elif region in give.renew:
+        elif region in step.renew:
             writes.append(op.RenewItem(region, counter, wanted[region], over=item.epoch))
-        elif region in give.open and item.opening is not None:
+        elif region in step.open and item.opening is not None:
             writes.append(op.OpenItem(region, counter, item.opening, wanted[region].ceiling))
-        elif region in give.close:
+        elif region in step.close:
             writes.append(closing(region, counter, item, register.epoch)[0])
     done = yield writes
-    return len(here) == len(told) and all(answer is True for answer in done)
+    return len(here) == len(regions) and all(answer is True for answer in done)
 
 
 def _token(item: Item | Absent | None) -> str | None:
     return item.opening if isinstance(item, Item) else None
 
 
-AHEAD = 100
+EPOCHS_SKIPPED = 100
 """How many epochs a counter skips when it continues after a loss. The lost register is assumed to have been less than
 this ahead of what is left."""
 
 
 def first_register(
-    counter: str, register: Register | None, copy: Copy[Register] | None, record: DeploymentRecord, home: str, now: int
+    counter: str,
+    register: Register | None,
+    copy: Copy[Register] | None,
+    record: DeploymentRecord,
+    layouts_id: str,
+    now: int,
 ) -> Steps[Register]:
     """Return the first register of a counter.
 
     If anything is found of the counter, its register and its copy were lost, and only a floor can say what was minted.
     """
     desired = record.desired
-    items, _ = yield from look((*desired.regions, *desired.leaving), counter)
+    items, _ = yield from read_items((*desired.regions, *desired.leaving), counter)
     found = {region: item for region, item in items.items() if isinstance(item, Item)}
     whole = yield from _whole(record)
     if record.restored and whole:
@@ -88,10 +93,12 @@ def first_register(
     base = max(1, floor, *(ceiling + 1 for ceiling in ceilings), *(known.base for known in past))
     epoch = 1
     if found or past or not whole:  # regions may have on record what the lost register decided
-        epoch = AHEAD + max([item.epoch for item in found.values()] + [known.epoch for known in past], default=0)
+        epoch = EPOCHS_SKIPPED + max(
+            [item.epoch for item in found.values()] + [known.epoch for known in past], default=0
+        )
     if base > MAX_INTEGER:
         raise unfenced(counter, [region for region in found if region not in fences])
-    return beginning(counter, home, epoch, record, base, now)
+    return beginning(counter, layouts_id, epoch, record, base, now)
 
 
 def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
@@ -99,9 +106,11 @@ def check_bounded(counter: str, desired: DesiredState, items: Items) -> None:
 
     Without a register, nothing bounds what a region mints that can't be fenced, so a floor isn't enough.
     """
-    away = [name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)]
-    if away:
-        raise unfenced(counter, away)
+    silent = [
+        name for name in (*desired.regions, *desired.leaving) if items[name] in (Absent.UNREACHABLE, Absent.STRAY)
+    ]
+    if silent:
+        raise unfenced(counter, silent)
 
 
 def _whole(record: DeploymentRecord) -> Steps[bool]:
@@ -109,7 +118,7 @@ def _whole(record: DeploymentRecord) -> Steps[bool]:
     if not record.restored:
         return True
     copy = yield from one(op.ReadRecordCopy())
-    return copy is not None and copy.mirror == (yield from one(op.DescribeMirror()))
+    return copy is not None and copy.mirror_id == (yield from one(op.DescribeMirror()))
 
 
 ATTEMPTS = 5
@@ -125,7 +134,7 @@ class Fenced(NamedTuple):
 
 def begin_next_epoch(
     register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int, *, beyond_floor: bool = False
-) -> Steps[Known]:
+) -> Steps[Observation]:
     """Fence every region of this epoch that answers. Return the next register, to be written.
 
     With `beyond_floor`, items that the register hasn't given are fenced too: a floor says what they may have minted.
@@ -150,12 +159,12 @@ def begin_next_epoch(
     tops += [bounds[region] for region in unknown]
     base = max(register.base, record.desired.floor(register.counter), *(top + 1 for top in tops))
     epoch = 1 + max([register.epoch, *(item.epoch for item in present.values() if isinstance(item, Item))])
-    following = beginning(register.counter, register.home, epoch, record, base, now, fenced)
+    following = beginning(register.counter, register.layouts_id, epoch, record, base, now, fenced)
     following = replace(following, past=register.layouts[-MAX_PAST:])
     if any(isinstance(item, Item) and region not in fences for region, item in present.items()):
-        return Known(following, {}, {})  # another run was faster there, or it doesn't answer any more
+        return Observation(following, {}, {})  # another run was faster there, or it doesn't answer any more
     now_known = {**ids, **dict(zip(names, described, strict=True))}
-    return Known(following, {**items, **after}, now_known)
+    return Observation(following, {**items, **after}, now_known)
 
 
 def fence(counter: str, items: Items, epoch: int, headroom: int, *, later: bool) -> Steps[dict[str, Fenced]]:
@@ -204,7 +213,7 @@ def closing(region: str, counter: str, item: Item, epoch: int) -> tuple[op.Opera
         return op.CloseItem(region, counter, over=item.epoch, epoch=epoch), after
     below = item.issued - item.stride
     after = replace(item, issued=below, ceiling=below, epoch=epoch, opening=None)
-    return op.PlaceItem(region, counter, after, instead_of=item.opening), after
+    return op.PutItem(region, counter, after, instead_of=item.opening), after
 
 
 def _lowering(region: str, counter: str, item: Item, headroom: int) -> op.FenceItem:

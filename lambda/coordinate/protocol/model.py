@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 MAX_PAST = 40
 """How many past layouts are kept. With what was issued in each of them, an item still fits one write unit (1 KB)."""
@@ -18,12 +18,12 @@ T = TypeVar("T")
 class Absent(Enum):
     """Why there is no item, register or id to return."""
 
-    UNREACHABLE = "away"
+    UNREACHABLE = "unreachable"
     """No answer. A write may have been carried out all the same."""
     GONE = "gone"
     """There is no such table."""
     STRAY = "stray"
-    """What stands there can't be read: an operator has written it."""
+    """It can't be read: an operator or another program has written it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class DesiredState:
     floors: Mapping[str, int] = field(compare=False)
     window: int
     headroom: int
-    watch_minutes: int
-    """Minutes between two runs of the schedule."""
-    home: str
+    schedule_minutes: int
+    """Minutes between two scheduled runs."""
+    layouts_label: str
     """`<home region> <stream label of the layouts table>`: another table has another label. No TableId, unlike
-    `DeploymentRecord.home`."""
-    first: str
-    """What `home` was at the first deployment, or empty if that is not known."""
+    `DeploymentRecord.layouts_id`."""
+    first_layouts_label: str
+    """What `layouts_label` was at the first deployment, or empty if that is not known."""
     text: str
     """All of it as JSON. Two desired states are the same if their texts are."""
 
@@ -58,13 +58,13 @@ class Deploy:
 
     desired: DesiredState
     follows: int
-    asked: int
+    requested: int
 
 
-class Accepted(NamedTuple):
-    """What identifies the record that stands. It is stored beside the record, and changes only with it."""
+class Admitted(NamedTuple):
+    """What identifies the stored record. It is stored beside the record, and changes only with it."""
 
-    home: str
+    layouts_id: str
     number: int
 
 
@@ -79,24 +79,24 @@ def desired_state_of(text: str) -> DesiredState:
         floors=cast("dict[str, int]", desired["floors"]),
         window=desired["window"],
         headroom=desired["headroom"],
-        watch_minutes=desired["watchMinutes"],
-        home=desired["home"],
-        first=desired["first"],
+        schedule_minutes=desired["scheduleMinutes"],
+        layouts_label=desired["layoutsLabel"],
+        first_layouts_label=desired["firstLayoutsLabel"],
         text=text,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRecord:
-    """What the last admitted deployment asked for. `home` and `number` identify it."""
+    """What the last admitted deployment asked for. `layouts_id` and `number` identify it."""
 
-    home: str
+    layouts_id: str
     """The id of the layouts table in which it was written. In another table, it proves nothing."""
     number: int
     follows: int
     """The number that the deployment's preview read, 0 if there was none."""
-    asked: int
-    """When it was asked for, in seconds since 1970."""
+    requested: int
+    """When it was requested, in seconds since 1970."""
     desired: DesiredState
     reconciled: bool = False
     """Whether every counter has the layout that was asked for, in every region that answers."""
@@ -106,9 +106,9 @@ class DeploymentRecord:
     """Whether it was put back from the mirror, while some registers may still be missing."""
 
     @property
-    def accepted(self) -> Accepted:
+    def admitted(self) -> Admitted:
         """What identifies it."""
-        return Accepted(self.home, self.number)
+        return Admitted(self.layouts_id, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Register:
     """One counter's layout, which every coordinator follows. Epochs count from 1."""
 
     counter: str
-    home: str
+    layouts_id: str
     """As in `DeploymentRecord`."""
     epoch: int
     regions: tuple[str, ...]
@@ -130,12 +130,12 @@ class Register:
     granted: int
     """When the limit was set, in seconds since 1970."""
     past: tuple[Layout, ...] = field(default=(), compare=False)
-    """The last `MAX_PAST` layouts before this one, the oldest first. `home` and `epoch` determine them."""
+    """The last `MAX_PAST` layouts before this one, the oldest first. `layouts_id` and `epoch` determine them."""
 
     def is_ahead_of(self, other: "Register") -> bool:
         """Return whether this is a later state of the register in the same table."""
-        if self.home != other.home or self.epoch != other.epoch:
-            return self.home == other.home and self.epoch > other.epoch
+        if self.layouts_id != other.layouts_id or self.epoch != other.epoch:
+            return self.layouts_id == other.layouts_id and self.epoch > other.epoch
         more_ids = sum(id_ is not None for id_ in self.ids) > sum(id_ is not None for id_ in other.ids)
         return self.limit > other.limit or more_ids
 
@@ -147,20 +147,20 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Copy(Generic[T]):
-    """A register or the record as it stands in the mirror, with the id of the mirror's table in which it was written.
+    """A register or the record as the mirror has it, with the id of the mirror's table in which it was written.
 
     The record's is written after those of all registers: so it proves that the mirror is whole.
     """
 
     original: T
-    mirror: str
+    mirror_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One counter in one region's table. It alone decides what is minted there.
 
-    `opening` is the token of the run that placed the item. Until that token opens it, its ceiling is what was issued.
+    `opening` is the token of the run that put the item. Until that token opens it, its ceiling is what was issued.
     """
 
     issued: int

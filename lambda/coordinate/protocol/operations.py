@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 from .model import Copy, DeploymentRecord, Ids, Item, Items, Register
 
@@ -70,8 +70,8 @@ class ReadRecord(Operation):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAccepted(Operation):
-    """Read what identifies the record. Answer: the Accepted, or None. It is small, however large the record is."""
+class ReadAdmitted(Operation):
+    """Read what identifies the record. Answer: the Admitted, or None. It is small, however large the record is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class RenewItem(Operation):
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceItem(Operation):
+class PutItem(Operation):
     """Put a closed item. Condition: there is none; or with `instead_of`, it is being opened by that token."""
 
     region: str
@@ -168,7 +168,7 @@ class PlaceItem(Operation):
 
 @dataclass(frozen=True, slots=True)
 class OpenItem(Operation):
-    """Let a placed item mint. Condition: it is being opened by `token`."""
+    """Let a closed item that was put mint. Condition: it is being opened by `token`."""
 
     region: str
     counter: str
@@ -235,21 +235,21 @@ class ScanItems(Operation):
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class Parallel:
     """Steps to be taken at the same time, in any order. Answer: what each returns, or the `Refused` that it raises.
 
-    A part has no `Each` of its own: all threads of `handler.py` could wait for each other.
+    A part has no `Parallel` of its own: all threads of `handler.py` could wait for each other.
     """
 
     steps: Iterable["Steps[Any]"]
 
 
-Steps = Generator[Sequence[Operation] | Each, Sequence[Any], T]
-"""Yields a batch of operations or an `Each`, is sent the answers in the same order, and returns a T. The operations of
-a batch may be carried out in any order, or at the same time."""
+Steps = Generator[Sequence[Operation] | Parallel, Sequence[Any], T]
+"""Yields a batch of operations or a `Parallel`, is sent the answers in the same order, and returns a T. A batch may be
+carried out in any order, or at the same time."""
 
 
-class Known(NamedTuple):
+class Observation(NamedTuple):
     """What was found of a counter when its register was this one. Another register would need another look."""
 
     register: Register
@@ -263,7 +263,7 @@ def one(operation: Operation) -> Steps[Any]:
     return (yield [operation])[0]
 
 
-def look(regions: Iterable[str], counter: str) -> Steps[tuple[Items, Ids]]:
+def read_items(regions: Iterable[str], counter: str) -> Steps[tuple[Items, Ids]]:
     """Return every region's item, and the id of its table, described after the item was read."""
     names = tuple(dict.fromkeys(regions))
     items = yield [ReadItem(region, counter) for region in names]

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from integers.lattice import MAX_INTEGER, places
+from global_integers_core.lattice import MAX_INTEGER, places
 
 from .model import Absent, DeploymentRecord, Ids, Item, Items, Register
 
 
 def beginning(
     counter: str,
-    home: str,
+    layouts_id: str,
     epoch: int,
     record: DeploymentRecord,
     base: int,
@@ -19,7 +19,9 @@ def beginning(
 ) -> Register:
     """Return the register of an epoch that begins."""
     regions, window = record.desired.regions, record.desired.window
-    empty = Register(counter, home, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0)
+    empty = Register(
+        counter, layouts_id, epoch, regions, tuple((ids or {}).get(region) for region in regions), base, 0, 0, 0
+    )
     return granted(empty, base - 1, window, now)
 
 
@@ -32,7 +34,7 @@ def granted(register: Register, top: int, window: int, now: int) -> Register:
 def raised(register: Register, record: DeploymentRecord, top: int, now: int) -> Register | None:
     """Return the register with a higher limit, if less than half of the last grant is left.
 
-    The window grows to what lasts three runs of the schedule at the highest rate seen since a limit was set.
+    The window grows to what lasts three scheduled runs at the highest rate seen since a limit was set.
     """
     stride, desired = len(register.regions), record.desired
     left = register.limit - top
@@ -40,7 +42,7 @@ def raised(register: Register, record: DeploymentRecord, top: int, now: int) -> 
         return None
     used = register.window * stride - left
     seconds = max(now - register.granted, 1)
-    lasting = -(-used * 3 * 60 * desired.watch_minutes // (seconds * stride))
+    lasting = -(-used * 3 * 60 * desired.schedule_minutes // (seconds * stride))
     return granted(register, top, max(desired.window, register.window, lasting), now)
 
 
@@ -58,7 +60,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceItems:
+class PutItems:
     """Regions need a closed item, before the register may say that they take part."""
 
     regions: tuple[str, ...]
@@ -91,7 +93,7 @@ class Reconciled:
     """The regions of the layout and the leaving ones whose item or table can't be read now."""
 
 
-Step = Conflict | End | PlaceItems | Change | Apply | Reconciled
+Step = Conflict | End | PutItems | Change | Apply | Reconciled
 
 
 def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, now: int) -> Step:
@@ -117,7 +119,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
             elif item.opening is not None or item.epoch < register.epoch:
                 joining[region] = id_
             elif item.epoch == register.epoch and _is_closed(item, register.epoch):
-                lost = True  # a late run has closed what was placed; the next epoch renews it
+                lost = True  # a late run has closed what was put; the next epoch renews it
             else:
                 return Conflict(region, item)
         elif known != id_ or item is None:
@@ -125,7 +127,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
         elif item.epoch > register.epoch:
             return Conflict(region, item)
         elif item.opening is not None and item != closed(wanted, item.opening):
-            missing.append(region)  # a late run of an earlier epoch has placed its own
+            missing.append(region)  # a late run of an earlier epoch has put its own
         elif item.opening is not None:
             steps["open"].append(region)
         elif item.epoch < register.epoch:
@@ -139,7 +141,7 @@ def plan(register: Register, record: DeploymentRecord, items: Items, ids: Ids, n
     if lost or register.regions != desired.regions or desired.floor(register.counter) > register.base:
         return End()
     if missing:
-        return PlaceItems(tuple(missing))
+        return PutItems(tuple(missing))
     if joining:
         return Change(join(register, joining))
     higher = raised(register, record, max(issued, default=register.base), now)
@@ -168,7 +170,7 @@ def wanted_items(register: Register) -> dict[str, Item]:
 
 
 def closed(item: Item, token: str) -> Item:
-    """Return the item as it is placed: it can't mint until `token` opens it."""
+    """Return the item as it is put: it can't mint until `token` opens it."""
     return replace(item, ceiling=item.issued, fenced=True, opening=token)
 
 

@@ -1,7 +1,7 @@
 """Changes the layout of counters while every region that answers goes on minting.
 
 `scan_tables` compares all counters with what was asked for, by one scan of each table, whatever their number. Each
-counter that isn't reconciled is then changed by rounds: `look_at`, then `step`, until nothing is left to do.
+counter that isn't reconciled is then changed by rounds: `inspect`, then `step`, until nothing is left to do.
 
 `reconcile` may stop anywhere and be run again, and several runs may race: the register decides, and all of them carry
 out the same change.
@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from . import operations as op
-from .epochs import apply_register, begin_next_epoch, check_bounded, first_register, place
+from .epochs import apply_register, begin_next_epoch, check_bounded, first_register, put_closed_items
 from .model import Absent, Copy, DeploymentRecord, Item, Items, Refused, Register
-from .operations import Known, Steps, look, one
-from .plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, plan
-from .refusals import ahead, lost_home, no_region, nothing_deployed, stray
+from .operations import Observation, Steps, one, read_items
+from .plan import Apply, Change, Conflict, End, PutItems, Reconciled, plan
+from .refusals import ahead, lost_layouts, no_region, nothing_deployed, stray
 
 ROUNDS = 100
 """How often a run looks again before it gives up. Each time, another run was faster, or one step was taken."""
@@ -24,43 +24,45 @@ ROUNDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a counter stands: its register, the regions that have yet to follow, and whether this run created it."""
+    """The state of a counter: its register, the regions that have yet to follow, and whether this run created it."""
 
     register: Register
     pending: tuple[str, ...]
     created: bool = False
 
 
-class Again(NamedTuple):
+class NextRound(NamedTuple):
     """What a round hands to the next one. Nothing else of it is remembered."""
 
     record: DeploymentRecord
-    known: Known | None = None
+    observation: Observation | None = None
     """What needs no second look, unless the register has changed since."""
     created: bool = False
 
 
-class Looked(NamedTuple):
+class Inspected(NamedTuple):
     """A register that is where it should be, with its copy, and what was found of the counter."""
 
     record: DeploymentRecord
-    mirror: str
+    mirror_id: str
     now: int
-    known: Known
+    observation: Observation
     created: bool
 
 
-def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | None = None) -> Steps[Outcome]:
+def reconcile(
+    counter: str, run: str, record: DeploymentRecord, observation: Observation | None = None
+) -> Steps[Outcome]:
     """Bring a counter to the layout that the record asks for. A counter that doesn't exist is created.
 
     If something else than the record is admitted meanwhile, that is carried out. No other run has the random string
-    `run`. `known` is what a scan has found. What needs an operator is `Refused`.
+    `run`. `observation` is what a scan has found. What needs an operator is `Refused`.
     """
-    state = Again(record, known)
+    state = NextRound(record, observation)
     for number in range(ROUNDS):
-        found = yield from look_at(counter, state)
-        if isinstance(found, Looked):
-            following = yield from step(found, f"{run}/{number}")  # no two items are ever placed under one token
+        found = yield from inspect(counter, state)
+        if isinstance(found, Inspected):
+            following = yield from step(found, f"{run}/{number}")  # no two items are ever put under one token
             if isinstance(following, Outcome):
                 return following
             found = following
@@ -68,59 +70,65 @@ def reconcile(counter: str, run: str, record: DeploymentRecord, known: Known | N
     raise Refused(f"{counter}: other runs were faster {ROUNDS} times. The next run continues where this one stopped.")
 
 
-def look_at(counter: str, state: Again) -> Steps[Looked | Again]:
+def inspect(counter: str, state: NextRound) -> Steps[Inspected | NextRound]:
     """Bring a counter's register and its copy into order, then read what the regions have of it.
 
     Each of its writes ends the round: then the next one looks again.
     """
-    record, known, created = state
-    again = Again(record, None, created)
+    record, observation, created = state
+    again = NextRound(record, None, created)
     copy = yield from one(op.ReadCopy(counter))  # first, or an older register could replace a newer copy
-    register, accepted = yield [op.ReadRegister(counter), op.ReadAccepted()]
+    register, admitted = yield [op.ReadRegister(counter), op.ReadAdmitted()]
     # After the reads: it is these tables' content.
-    home, mirror, now = yield [op.DescribeLayouts(), op.DescribeMirror(), op.Clock()]
+    layouts_id, mirror_id, now = yield [op.DescribeLayouts(), op.DescribeMirror(), op.Clock()]
     if isinstance(register, Absent) or isinstance(copy, Absent):
         raise stray(counter, "the layouts table" if isinstance(register, Absent) else "its mirror")
-    if accepted != record.accepted:
-        return again._replace(record=(yield from _accepted(counter)))
-    if record.home != home:
-        raise lost_home(home)
-    if register is None or register.home != home:
+    if admitted != record.admitted:
+        return again._replace(record=(yield from _admitted(counter)))
+    if record.layouts_id != layouts_id:
+        raise lost_layouts(layouts_id)
+    if register is None or register.layouts_id != layouts_id:
         read_again = yield from one(op.ReadCopy(counter))  # the first one may be from long before the loss
-        if (read_again, (yield from one(op.DescribeMirror()))) != (copy, mirror):
+        if (read_again, (yield from one(op.DescribeMirror()))) != (copy, mirror_id):
             return again
-        if copy is not None and copy.mirror == mirror:  # the layouts table was lost; this is what was in it
-            yield from _write(register, replace(copy.original, home=home), record, copy, mirror)
+        if copy is not None and copy.mirror_id == mirror_id:  # the layouts table was lost; this is what was in it
+            yield from _write(register, replace(copy.original, layouts_id=layouts_id), record, copy, mirror_id)
             return again
         try:
-            new = yield from first_register(counter, register, copy, record, home, now)
+            new = yield from first_register(counter, register, copy, record, layouts_id, now)
         except Refused:
             if (yield from one(op.ReadRegister(counter))) == register:
                 raise
             return again  # another run was faster, and what was found is its work
-        return again._replace(created=(yield from _write(register, new, record, copy, mirror)) or created)
-    if copy is not None and copy.mirror == mirror and copy.original.is_ahead_of(register):
+        return again._replace(created=(yield from _write(register, new, record, copy, mirror_id)) or created)
+    if copy is not None and copy.mirror_id == mirror_id and copy.original.is_ahead_of(register):
         # The copy was read first, so the register went backwards: somebody has put back older content in place.
         yield [op.WriteRegister(register, copy.original, record)]
         return again
-    if copy != Copy(register, mirror):
-        yield [op.WriteCopy(copy, Copy(register, mirror))]
-        return again._replace(known=known)  # nothing is done by a register before its copy is written
-    if known is None or known.register != register:
-        known = Known(register, {}, {})
+    if copy != Copy(register, mirror_id):
+        yield [op.WriteCopy(copy, Copy(register, mirror_id))]
+        return again._replace(observation=observation)  # nothing is done by a register before its copy is written
+    if observation is None or observation.register != register:
+        observation = Observation(register, {}, {})
     # A region may have been unreachable for another call than this one: a scan that was throttled, say.
-    sure = {region for region, item in known.items.items() if item is not Absent.UNREACHABLE}
-    sure -= {region for region, id_ in known.ids.items() if id_ is Absent.UNREACHABLE}
+    sure = {region for region, item in observation.items.items() if item is not Absent.UNREACHABLE}
+    sure -= {region for region, id_ in observation.ids.items() if id_ is Absent.UNREACHABLE}
     regions = (*register.regions, *record.desired.regions, *record.desired.leaving)
-    items, ids = yield from look([region for region in regions if region not in sure], counter)
-    return Looked(record, mirror, now, Known(register, {**known.items, **items}, {**known.ids, **ids}), created)
+    items, ids = yield from read_items([region for region in regions if region not in sure], counter)
+    return Inspected(
+        record,
+        mirror_id,
+        now,
+        Observation(register, {**observation.items, **items}, {**observation.ids, **ids}),
+        created,
+    )
 
 
-def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
+def step(inspected: Inspected, token: str) -> Steps[Outcome | NextRound]:
     """Take the next step by what was found. Return the outcome, or what the next round begins with."""
-    record, mirror, now, (register, items, ids), created = looked
+    record, mirror_id, now, (register, items, ids), created = inspected
     counter = register.counter
-    again = Again(record, None, created)
+    again = NextRound(record, None, created)
     match plan(register, record, items, ids, now):
         case Reconciled(pending):
             return Outcome(register, pending, created)
@@ -135,36 +143,36 @@ def step(looked: Looked, token: str) -> Steps[Outcome | Again]:
             if all(isinstance(items[region], Absent) for region in record.desired.regions):  # then no region could mint
                 raise no_region(counter, record.desired.regions)
             following = yield from begin_next_epoch(register, record, items, ids, now)
-        case PlaceItems(regions):
-            following = yield from place(register, regions, items, ids, token)
+        case PutItems(regions):
+            following = yield from put_closed_items(register, regions, items, ids, token)
         case Change(changed):
-            following = Known(changed, items, ids)
-        case Apply() as given:
-            done = yield from apply_register(register, given, items)
-            return Outcome(register, given.pending, created) if done else again
-    if (yield from _write(register, following.register, record, Copy(register, mirror), mirror)):
-        return again._replace(known=following)
+            following = Observation(changed, items, ids)
+        case Apply() as applied:
+            done = yield from apply_register(register, applied, items)
+            return Outcome(register, applied.pending, created) if done else again
+    if (yield from _write(register, following.register, record, Copy(register, mirror_id), mirror_id)):
+        return again._replace(observation=following)
     return again
 
 
-def _accepted(counter: str) -> Steps[DeploymentRecord]:
+def _admitted(counter: str) -> Steps[DeploymentRecord]:
     """Return the record that was admitted last, which isn't the one that this run carries out."""
     record = yield from one(op.ReadRecord())
-    accepted = yield from one(op.ReadAccepted())
+    admitted = yield from one(op.ReadAdmitted())
     if record is None:
         raise nothing_deployed(counter)
-    if record.accepted != accepted:  # somebody has deleted `/accepted`, or changed it
+    if record.admitted != admitted:  # somebody has deleted `/admitted`, or changed it
         yield [op.WriteRecord(record, record)]
     return record
 
 
 def _write(
-    old: Register | None, new: Register, record: DeploymentRecord, copy: Copy[Register] | None, mirror: str
+    old: Register | None, new: Register, record: DeploymentRecord, copy: Copy[Register] | None, mirror_id: str
 ) -> Steps[bool]:
     """Write a register and then its copy. Return whether the register was written; the copy may still be missing."""
     written = yield from one(op.WriteRegister(old, new, record))
     if written:
-        yield [op.WriteCopy(copy, Copy(new, mirror))]
+        yield [op.WriteCopy(copy, Copy(new, mirror_id))]
     return bool(written)
 
 
@@ -176,14 +184,14 @@ class TablesScan(NamedTuple):
     items: Mapping[str, Mapping[str, Item | Absent] | Absent] = {}
     """Region → its items."""
     ids: Mapping[str, str | Absent] = {}
-    home: str = ""
+    layouts_id: str = ""
     """The id of the layouts table."""
-    mirror: str = ""
+    mirror_id: str = ""
     """The id of the mirror in which the copies were found."""
     at: int = 0
     """When, in seconds since 1970."""
     reconciled: Mapping[str, Outcome] = {}
-    unreconciled: Mapping[str, Known | None] = {}
+    unreconciled: Mapping[str, Observation | None] = {}
     """All other counters, with what was found of each; None where the register or its copy must be seen to first. First
     come those that some region can't mint now, then those whose limit was set longest ago."""
     unknown: Mapping[str, tuple[str, ...]] = {}
@@ -194,9 +202,9 @@ class TablesScan(NamedTuple):
 
 
 def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
-    """Return how all counters stand, from one scan of each table."""
+    """Return the state of all counters, from one scan of each table."""
     registers, copies = yield [op.ScanRegisters(), op.ScanCopies()]
-    home, mirror = yield [op.DescribeLayouts(), op.DescribeMirror()]
+    layouts_id, mirror_id = yield [op.DescribeLayouts(), op.DescribeMirror()]
     here = {name: register for name, register in registers.items() if isinstance(register, Register)}
     of_registers = (region for register in here.values() for region in register.regions)
     regions = list(dict.fromkeys([*record.desired.regions, *record.desired.leaving, *of_registers]))
@@ -204,8 +212,8 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
     ids = dict(zip(regions, (yield [op.DescribeTable(region) for region in regions]), strict=True))
     now = yield from one(op.Clock())
     reconciled: dict[str, Outcome] = {}
-    urgent: dict[str, Known | None] = {}
-    rest: dict[str, Known | None] = {}
+    urgent: dict[str, Observation | None] = {}
+    rest: dict[str, Observation | None] = {}
     names = dict.fromkeys([*record.desired.counters, *copies, *registers])
     stray = _where({"layouts": registers, "mirror": copies, **scans}, lambda _, what: what is Absent.STRAY)
     # What can't be read is a counter's if anything else shows one. Otherwise it is nobody's, and stops nobody.
@@ -215,25 +223,25 @@ def scan_tables(record: DeploymentRecord) -> Steps[TablesScan]:
             names.pop(name, None)
     for name in names:
         register = here.get(name)
-        if register is None or register.home != home or copies.get(name) != Copy(register, mirror):
+        if register is None or register.layouts_id != layouts_id or copies.get(name) != Copy(register, mirror_id):
             urgent[name] = None
             continue
         wanted = dict.fromkeys([*register.regions, *record.desired.regions, *record.desired.leaving])
         items: Items = {region: _item(scans[region], name) for region in wanted}
-        known = Known(register, items, {region: ids[region] for region in wanted})
+        observation = Observation(register, items, {region: ids[region] for region in wanted})
         step = plan(register, record, items, ids, now)
         if isinstance(step, Reconciled):
             reconciled[name] = Outcome(register, step.pending)
         else:
             mints = all(_mints(items[region], register) for region in register.regions)
-            (rest if mints else urgent)[name] = known
+            (rest if mints else urgent)[name] = observation
     rest = dict(sorted(rest.items(), key=lambda entry: here[entry[0]].granted))
     unknown = _where(scans, lambda name, item: isinstance(item, Item) and name not in names)
     again = {name: None for name in unknown if record.desired.floor(name)}  # a floor says what was minted
     unknown = {name: tables for name, tables in unknown.items() if name not in again}
     copied: dict[str, Copy[Register]] = {name: copy for name, copy in copies.items() if isinstance(copy, Copy)}
     todo = {**urgent, **rest, **again}
-    return TablesScan(here, copied, scans, ids, home, mirror, now, reconciled, todo, unknown, stray)
+    return TablesScan(here, copied, scans, ids, layouts_id, mirror_id, now, reconciled, todo, unknown, stray)
 
 
 def _item(found: Mapping[str, Item | Absent] | Absent, name: str) -> Item | Absent | None:

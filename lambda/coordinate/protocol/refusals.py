@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from integers.records import RECORD_KEY
+from global_integers_core.records import RECORD_KEY
 
 from .model import Item, Refused, Register
 
@@ -11,13 +11,13 @@ NOTHING_CHANGED = "Nothing was changed."
 """True of a deployment that is refused before it is admitted."""
 
 
-def lost_home(home: str, evidence: Mapping[str, str] | None = None) -> Refused:
+def lost_layouts(layouts_id: str, evidence: Mapping[str, str] | None = None) -> Refused:
     """Return the refusal of a layouts table whose content is lost, together with its copy in the mirror."""
     found = "".join(f"\n  {counter}: {what}" for counter, what in sorted((evidence or {}).items())[:10])
     return Refused(
-        f"The layouts table ({home}) is not the one in which the layouts were written, and its mirror has no copy of "
-        "them either: both were lost, or the home region was changed. If `aws:region` was changed, set it back. "
-        "Otherwise set a floor above every integer that was ever minted, for all counters, as "
+        f"The layouts table ({layouts_id}) is not the one in which the layouts were written, and its mirror has no "
+        "copy of them either: both were lost, or the home region was changed. If `aws:region` was changed, set it "
+        "back. Otherwise set a floor above every integer that was ever minted, for all counters, as "
         '`floors: {"*": <integer>}` in the stack\'s settings, and deploy again; docs/runbook.md says how to find one. '
         f"{NOTHING_CHANGED}{found}"
     )
@@ -55,11 +55,11 @@ def stray(counter: str, table: str) -> Refused:
 
 
 def unreadable(home: str, table: str) -> Refused:
-    """Return the refusal of every run, since what was asked for can't be read."""
+    """Return the refusal of every run, since the record can't be read."""
     return Refused(
-        f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. It says "
-        "what was asked for, and stands in the layouts table and in its mirror. If the other one can be read, delete "
-        "this item, and deploy again: the coordinator puts it back. Nothing more was changed."
+        f"{home}: the item {RECORD_KEY} of the table {table} can't be read: an attribute is missing or wrong. The "
+        "layouts table and its mirror both have this item. If the other one can be read, delete this one, and deploy "
+        "again: the coordinator puts it back. Nothing more was changed."
     )
 
 
@@ -76,16 +76,16 @@ def superseded(regions: Sequence[str]) -> Refused:
     """Return the refusal of a deployment whose preview is outdated."""
     wanted = f" for {', '.join(regions)}" if regions else ""
     return Refused(
-        f"regions: another deployment has since asked{wanted}. Nothing more was changed; "
+        f"regions: another deployment{wanted} was admitted since. Nothing more was changed; "
         "deploy again if that is not what you want."
     )
 
 
 def outdated(asked: int, now: int) -> Refused:
-    """Return the refusal of a deployment that was asked for long ago."""
+    """Return the refusal of a deployment that was requested long ago."""
     at, today = (datetime.fromtimestamp(time, UTC).isoformat(timespec="minutes") for time in (asked, now))
     return Refused(
-        f"This deployment was asked for at {at}, and it is {today} now: it may be outdated. Deploy again; if the "
+        f"This deployment was requested at {at}, and it is {today} now: it may be outdated. Deploy again; if the "
         f"first time is wrong, set the clock of the computer that deploys. {NOTHING_CHANGED}"
     )
 

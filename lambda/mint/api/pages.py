@@ -14,7 +14,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 
 from ..model import CounterItem
 from .reply import Response, regions_instead, response_with
@@ -54,7 +54,7 @@ STATUS = {
 OWNER = {
     "region": "the only one that mints this integer",
     "minted": "has it been taken from the counter?",
-    "offset": "the region’s place in the layout",
+    "offset": "the region’s number in the layout",
     "stride": "the distance between two of its integers",
     "epoch": "the number of the layout",
 }
@@ -78,7 +78,7 @@ def status_page(document: Mapping[str, Any], base: int) -> Response:
     shown["regions"] = (
         "<br>".join(f"{_region(name)}{' <span>(here)</span>' * (name == here)}" for name in document["regions"]) or "–"
     )
-    state, text = ("well", "can be minted here.") if document["ok"] else ("ill", "can’t be minted here:")
+    state, text = ("ok", "can be minted here.") if document["ok"] else ("alarm", "can’t be minted here:")
     content = (
         f'<p id="state" class="{state}">The counter <b>{counter}</b> {text} {escape(document.get("reason", ""))}</p>',
         _table(STATUS, shown),
@@ -107,7 +107,7 @@ def problem_page(problem: Problem, here: str, root: str) -> Response:
     title = f"{problem.status.value} {problem.status.phrase}"
     instead = ", ".join(_region(name) for name in problem.members.get("regions", ()))
     content = (
-        f'<p id="state" class="ill"><b>{title}:</b> {escape(problem.detail)}</p>',
+        f'<p id="state" class="alarm"><b>{title}:</b> {escape(problem.detail)}</p>',
         f"<p>The other regions: {instead}</p>" * bool(instead),
         _links({root: "Mint", f"{root}-/status": "Status"}),
     )
@@ -158,9 +158,9 @@ def _html(
     headers: Mapping[str, str] | None = None,
     **allowed: str,
 ) -> Response:
-    """Return the file `name` of this folder, after `HEAD`, with `parts` in the places of their `%NAME%`.
+    """Return the file `name` of this folder, after `HEAD`, with `parts` instead of their `%NAME%`.
 
-    No such place is inside a style or a script that runs. `allowed` is further directives of the
+    No `%NAME%` is inside a style or a script that runs. `allowed` is further directives of the
     Content-Security-Policy, with `_` for `-`.
     """
     html, own = _source(name)

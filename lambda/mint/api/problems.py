@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from aws.connection import NoResponse
-from aws.service import ServiceError
+from aws_client.connection import NoResponse
+from aws_client.service import ServiceError
 
-from integers.lattice import MAX_INTEGER
-from integers.names import no_counter
+from global_integers_core.lattice import MAX_INTEGER
+from global_integers_core.names import no_counter
 
 from ..model import (
     CeilingReached,

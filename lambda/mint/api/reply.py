@@ -19,7 +19,7 @@ RETRY_AFTER = {"Retry-After": "1"}
 """The header of transient errors, in seconds."""
 
 RETRY_LATER = {"Retry-After": "5"}
-"""The header of errors that the next run of the coordinator's schedule ends, within minutes."""
+"""The header of errors that the coordinator's next scheduled run ends, within minutes."""
 
 STRICT_TRANSPORT = {"Strict-Transport-Security": "max-age=31536000"}
 """For a year, browsers use https only for this host. Its subdomains may be somebody else's, and aren't included."""

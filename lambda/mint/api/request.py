@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, cast
 
-from integers.names import CHECK_COUNTER, COUNTER_NAME
+from global_integers_core.names import CHECK_COUNTER, COUNTER_NAME
 
 MAX_BLOCK = 100_000
 """The largest number of integers in one block. As JSON they are 1.8 MB; Lambda allows 6 MB."""
@@ -64,7 +64,7 @@ class MintRequest(NamedTuple):
 
 
 class CounterRequest(NamedTuple):
-    """Send the page, check that the counter can be minted, say how it stands here, or create it in every region."""
+    """Send the page, check that the counter can be minted, show its state here, or create it in every region."""
 
     kind: Literal["page", "health", "status", "create"]
     counter: str
@@ -128,14 +128,14 @@ def received(event: Mapping[str, Any]) -> Received:
     context, body = _mapping(event.get("requestContext")), str(event.get("body") or "")
     if "httpMethod" in event:  # only 1.0 has it
         method, path, signed = event["httpMethod"], event.get("path"), context.get("identity")
-        given, query = event.get("multiValueHeaders"), list(_pairs(event.get("multiValueQueryStringParameters")))
+        raw_headers, query = event.get("multiValueHeaders"), list(_pairs(event.get("multiValueQueryStringParameters")))
         direct = False
     else:
         method, path = _mapping(context.get("http")).get("method", ""), event.get("rawPath")
-        given, query = event.get("headers"), _query_of(str(event.get("rawQueryString") or ""))
+        raw_headers, query = event.get("headers"), _query_of(str(event.get("rawQueryString") or ""))
         direct, signed = "domainName" not in context, _mapping(context.get("authorizer")).get("iam")
     headers: dict[str, str] = {}
-    for name, value in _pairs(given):
+    for name, value in _pairs(raw_headers):
         lower = name.lower()
         headers[lower] = f"{headers[lower]},{value}" if lower in headers else value
     size = len(body)
@@ -252,7 +252,7 @@ def _counter_name(segment: str) -> str:
 
 
 def _owned_integer(segment: str) -> int:
-    from integers.lattice import MAX_INTEGER  # not needed to mint
+    from global_integers_core.lattice import MAX_INTEGER  # not needed to mint
 
     if not re.fullmatch(r"[1-9][0-9]{0,15}", segment, re.ASCII) or int(segment) > MAX_INTEGER:
         raise Problem(HTTPStatus.NOT_FOUND, f"{segment[:40]!r} is not an integer from 1 to {MAX_INTEGER}")
@@ -268,7 +268,7 @@ def _query_of(text: str) -> Query:
 
 
 def _single(query: Query, name: str) -> str | None:
-    values = [value for given, value in query if given == name]
+    values = [value for key, value in query if key == name]
     if len(values) > 1:
         raise Problem(HTTPStatus.BAD_REQUEST, f"{name} is given {len(values)} times; it may be given once")
     return values[0] if values else None
@@ -295,7 +295,7 @@ def after_parameter(query: Query) -> str | None:
     key = _single(query, "after")
     if key is None:
         return None
-    from integers.records import layouts_key  # not needed to mint
+    from global_integers_core.records import layouts_key  # not needed to mint
 
     counter = key.removesuffix(layouts_key(""))
     if counter != CHECK_COUNTER and not COUNTER_NAME.fullmatch(counter):
@@ -312,10 +312,10 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
 
     Another key, or a second one, is refused.
     """
-    given = headers.get("idempotency-key")
-    if given is None:
+    header = headers.get("idempotency-key")
+    if header is None:
         return None
-    key = given.strip(" \t")  # HTTP's white space (RFC 9110, section 5.6.3)
+    key = header.strip(" \t")  # HTTP's white space (RFC 9110, section 5.6.3)
     if re.fullmatch(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"', key):
         key = re.sub(r"\\(.)", r"\1", key[1:-1])
     elif "," in key:

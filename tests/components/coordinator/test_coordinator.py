@@ -23,7 +23,7 @@ from tests.components.recording import Aws, Deployment
 from tests.components.running import HOME, PREFIX, THREE, config, deploy_badly
 
 TWO = THREE[:2]
-SETTLE = "integers-coordinator-settle"
+RECONCILE = "integers-coordinator-reconcile"
 
 
 def test_the_coordinator_runs_once_at_home(signed: Deployment) -> None:
@@ -48,8 +48,8 @@ def test_a_failed_invocation_leaves_nothing_in_the_state(signed: Deployment) -> 
     assert signed.reconcile().inputs["lifecycleScope"] == "CREATE_ONLY"
 
 
-def test_the_coordinator_waits_for_all_that_it_opens(public_address: Deployment) -> None:
-    deployment = public_address
+def test_the_coordinator_waits_for_all_that_it_opens(public_domain: Deployment) -> None:
+    deployment = public_domain
     coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
     role = next(r for r in deployment.of(ROLE) if coordinate.inputs["role"].endswith(f"/{r.inputs['name']}"))
     mints = deployment.of(FUNCTION_URL) + deployment.of(FUNCTION)
@@ -80,16 +80,16 @@ def test_no_region_waits_for_another_one_but_for_its_check(leaving: Deployment) 
 
 
 def test_where_the_coordinator_fails_the_schedule_goes_on() -> None:
-    error, deployment = deploy_badly(config(*TWO), failing=SETTLE)
+    error, deployment = deploy_badly(config(*TWO), failing=RECONCILE)
 
-    assert "coordinator-settle can't be made" in str(error)
+    assert "coordinator-reconcile can't be made" in str(error)
     assert deployment.outputs["urls"] == dict.fromkeys(TWO, FAILED), "no URL is given out"
     assert {resource.type for resource in deployment.resources} >= {RULE, TARGET, RETRIES}
     coordinate = deployment.one(FUNCTION, name=f"{PREFIX}-coordinate")
     assert coordinate.urn in deployment.one(TARGET).dependencies
 
 
-@pytest.mark.parametrize("failing", [SETTLE, "integers-coordinator-coordinate-function"])
+@pytest.mark.parametrize("failing", [RECONCILE, "integers-coordinator-coordinate-function"])
 def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
     """With --continue-on-error, only this keeps Pulumi from deleting a region that the coordinator hasn't let go."""
     error, _ = deploy_badly(config(*TWO), aws=Aws(failing=failing, continuing=True))
@@ -99,10 +99,10 @@ def test_the_program_fails_where_the_engine_goes_on(failing: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [TABLE, PERMISSION])
-def test_nothing_is_settled_where_something_is_missing(kind: str) -> None:
+def test_nothing_is_reconciled_where_something_is_missing(kind: str) -> None:
     _, deployment = deploy_badly(config(HOME, authorization="NONE"), failing=kind)
 
-    assert deployment.settlings() == []
+    assert deployment.reconciling() == []
 
 
 def test_the_coordinator_knows_its_tables(signed: Deployment) -> None:
@@ -131,10 +131,10 @@ def test_what_is_at_home_stays_where_it_was_created(signed: Deployment) -> None:
 
 def test_every_role_stays_and_the_coordinators_keeps_what_it_says(signed: Deployment) -> None:
     """Pulumi doesn't apply `ignore_changes` to the inputs of a replacement, so name and path have to stay too."""
-    kept = {r.name: set(r.ignore_changes) for r in signed.of(ROLE)}
+    ignored = {r.name: set(r.ignore_changes) for r in signed.of(ROLE)}
     home = "integers-coordinator-coordinate-role"
 
-    assert kept == {name: {"name", "path", *(["description"] if name == home else [])} for name in kept}
+    assert ignored == {name: {"name", "path", *(["description"] if name == home else [])} for name in ignored}
     assert signed.one(ROLE, name=f"{PREFIX}-coordinate").inputs["description"] == f"{HOME} {LABEL}"
 
 
@@ -149,10 +149,10 @@ def test_the_unit_agrees_with_the_number(minutes: int, expression: str) -> None:
 def test_a_schedule_sends_the_coordinator_its_event(signed: Deployment) -> None:
     rule, target = signed.one(RULE), signed.one(TARGET)
 
-    assert (rule.inputs["name"], rule.inputs["scheduleExpression"]) == (f"{PREFIX}-watch", "rate(5 minutes)")
+    assert (rule.inputs["name"], rule.inputs["scheduleExpression"]) == (f"{PREFIX}-schedule", "rate(5 minutes)")
     assert target.inputs["rule"] == rule.inputs["name"]
     assert target.inputs["arn"].endswith(f":function:{PREFIX}-coordinate")
-    assert json.loads(target.inputs["input"]) == {"watch": True}
+    assert json.loads(target.inputs["input"]) == {"schedule": True}
     assert rule.inputs["region"] == target.inputs["region"] == HOME
 
 
@@ -161,7 +161,7 @@ def test_only_this_rule_may_start_it(signed: Deployment) -> None:
 
     assert permission.inputs["function"] == f"{PREFIX}-coordinate"
     assert permission.inputs["action"] == "lambda:InvokeFunction"
-    assert permission.inputs["sourceArn"].endswith(f":{HOME}:123456789012:rule/{PREFIX}-watch")
+    assert permission.inputs["sourceArn"].endswith(f":{HOME}:123456789012:rule/{PREFIX}-schedule")
     assert permission.inputs["region"] == HOME
 
 

@@ -15,7 +15,7 @@ from components.coordinator.deployment import (
     StoredRecord,
     changes,
     event,
-    first_home,
+    first_label_of,
     record_of,
     request,
 )
@@ -38,22 +38,22 @@ def recorded(desired: dict[str, Any], *, reconciled: bool = True) -> dict[str, A
     """The record of the coordinator, as it writes it."""
     return {
         "counter": {"S": "/deployment"},
-        "home": {"S": "id"},
+        "layoutsId": {"S": "id"},
         "number": {"N": "4"},
         "follows": {"N": "2"},
-        "asked": {"N": "1794000000"},
-        "wish": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
-        "settled": {"BOOL": reconciled},
+        "requested": {"N": "1794000000"},
+        "desired": {"S": json.dumps(desired, sort_keys=True, separators=(",", ":"))},
+        "reconciled": {"BOOL": reconciled},
         "report": {"S": json.dumps({"counters": {"orders": {"epoch": 3, "base": 1}}, "pending": []})},
     }
 
 
 @pytest.fixture(scope="module")
 def desired() -> dict[str, Any]:
-    return sent(deploy(SETTINGS))["wish"]
+    return sent(deploy(SETTINGS))["desired"]
 
 
-def test_the_wish_has_all_that_the_coordinator_needs(desired: dict[str, Any]) -> None:
+def test_the_desired_state_has_all_that_the_coordinator_needs(desired: dict[str, Any]) -> None:
     assert desired == {
         "regions": [HOME],
         "leaving": [],
@@ -61,10 +61,10 @@ def test_the_wish_has_all_that_the_coordinator_needs(desired: dict[str, Any]) ->
         "floors": {"orders": 5_000_000, "*": 7},
         "window": 100_000_000,
         "headroom": 10_000,
-        "watchMinutes": 5,
-        "tables": {HOME: LABEL},
-        "home": HERE,
-        "first": HERE,
+        "scheduleMinutes": 5,
+        "tableLabels": {HOME: LABEL},
+        "layoutsLabel": HERE,
+        "firstLayoutsLabel": HERE,
     }
 
 
@@ -78,14 +78,14 @@ def test_the_first_deployment_says_when_it_was_asked_for(monkeypatch: pytest.Mon
     monkeypatch.setattr("components.coordinator.deployment.time", SimpleNamespace(time=lambda: 1_800_000_000.9))
     sent_now = sent(deploy(SETTINGS, aws=Aws()))
 
-    assert (sent_now["follows"], sent_now["asked"]) == (0, 1_800_000_000)
+    assert (sent_now["follows"], sent_now["requested"]) == (0, 1_800_000_000)
 
 
 def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deployment, Exception | None]:
-    """Run a program that makes the tables of `WISH` and asks for it, with these changes, and for nothing else."""
-    desired = {**WISH, "counters": ["orders"], **changed}
-    given = {("watch_minutes" if key == "watchMinutes" else key): value for key, value in desired.items()}
-    settings = settings_of({**given, "home": HOME, "protect": protect}, PREFIX)
+    """Run a program that makes the tables of `DESIRED` and asks for it, with these changes, and for nothing else."""
+    desired = {**DESIRED, "counters": ["orders"], **changed}
+    values = {("schedule_minutes" if key == "scheduleMinutes" else key): value for key, value in desired.items()}
+    settings = settings_of({**values, "home": HOME, "protect": protect}, PREFIX)
 
     def program() -> None:
         parent = pulumi.ComponentResource("x:index:X", "x")
@@ -95,7 +95,7 @@ def asks(provider: Aws, *, protect: bool = True, **changed: Any) -> tuple[Deploy
             for region in (*desired["regions"], *desired["leaving"])
         }
         home = pulumi.Output.from_input(HERE)
-        asked = request(parent, settings, layouts, tables, home=home, first=home)
+        asked = request(parent, settings, layouts, tables, layouts_label=home, first_layouts_label=home)
         pulumi.export("event", asked)
 
     try:
@@ -110,23 +110,23 @@ def event_of(provider: Aws, **changed: Any) -> dict[str, Any]:
     return json.loads(deployment.outputs["event"])
 
 
-WISH: dict[str, Any] = {
+DESIRED: dict[str, Any] = {
     "regions": [HOME, OTHER],
     "leaving": [],
     "counters": ["orders", "-check"],
     "floors": {"*": 7},
     "window": 100_000_000,
     "headroom": 10_000,
-    "watchMinutes": 5,
+    "scheduleMinutes": 5,
 }
-STOOD = {**WISH, "tables": dict.fromkeys((HOME, OTHER), LABEL), "home": HERE, "first": HERE}
+STOOD = {**DESIRED, "tableLabels": dict.fromkeys((HOME, OTHER), LABEL), "layoutsLabel": HERE, "firstLayoutsLabel": HERE}
 """What the last deployment has asked for."""
 
 
-def test_what_stands_is_asked_for_in_the_same_words() -> None:
+def test_what_is_deployed_is_requested_in_the_same_words() -> None:
     found = event_of(Aws(record=recorded(STOOD)))
 
-    assert found == {"wish": STOOD, "follows": 2, "asked": 1_794_000_000}
+    assert found == {"desired": STOOD, "follows": 2, "requested": 1_794_000_000}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_anything_else_follows_the_last_deployment(provider: Aws, changed: dict[
     found = event_of(provider, **changed)
 
     assert found["follows"] == 4
-    assert found["asked"] > 1_794_000_000
+    assert found["requested"] > 1_794_000_000
 
 
 def test_one_item_is_read_where_the_table_exists() -> None:
@@ -163,7 +163,7 @@ def test_a_record_that_can_not_be_read_stops_the_deployment() -> None:
     assert isinstance(error, pulumi.RunError)
     assert str(error).startswith("the record of the last deployment can't be read: ")
     assert answer in str(error)
-    assert deployment.settlings() == []
+    assert deployment.reconciling() == []
 
 
 @pytest.mark.parametrize(
@@ -195,15 +195,15 @@ def test_a_preview_says_what_will_change(
 
 def test_a_protected_region_is_not_dropped() -> None:
     stood = {**STOOD, "regions": [HOME, OTHER, "us-west-2"], "leaving": ["eu-north-1"]}
-    given = config(HOME, OTHER, leaving=["eu-north-1"])
-    error, deployment = deploy_badly(given, aws=Aws(record=recorded(stood)))
+    settings_of_a_removal = config(HOME, OTHER, leaving=["eu-north-1"])
+    error, deployment = deploy_badly(settings_of_a_removal, aws=Aws(record=recorded(stood)))
 
     text = str(error)
     assert text.startswith("regions: us-west-2: tables are protected here, so a region can't be removed before it has")
     assert '  leaving: ["eu-north-1", "us-west-2"]\n' in text, "the lines to type"
     assert '  regions: ["us-east-1", "eu-west-1"]\n' in text
     assert text.endswith("Then remove us-west-2 from leaving and deploy again.")
-    assert deployment.settlings() == []
+    assert deployment.reconciling() == []
 
 
 @pytest.mark.parametrize("preview", [True, False])
@@ -225,19 +225,21 @@ def test_a_region_leaves_first(before: dict[str, Any], changed: dict[str, Any], 
 
 
 def test_the_state_keeps_the_first_home() -> None:
-    desired = sent(deploy(SETTINGS, aws=Aws(kept=f"{HOME} 2025-01-01T00:00:00.000")))["wish"]
+    desired = sent(deploy(SETTINGS, aws=Aws(first_layouts_label=f"{HOME} 2025-01-01T00:00:00.000")))["desired"]
 
-    assert (desired["first"], desired["home"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
+    assert (desired["firstLayoutsLabel"], desired["layoutsLabel"]) == (f"{HOME} 2025-01-01T00:00:00.000", HERE)
 
 
 def test_a_description_that_somebody_changed_names_no_home() -> None:
-    assert sent(deploy(SETTINGS, aws=Aws(kept="Managed by Pulumi")))["wish"]["first"] == ""
-    assert first_home(None, HOME) == first_home("", HOME) == ""
+    assert (
+        sent(deploy(SETTINGS, aws=Aws(first_layouts_label="Managed by Pulumi")))["desired"]["firstLayoutsLabel"] == ""
+    )
+    assert first_label_of(None, HOME) == first_label_of("", HOME) == ""
 
 
 @pytest.mark.parametrize("preview", [True, False])
 def test_another_home_region_is_refused(preview: bool) -> None:
-    aws = Aws(preview=preview, standing=True, kept=f"us-west-2 {LABEL}")
+    aws = Aws(preview=preview, standing=True, first_layouts_label=f"us-west-2 {LABEL}")
     error, deployment = deploy_badly(SETTINGS, aws=aws)
 
     assert isinstance(error, SettingsError)
@@ -245,7 +247,7 @@ def test_another_home_region_is_refused(preview: bool) -> None:
         str(error)
         == f"aws:region: the home region was us-west-2 and can't be moved to {HOME}; set it back to us-west-2"
     )
-    assert deployment.settlings() == []
+    assert deployment.reconciling() == []
 
 
 @pytest.mark.parametrize("preview", [True, False])
@@ -259,7 +261,7 @@ def test_another_name_is_refused(preview: bool) -> None:
         "because that would replace its tables; give the project and the stack their old names again (`pulumi stack "
         "rename`), or set the argument prefix='global-integers-before'"
     )
-    assert deployment.of(FUNCTION) == deployment.settlings() == [], "no function looks for tables of the new name"
+    assert deployment.of(FUNCTION) == deployment.reconciling() == [], "no function looks for tables of the new name"
 
 
 def test_nothing_is_replaced_before_another_name_is_refused() -> None:
@@ -273,7 +275,7 @@ def test_nothing_is_replaced_before_another_name_is_refused() -> None:
     }
 
     assert len(names) > 30
-    assert [name for name, kept in names.items() if not kept] == []
+    assert [name for name, unchanged in names.items() if not unchanged] == []
 
 
 # The words of a preview.
@@ -285,12 +287,17 @@ BEFORE: dict[str, Any] = {
     "floors": {},
     "window": 100_000_000,
     "headroom": 10_000,
-    "watchMinutes": 5,
-    "tables": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
+    "scheduleMinutes": 5,
+    "tableLabels": {"us-east-1": "a", "eu-west-1": "b", "us-west-2": "c"},
 }
 COUNTERS = {"integers": {"epoch": 3, "base": 1}}
 RECORDED = StoredRecord(
-    number=4, follows=3, asked=0, desired={**BEFORE, "home": "h", "first": "h"}, reconciled=True, counters=COUNTERS
+    number=4,
+    follows=3,
+    requested=0,
+    desired={**BEFORE, "layoutsLabel": "h", "firstLayoutsLabel": "h"},
+    reconciled=True,
+    counters=COUNTERS,
 )
 
 
@@ -315,15 +322,15 @@ def test_no_words_where_nothing_changes() -> None:
         ),
         ({"regions": ["eu-west-1", "us-east-1", "us-west-2"]}, "integers: epoch 3 → 4, gap about 30,000"),
         (
-            {"tables": {**BEFORE["tables"], "eu-west-1": ""}},
+            {"tableLabels": {**BEFORE["tableLabels"], "eu-west-1": ""}},
             "integers: epoch 3 → 4, gap up to 300,000,000; lost tables: eu-west-1",
         ),
         ({"counters": ["integers", "orders"]}, "new counters: orders"),
         ({"counters": ["orders"]}, "new counters: orders; no longer in the settings, but still minting: integers"),
         ({"floors": {"*": 7, "integers": 5000}}, "floors: * 7, integers 5,000"),
         (
-            {"window": 1000, "watchMinutes": 1},
-            "window: 100,000,000 → 1,000 (from each counter's next epoch on); watch minutes: 5 → 1",
+            {"window": 1000, "scheduleMinutes": 1},
+            "window: 100,000,000 → 1,000 (from each counter's next epoch on); schedule minutes: 5 → 1",
         ),
     ],
     ids=["leaving", "joining", "reorder", "lost table", "new counter", "another counter", "floors", "numbers"],
@@ -371,16 +378,16 @@ def test_the_counter_of_the_check_is_no_news() -> None:
 # What is asked for, by what the last deployment asked for and what became of it.
 
 NOW = 1_795_000_000
-WISHED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
-ANOTHER = {**WISHED, "counters": ["a", "b"]}
-DONE = StoredRecord(number=7, follows=5, asked=1_794_000_000, desired=WISHED, reconciled=True, counters={})
+ASKED: dict[str, Any] = {"regions": ["eu-west-1", "us-east-1"], "leaving": ["us-west-2"], "counters": ["b", "a"]}
+ANOTHER = {**ASKED, "counters": ["a", "b"]}
+DONE = StoredRecord(number=7, follows=5, requested=1_794_000_000, desired=ASKED, reconciled=True, counters={})
 
 
-def asked_after(record: StoredRecord | None, desired: dict[str, Any] = WISHED) -> tuple[int, int]:
+def asked_after(record: StoredRecord | None, desired: dict[str, Any] = ASKED) -> tuple[int, int]:
     sent = json.loads(event(desired, record, NOW))
-    assert sent["wish"] == desired
-    assert set(sent) == {"wish", "follows", "asked"}
-    return sent["follows"], sent["asked"]
+    assert sent["desired"] == desired
+    assert set(sent) == {"desired", "follows", "requested"}
+    return sent["follows"], sent["requested"]
 
 
 def test_the_first_deployment_follows_none() -> None:
@@ -399,31 +406,31 @@ def test_anything_else_is_asked_for_anew() -> None:
     assert asked_after(replace(DONE, desired=ANOTHER)) == (7, NOW)
 
 
-def test_the_order_of_counters_is_a_part_of_the_wish() -> None:
+def test_the_order_of_counters_is_a_part_of_the_desired_state() -> None:
     assert asked_after(DONE, ANOTHER) == (7, NOW)
 
 
-def test_equal_wishes_are_the_same_text() -> None:
-    backwards = dict(reversed(WISHED.items()))
+def test_equal_desired_states_are_the_same_text() -> None:
+    backwards = dict(reversed(ASKED.items()))
 
-    assert event(backwards, DONE, NOW) == event(WISHED, DONE, NOW + 1)
+    assert event(backwards, DONE, NOW) == event(ASKED, DONE, NOW + 1)
     assert canonical({"b": 1, "a": {"d": 1, "c": 2}}) == '{"a":{"c":2,"d":1},"b":1}'
 
 
 def test_a_record_is_read_from_its_item() -> None:
     item = {
         "counter": {"S": "/deployment"},
-        "home": {"S": "an id"},
+        "layoutsId": {"S": "an id"},
         "number": {"N": "7"},
         "follows": {"N": "5"},
-        "asked": {"N": "1794000000"},
-        "wish": {"S": canonical(WISHED)},
-        "settled": {"BOOL": True},
+        "requested": {"N": "1794000000"},
+        "desired": {"S": canonical(ASKED)},
+        "reconciled": {"BOOL": True},
         "report": {"S": '{"counters": {"a": {"epoch": 3, "base": 1}}, "pending": []}'},
     }
 
     assert record_of(json.dumps(item)) == StoredRecord(
-        7, 5, 1_794_000_000, WISHED, reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
+        7, 5, 1_794_000_000, ASKED, reconciled=True, counters={"a": {"epoch": 3, "base": 1}}
     )
     item["report"] = {"S": "{}"}  # admitted, and not carried out: the coordinator was killed
     assert record_of(json.dumps(item)) == DONE

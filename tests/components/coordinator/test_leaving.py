@@ -19,7 +19,7 @@ def deployment(leaving: Deployment) -> Deployment:
 
 
 def desired(deployment: Deployment) -> dict[str, Any]:
-    return json.loads(deployment.reconcile().inputs["input"])["wish"]
+    return json.loads(deployment.reconcile().inputs["input"])["desired"]
 
 
 def test_the_coordinator_is_told_who_leaves(deployment: Deployment) -> None:
@@ -32,17 +32,17 @@ def test_a_region_that_leaves_is_not_waited_for(deployment: Deployment) -> None:
 
     assert len(leaving) > 7
     assert not leaving & deployment.reconcile().dependencies
-    assert set(desired(deployment)["tables"]) == set(THREE)
+    assert set(desired(deployment)["tableLabels"]) == set(THREE)
 
 
 def test_its_function_knows_where_to_go_and_no_other_one_does(deployment: Deployment) -> None:
-    told = {
+    variables = {
         f.inputs["region"]: f.inputs["environment"]["variables"].get("LEAVING")
         for f in deployment.of(FUNCTION)
         if f.inputs["name"] == f"{PREFIX}-mint"
     }
 
-    assert told == {**dict.fromkeys(THREE), GONE: ",".join(THREE)}
+    assert variables == {**dict.fromkeys(THREE), GONE: ",".join(THREE)}
 
 
 def test_it_keeps_all_that_it_had(deployment: Deployment) -> None:

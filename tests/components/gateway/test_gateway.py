@@ -31,8 +31,8 @@ def on() -> Deployment:
 @pytest.fixture(scope="module")
 def public_and_paused() -> Deployment:
     """For everyone, with other limits; the second region is paused."""
-    given: dict[str, Any] = {"apiGatewayRate": 50, "apiGatewayBurst": 20, "paused": [TWO[1]]}
-    return deploy(config(*TWO, apiGateway=True, authorization="NONE", **given))
+    more: dict[str, Any] = {"apiGatewayRate": 50, "apiGatewayBurst": 20, "paused": [TWO[1]]}
+    return deploy(config(*TWO, apiGateway=True, authorization="NONE", **more))
 
 
 def body(deployment: Deployment, region: str) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from components.gateway.openapi import document
 from components.gateway.templates import unavailable_template
 from components.settings import settings_of
-from integers.lattice import MAX_INTEGER, Place
-from integers.names import COUNTER_NAME
+from global_integers_core.lattice import MAX_INTEGER, Place
+from global_integers_core.names import COUNTER_NAME
 from local.apigateway.rest_api import Rendered, render
+from tests.lambda_.coordinator_calls import HOME, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, item, laid_out, put_item
 
 
 class Response(NamedTuple):
@@ -63,8 +63,8 @@ HOSTILE = [
 def operation(table: str, path: str = "/{counter}", leaving: Sequence[str] = ()) -> dict[str, Any]:
     arn = f"arn:aws:dynamodb:{HOME}:000000000000:table/{table}"
     role = "arn:aws:iam::000000000000:role/gateway"
-    given = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
-    return document(settings_of(given, "gateway"), arn, role)["paths"][path]["get"]["x-amazon-apigateway-integration"]
+    layout = {"home": HOME, "regions": leaving or [HOME], "leaving": [HOME] if leaving else []}
+    return document(settings_of(layout, "gateway"), arn, role)["paths"][path]["get"]["x-amazon-apigateway-integration"]
 
 
 def request_for(table: str, route: str = "/{counter}", **parameters: dict[str, str]) -> dict[str, Any]:

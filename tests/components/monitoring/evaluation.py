@@ -62,7 +62,7 @@ READINGS = [Reading(further, ignores) for further in (0, 1, 2, 5) for ignores in
 
 
 @dataclass(frozen=True)
-class Watching:
+class AlarmData:
     """What an alarm evaluates."""
 
     metric: Key
@@ -72,7 +72,7 @@ class Watching:
     """Whether a period without data is 0: `FILL(…, 0)`."""
 
     @classmethod
-    def of(cls, alarm: Input) -> "Watching":
+    def of(cls, alarm: Input) -> "AlarmData":
         """Read it from an alarm on a metric, or on the expression that fills one."""
         filled = "metricQueries" in alarm
         asked = alarm
@@ -123,20 +123,20 @@ def composite(rule: str, states: Mapping[str, str]) -> str:
 
 
 def _state(alarm: Input, series: Series, now: float, before: str, reading: Reading) -> str:
-    watching, periods = Watching.of(alarm), int(alarm["evaluationPeriods"])
-    looked_at = periods if watching.filled else periods + reading.further
+    data, periods = AlarmData.of(alarm), int(alarm["evaluationPeriods"])
+    wanted = periods if data.filled else periods + reading.further
     points: list[bool | None] = []
-    for number in range(looked_at):
-        end = now - number * watching.period
-        values = series.between(watching.metric, end - watching.period, end)
+    for number in range(wanted):
+        end = now - number * data.period
+        values = series.between(data.metric, end - data.period, end)
         if number < periods and _few(alarm, values):
             return before
-        if values or watching.filled:
-            points.append(_breaches(alarm, _datapoint(watching.statistic, values) if values else 0))
+        if values or data.filled:
+            points.append(_breaches(alarm, _datapoint(data.statistic, values) if values else 0))
         else:
             points.append(None)
     missing = alarm["treatMissingData"]
-    if reading.dynamodb_ignores and watching.metric[1] == "AWS/DynamoDB":
+    if reading.dynamodb_ignores and data.metric[1] == "AWS/DynamoDB":
         missing = "ignore"
     return judged(points, periods, int(alarm["datapointsToAlarm"]), missing, before)
 

@@ -11,15 +11,15 @@ from coordinate.protocol.model import Item
 from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.run import RunResult
 
-from components.monitoring import Observability
+from components.monitoring import Monitoring
 from components.settings.rules import EVERY_REGION, THRESHOLDS
 from tests.components.aws_answers import ALARM
 from tests.components.monitoring.evaluation import (
     MINUTE,
     READINGS,
+    AlarmData,
     Reading,
     Series,
-    Watching,
     composite,
     fires,
     histories,
@@ -27,13 +27,13 @@ from tests.components.monitoring.evaluation import (
     judged,
 )
 from tests.components.recording import Deployment
-from tests.components.running import HOME, PREFIX, deploy, watched
-from tests.lambda_.coordinate.made_up import items_of, record, register
+from tests.components.running import HOME, PREFIX, deploy, stack_metrics
+from tests.lambda_.coordinate.sample_records import items_of, record, register
 
 OTHER = "eu-west-1"
-WATCH = 5
+EVERY = 5
 URL_LATENCY = ("AWS/Lambda", "UrlRequestLatency", {"FunctionName": f"{PREFIX}-mint"})
-API = {"AWS_IAM": {"ApiName": f"{PREFIX}-address"}, "NONE": {"ApiId": f"integers-address-{OTHER}-http-id"}}
+API = {"AWS_IAM": {"ApiName": f"{PREFIX}-domain"}, "NONE": {"ApiId": f"integers-domain-{OTHER}-http-id"}}
 """The dimensions of the API's metrics in the other region, by who may call."""
 
 
@@ -92,7 +92,7 @@ def both(*series: Series) -> Series:
 def changing(asked: float, minute: float, *, reconciled: bool = False) -> tuple[float, RunStatistics]:
     """Return a run at a minute, in which a change is unfinished that was asked for at another."""
     statistics = RunStatistics(PREFIX, "schedule", RunResult())
-    statistics.record = replace(record("a"), asked=int(asked * MINUTE), reconciled=reconciled)
+    statistics.record = replace(record("a"), requested=int(asked * MINUTE), reconciled=reconciled)
     return minute, statistics
 
 
@@ -105,7 +105,7 @@ def looking(
     item = items_of(found)["a"]
     items = {"a": {"c": Item(item.issued + int(per_second * seconds), 1, item.ceiling, item.epoch)}}
     ids = {"a": "another" if lost else "a 1"}
-    scan = TablesScan({"c": found}, {}, items, ids, home="layouts 1", at=int(minute * MINUTE))
+    scan = TablesScan({"c": found}, {}, items, ids, layouts_id="layouts 1", at=int(minute * MINUTE))
     return minute, RunStatistics(PREFIX, "schedule", RunResult(outcomes={"c": Outcome(found, ())}, scan=scan))
 
 
@@ -179,8 +179,8 @@ def authorization(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def address(authorization: str, signed_address: Deployment, public_address: Deployment) -> Deployment:
-    return signed_address if authorization == "AWS_IAM" else public_address
+def with_domain(authorization: str, signed_domain: Deployment, public_domain: Deployment) -> Deployment:
+    return signed_domain if authorization == "AWS_IAM" else public_domain
 
 
 @pytest.mark.parametrize(
@@ -194,35 +194,35 @@ def address(authorization: str, signed_address: Deployment, public_address: Depl
     ],
     ids=["lasting", "burst", "few", "elsewhere", "none"],
 )
-def test_5xx_to_callers_by_the_address(
-    by_minute: Mapping[int, float], region: str, goes_off: bool, authorization: str, address: Deployment
+def test_5xx_to_callers_by_the_domain(
+    by_minute: Mapping[int, float], region: str, goes_off: bool, authorization: str, with_domain: Deployment
 ) -> None:
     series, name = Series(), "5XXError" if authorization == "AWS_IAM" else "5xx"
     for minute, value in by_minute.items():
         series.put(region, "AWS/ApiGateway", name, API[authorization], minute * MINUTE, value)
 
-    assert fires(alarm(address, "addressErrors", OTHER), series, 60) == goes_off
+    assert fires(alarm(with_domain, "domainErrors", OTHER), series, 60) == goes_off
 
 
 @pytest.mark.parametrize(
     ("each_minute", "share", "goes_off"), [(300, 0.05, True), (300, 0.005, False), (100, 0.05, False)]
 )
-def test_an_address_is_slow_by_the_same_rule(
-    each_minute: int, share: float, goes_off: bool, authorization: str, address: Deployment
+def test_a_domain_is_slow_by_the_same_rule(
+    each_minute: int, share: float, goes_off: bool, authorization: str, with_domain: Deployment
 ) -> None:
     series = slow(each_minute, share, ("AWS/ApiGateway", "Latency", API[authorization]))
 
-    assert fires(alarm(address, "addressLatency", OTHER), series, 30) == goes_off
+    assert fires(alarm(with_domain, "domainLatency", OTHER), series, 30) == goes_off
 
 
 @pytest.mark.parametrize(
     ("series", "goes_off"),
     [
-        (runs(*(changing(0, minute) for minute in range(5, 25, WATCH))), True),
-        (runs(*(changing(0, minute) for minute in range(5, 20, WATCH))), False),
-        (runs(*(changing(0, minute, reconciled=minute > 10) for minute in range(5, 60, WATCH))), False),
-        (runs(*(changing(minute - 5, minute) for minute in range(5, 60, WATCH))), False),
-        (schedule(*range(5, 60, WATCH)), False),
+        (runs(*(changing(0, minute) for minute in range(5, 25, EVERY))), True),
+        (runs(*(changing(0, minute) for minute in range(5, 20, EVERY))), False),
+        (runs(*(changing(0, minute, reconciled=minute > 10) for minute in range(5, 60, EVERY))), False),
+        (runs(*(changing(minute - 5, minute) for minute in range(5, 60, EVERY))), False),
+        (schedule(*range(5, 60, EVERY)), False),
     ],
     ids=["hangs", "15 minutes", "finished in time", "each of them young", "nothing deployed"],
 )
@@ -242,10 +242,10 @@ def test_a_change_that_hangs_is_told_until_it_is_finished(deployment: Deployment
 @pytest.mark.parametrize(
     ("per_second", "minutes", "goes_off"),
     [
-        ([50, 50, 50, 50], range(20, 40, WATCH), True),
-        ([40, 40, 40, 40], range(20, 40, WATCH), False),
-        ([0, 900, 0, 0], range(20, 40, WATCH), False),
-        ([0, 0, 0, 0], range(20, 40, WATCH), False),
+        ([50, 50, 50, 50], range(20, 40, EVERY), True),
+        ([40, 40, 40, 40], range(20, 40, EVERY), False),
+        ([0, 900, 0, 0], range(20, 40, EVERY), False),
+        ([0, 0, 0, 0], range(20, 40, EVERY), False),
     ],
     ids=["five hours", "more than six", "a burst", "idle"],
 )
@@ -286,11 +286,11 @@ def test_runs_of_the_schedule_that_fail(series: Series, goes_off: bool, deployme
 @pytest.mark.parametrize(
     ("series", "states"),
     [
-        (schedule(*range(5, 100, WATCH)), {"OK"}),
-        (schedule(*range(5, 100, WATCH), failed=True), {"OK"}),
-        (schedule(5, 10, 15, 30, 35, *range(40, 100, WATCH)), {"OK"}),
+        (schedule(*range(5, 100, EVERY)), {"OK"}),
+        (schedule(*range(5, 100, EVERY), failed=True), {"OK"}),
+        (schedule(5, 10, 15, 30, 35, *range(40, 100, EVERY)), {"OK"}),
         (schedule(5), {"OK", "ALARM"}),
-        (both(schedule(5), schedule(*range(10, 100, WATCH), kind="creation")), {"OK", "ALARM"}),
+        (both(schedule(5), schedule(*range(10, 100, EVERY), kind="creation")), {"OK", "ALARM"}),
         (Series(), {"ALARM"}),
     ],
     ids=["runs", "runs that fail", "two are missed", "silence", "only counters are created", "none at all"],
@@ -302,7 +302,7 @@ def test_silence(series: Series, states: set[str], deployment: Deployment) -> No
 
 def test_silence_is_three_runs_and_five_minutes(deployment: Deployment) -> None:
     for states in histories(alarm(deployment, "noRun"), schedule(5), 60, start=5):
-        assert states.index("ALARM") + 5 == 5 + 3 * WATCH + 5
+        assert states.index("ALARM") + 5 == 5 + 3 * EVERY + 5
 
 
 def test_every_alarm_was_shown(deployment: Deployment) -> None:
@@ -313,31 +313,31 @@ def test_every_alarm_was_shown(deployment: Deployment) -> None:
     assert set(THRESHOLDS) - of_a_region == {"unfinished", "ceiling", "lostTables", "failedRuns", "noRun"}
 
 
-@pytest.mark.parametrize("watch", [1, 5, 17, 60])
-def test_a_quiet_stack_wakes_nobody(watch: int) -> None:
-    quiet = runs(*(looking(minute) for minute in range(watch * 20, watch * 40, watch)))
+@pytest.mark.parametrize("minutes", [1, 5, 17, 60])
+def test_a_quiet_stack_wakes_nobody(minutes: int) -> None:
+    quiet = runs(*(looking(minute) for minute in range(minutes * 20, minutes * 40, minutes)))
 
-    for made in registered(watch):
-        for states in histories(made, quiet, watch * 40, start=watch * 20):
+    for made in registered(minutes):
+        for states in histories(made, quiet, minutes * 40, start=minutes * 20):
             assert "ALARM" not in states, made["name"]
 
 
-def registered(watch: int, **thresholds: int) -> list[dict[str, Any]]:
+def registered(minutes: int, **thresholds: int) -> list[dict[str, Any]]:
     """The alarms of one region as they are registered, where the schedule runs so often."""
 
     def program() -> None:
-        of_home = watched(HOME, watch_minutes=watch, thresholds=thresholds)
+        of_home = stack_metrics(HOME, schedule_minutes=minutes, thresholds=thresholds)
         coordinator = pulumi.ComponentResource("x:index:Coordinator", "coordinator")
-        Observability("alarms", of_home, coordinator, pulumi.ResourceOptions())
+        Monitoring("alarms", of_home, coordinator, pulumi.ResourceOptions())
 
     return [made.inputs for made in deploy({}, program=program).of(ALARM)]
 
 
-@pytest.mark.parametrize("watch", [1, 5, 60])
-def test_cloudwatch_takes_every_period(watch: int) -> None:
+@pytest.mark.parametrize("minutes", [1, 5, 60])
+def test_cloudwatch_takes_every_period(minutes: int) -> None:
     """API reference, PutMetricAlarm: multiples of 60; below an hour at most one day altogether, above it seven."""
-    for made in registered(watch, noRun=1440, failedRuns=10):
-        period = Watching.of(made).period
+    for made in registered(minutes, noRun=1440, failedRuns=10):
+        period = AlarmData.of(made).period
         whole = period * made["evaluationPeriods"]
         assert period % 60 == 0
         assert whole <= (86_400 if period < 3600 else 604_800)

@@ -40,7 +40,7 @@ OTHER: dict[str, Any] = {
     "leaving": ["us-west-2"],
     "window": 1000,
     "headroom": 1,
-    "watchMinutes": 60,
+    "scheduleMinutes": 60,
     "authorization": "NONE",
     "memorySize": 512,
     "logRetentionDays": 30,
@@ -100,7 +100,7 @@ def variable(name: str) -> Callable[[Deployment], Any]:
 
 
 def desired(name: str) -> Callable[[Deployment], Any]:
-    return lambda deployment: json.loads(deployment.reconcile().inputs["input"])["wish"][name]
+    return lambda deployment: json.loads(deployment.reconcile().inputs["input"])["desired"][name]
 
 
 def first(kind: str, key: str) -> Callable[[Deployment], Any]:
@@ -131,7 +131,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "leaving": (desired("leaving"), ["us-west-2"]),
     "window": (desired("window"), 1000),
     "headroom": (desired("headroom"), 1),
-    "watchMinutes": (first(RULE, "scheduleExpression"), "rate(60 minutes)"),
+    "scheduleMinutes": (first(RULE, "scheduleExpression"), "rate(60 minutes)"),
     "authorization": (first(FUNCTION_URL, "authorizationType"), "NONE"),
     "memorySize": (lambda deployment: mint(deployment)["memorySize"], 512),
     "logRetentionDays": (
@@ -155,7 +155,7 @@ CHANGES: dict[str, tuple[Callable[[Deployment], Any], object]] = {
     "apiGateway": (lambda deployment: f"{PREFIX}-gateway" in [r.inputs["name"] for r in deployment.of(REST_API)], True),
     "apiGatewayRate": (lambda deployment: throttling(deployment).get("throttlingRateLimit"), 50),
     "apiGatewayBurst": (lambda deployment: throttling(deployment).get("throttlingBurstLimit"), 20),
-    "domain": (lambda deployment: deployment.outputs.get("address"), "https://integers.example.com/"),
+    "domain": (lambda deployment: deployment.outputs.get("domainUrl"), "https://integers.example.com/"),
     "hostedZone": (first(RECORD, "zoneId"), "Z123"),
     "functionUrls": (lambda deployment: len(deployment.of(FUNCTION_URL)), 0),
     "alarms": (lambda d: d.one(ALARM, name=f"{PREFIX}-throttles", region=HOME).inputs["threshold"], 5),
@@ -216,7 +216,7 @@ def test_the_dev_stack_is_three_public_regions() -> None:
         f"{PROJECT}:authorization": "NONE",
         f"{PROJECT}:reservedConcurrency": -1,
         f"{PROJECT}:protect": False,
-        f"{PROJECT}:watchMinutes": 1,
+        f"{PROJECT}:scheduleMinutes": 1,
     }
 
 

@@ -79,7 +79,7 @@ CALLERS = {"arn:aws:iam::123456789012:role/shop": ["orders"], "*": "*"}
 
 
 @pytest.fixture(scope="module")
-def told() -> Deployment:
+def governed() -> Deployment:
     """Callers are named."""
     return deploy(config(HOME, callers=CALLERS))
 
@@ -98,12 +98,12 @@ def test_a_budget_tells_of_costs_in_the_deployments_regions(ruled: Deployment) -
     filters = {entry["name"]: entry["values"] for entry in budget.inputs["costFilters"]}
     assert set(filters["Region"]) == {*TWO, "us-west-2", "global"}
     assert "Amazon Route 53" in filters["Service"], "its costs are in no region"
-    told = {tuple(n["subscriberEmailAddresses"]) for n in budget.inputs["notifications"]}
-    assert told == {("ops@shop.example",)}
+    governed = {tuple(n["subscriberEmailAddresses"]) for n in budget.inputs["notifications"]}
+    assert governed == {("ops@shop.example",)}
 
 
-def test_callers_reach_the_function_as_json(told: Deployment, signed: Deployment) -> None:
-    variables = told.one(FUNCTION, name=f"{PREFIX}-mint").inputs["environment"]["variables"]
+def test_callers_reach_the_function_as_json(governed: Deployment, signed: Deployment) -> None:
+    variables = governed.one(FUNCTION, name=f"{PREFIX}-mint").inputs["environment"]["variables"]
 
     assert json.loads(variables["CALLERS"]) == {**CALLERS, "*": ["*"]}
     assert [f.name for f in signed.of(FUNCTION) if "CALLERS" in f.inputs["environment"]["variables"]] == []

@@ -15,7 +15,7 @@ from components.settings import LABEL, MAX_EPOCH, MAX_RECORD, MAX_REPLY, Setting
 from components.settings import desired_state_of as desired_state_of_settings
 from components.settings.aws_regions import WITHOUT_FUNCTION_URLS, partitions
 from components.settings.values import canonical
-from integers.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
 from local.paths import ROOT
 from tests.components.running import HOME
 
@@ -30,8 +30,8 @@ def named(count: int, length: int) -> list[str]:
 
 
 def accepted(regions: Sequence[str], counters: Sequence[str]) -> Settings:
-    given = {"home": HOME, "regions": regions, "leaving": [HOME], "counters": counters, "floors": {"*": 2**52}}
-    return settings_of(given, "integers-test")
+    more = {"home": HOME, "regions": regions, "leaving": [HOME], "counters": counters, "floors": {"*": 2**52}}
+    return settings_of(more, "integers-test")
 
 
 def refused(regions: Sequence[str], counters: Sequence[str]) -> str:
@@ -47,9 +47,9 @@ def at_worst(settings: Settings) -> tuple[DeploymentRecord, dict[str, Outcome]]:
     home = f"{settings.home} {LABEL}"
     desired = {
         **desired_state_of_settings(settings),
-        "tables": dict.fromkeys(regions, LABEL),
-        "home": home,
-        "first": home,
+        "tableLabels": dict.fromkeys(regions, LABEL),
+        "layoutsLabel": home,
+        "firstLayoutsLabel": home,
     }
     ids = tuple(ID for _ in settings.regions)
     outcomes = {
@@ -96,16 +96,19 @@ def test_the_most_counters_that_are_accepted_fit(regions: list[str], length: int
     )
     record, outcomes = at_worst(accepted(regions, named(most, length)))
 
-    size, answer = stored(record), len(json.dumps(reply(RunResult(outcomes=outcomes, asked=record.desired.counters))))
+    size, answer = (
+        stored(record),
+        len(json.dumps(reply(RunResult(outcomes=outcomes, reported=record.desired.counters)))),
+    )
     assert size <= MAX_RECORD
     assert answer <= MAX_REPLY
     assert size > 0.99 * MAX_RECORD or answer > 0.99 * MAX_REPLY, "no more are refused than must be"
 
 
 def test_floors_that_leave_no_room_are_named() -> None:
-    given = {"home": HOME, "regions": FEW, "floors": dict.fromkeys(named(10_000, 40), 1)}
+    more = {"home": HOME, "regions": FEW, "floors": dict.fromkeys(named(10_000, 40), 1)}
     with pytest.raises(SettingsError, match=r"floors: 10,000 floors leave no room for a counter .* can be removed"):
-        settings_of(given, "integers-test")
+        settings_of(more, "integers-test")
 
 
 def test_the_page_says_how_many_fit() -> None:

@@ -22,7 +22,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:operators"
 
 
 def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
-    given = config(
+    settings = config(
         *("us-east-1", "eu-wset-1", "us-east-1"),
         home="moon",
         counters=["Orders", "a", "a"],
@@ -33,7 +33,7 @@ def test_all_that_is_wrong_is_told_before_anything_is_made() -> None:
         protect="yes",
         memorysize=1,
     )
-    error, deployment = deploy_badly(given)
+    error, deployment = deploy_badly(settings)
 
     assert isinstance(error, pulumi.RunError), "Pulumi shows a RunError without a traceback"
     assert deployment.resources == []
@@ -81,10 +81,10 @@ def test_more_than_64_regions_are_refused() -> None:
     ],
 )
 def test_what_must_be_set(key: str, start: str, example: str) -> None:
-    given = config(*THREE)
-    del given[key]
+    settings = config(*THREE)
+    del settings[key]
 
-    (line,) = refusals(given)
+    (line,) = refusals(settings)
     assert line.startswith(start)
     assert f"in Pulumi.test.yaml, {example}" in line
 
@@ -146,11 +146,11 @@ def test_regions_without_function_urls_must_be_allowed() -> None:
     assert settings(config("us-east-1", home="ca-west-1")).home == "ca-west-1", "nobody calls the home region"
 
 
-def test_behind_an_address_a_region_needs_no_url() -> None:
+def test_behind_a_domain_a_region_needs_no_url() -> None:
     region = min(WITHOUT_FUNCTION_URLS)
 
-    given = config(HOME, region, leaving=["ca-west-1"], domain=DOMAIN, functionUrls=False)
-    assert settings(given).regions == (HOME, region)
+    wanted = config(HOME, region, leaving=["ca-west-1"], domain=DOMAIN, functionUrls=False)
+    assert settings(wanted).regions == (HOME, region)
     assert "has no Lambda Function URLs" in refusals(config(HOME, region, domain=DOMAIN))[0]
 
 
@@ -187,8 +187,8 @@ def test_a_floor_may_be_for_all_other_counters() -> None:
         ("window", "1000000000001", "1000 to 1000000000000 are allowed"),
         ("headroom", "0", "1 to 1000000 are allowed"),
         ("headroom", "1000001", "1 to 1000000 are allowed"),
-        ("watchMinutes", "0", "1 to 60 are allowed"),
-        ("watchMinutes", "61", "1 to 60 are allowed"),
+        ("scheduleMinutes", "0", "1 to 60 are allowed"),
+        ("scheduleMinutes", "61", "1 to 60 are allowed"),
         ("openCounters", "yes", "true nor false"),
         ("protect", "", "true nor false"),
     ],
@@ -201,7 +201,7 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("setting", "expected"),
     [
         ({"counters": []}, "counters: the list is empty; at least one"),
         ({"counters": ["orders", "a", "orders"]}, "counters: 'orders' is listed 2 times; each may be listed once"),
@@ -211,7 +211,7 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"memorysize": 1}, "memorysize: there is no such setting; did you mean 'memorySize'?"),
         ({"region": 1}, "region: there is no such setting; did you mean 'regions'?"),
         ({"xyz": 1}, "memorySize, openCounters, paused, permissionsBoundary, protect"),
-        # the address
+        # the domain
         ({"domain": "integers"}, "domain: 'integers' is not a host name in lower case, like integers.example.com"),
         ({"domain": "Integers.example.com"}, "is not a host name in lower case"),
         ({"domain": "https://integers.example.com/"}, "is not a host name"),
@@ -257,7 +257,6 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
             {"budget": 5, "alarmEmails": ["a" * 41 + "@b.example"]},
             f"budget: '{'a' * 41}@b.example' has 51 characters",
         ),
-        # what earlier commits had
         # counters
         (
             {"counters": ["orders", "ping"]},
@@ -301,15 +300,15 @@ def test_a_wrong_value_is_refused(key: str, value: str, allowed: str) -> None:
         ({"floors": {"-check": 5}}, "'-check' is not a counter's name"),
     ],
 )
-def test_the_refusal_says_what_is_allowed(given: dict[str, Any], expected: str) -> None:
-    found = refusals(config(*THREE, **given))
+def test_the_refusal_says_what_is_allowed(setting: dict[str, Any], expected: str) -> None:
+    found = refusals(config(*THREE, **setting))
 
     assert len(found) == 1, found
     assert expected in found[0]
 
 
 @pytest.mark.parametrize(
-    "given",
+    "setting",
     [
         {"memorySize": 128, "logRetentionDays": 1},
         {"memorySize": 10_240, "logRetentionDays": 3653},
@@ -338,8 +337,8 @@ def test_the_refusal_says_what_is_allowed(given: dict[str, Any], expected: str) 
         ),
     ],
 )
-def test_a_right_value_is_accepted(given: dict[str, Any]) -> None:
-    assert settings(config(*THREE, **given)).regions == THREE
+def test_a_right_value_is_accepted(setting: dict[str, Any]) -> None:
+    assert settings(config(*THREE, **setting)).regions == THREE
 
 
 @pytest.mark.parametrize(
@@ -356,7 +355,7 @@ def test_a_zone_holds_its_own_name_and_those_below_it(domain: str, zone: str, he
     assert within(domain, zone) == held
 
 
-def test_every_name_of_the_address_fits_in_dns() -> None:
+def test_every_name_of_the_domain_fits_in_dns() -> None:
     longest = max(map(len, partitions()))
 
     assert "gateway" not in partitions()
@@ -364,17 +363,17 @@ def test_every_name_of_the_address_fits_in_dns() -> None:
     assert longest <= 63
 
 
-@pytest.mark.parametrize(("given", "role"), [({}, "mint"), ({"apiGateway": True}, "gateway")])
-def test_a_stacks_name_leaves_room_for_the_longest_role(given: dict[str, Any], role: str) -> None:
+@pytest.mark.parametrize(("setting", "role"), [({}, "mint"), ({"apiGateway": True}, "gateway")])
+def test_a_stacks_name_leaves_room_for_the_longest_role(setting: dict[str, Any], role: str) -> None:
     room = 64 - len(f"-{role}-ap-southeast-2")
     stack = "s" * (room - len(f"{PROJECT}-"))
 
-    assert settings(config(HOME, "ap-southeast-2", **given), stack=stack).prefix == f"{PROJECT}-{stack}"
-    (line,) = refusals(config(HOME, "ap-southeast-2", **given), stack=f"{stack}s")
+    assert settings(config(HOME, "ap-southeast-2", **setting), stack=stack).prefix == f"{PROJECT}-{stack}"
+    (line,) = refusals(config(HOME, "ap-southeast-2", **setting), stack=f"{stack}s")
     assert f"<project>-<stack>: '{PROJECT}-{stack}s' has {room + 1} characters" in line
     assert f"at most {room} are possible" in line
-    assert settings(config(HOME, **given), stack=f"{stack}s")
-    (line,) = refusals(config(HOME, leaving=["ap-southeast-2"], **given), stack=f"{stack}s")
+    assert settings(config(HOME, **setting), stack=f"{stack}s")
+    (line,) = refusals(config(HOME, leaving=["ap-southeast-2"], **setting), stack=f"{stack}s")
     assert "with these regions at most" in line
 
 
@@ -391,7 +390,7 @@ def test_a_name_that_does_not_do_is_never_renamed(stack: str) -> None:
 def test_all_names_begin_with_the_prefix_and_differ() -> None:
     names = ResourceNames("shop-dev")
     made = [
-        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table, names.watch_rule),
+        *(names.counters_table, names.receipts_table, names.layouts_table, names.mirror_table, names.schedule_rule),
         *(names.mint_function, names.coordinate_function, names.gateway_api, names.alarms_topic, names.alarm("errors")),
         *(role(region) for role in (names.mint_role, names.gateway_role) for region in THREE),
     ]
@@ -402,9 +401,9 @@ def test_all_names_begin_with_the_prefix_and_differ() -> None:
     assert len(ResourceNames("p" * room).gateway_role("ap-southeast-2")) == MAX_ROLE_NAME
 
 
-def of_a_program(**given: Any) -> dict[str, Any]:
+def of_a_program(**more: Any) -> dict[str, Any]:
     """What another program asks for, as a dict."""
-    return {"home": "us-east-1", "regions": ["us-east-1", "eu-west-1"], **given}
+    return {"home": "us-east-1", "regions": ["us-east-1", "eu-west-1"], **more}
 
 
 def test_what_is_left_out_takes_its_default() -> None:
@@ -412,7 +411,7 @@ def test_what_is_left_out_takes_its_default() -> None:
 
     assert (found.home, found.regions, found.prefix) == ("us-east-1", ("us-east-1", "eu-west-1"), "shop-dev-orders")
     assert (found.counters, found.authorization, found.lease) == (("integers",), "AWS_IAM", 1)
-    assert (found.window, found.headroom, found.watch_minutes) == (100_000_000, 10_000, 5)
+    assert (found.window, found.headroom, found.schedule_minutes) == (100_000_000, 10_000, 5)
     assert found.leaving == ()
     assert found.protect
 
@@ -428,7 +427,7 @@ def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "reported"),
+    ("setting", "reported"),
     [
         ({"memory_size": 256.5}, "memory_size: 256.5 is not an integer; 128 to 10240 are allowed"),
         ({"memory_size": True}, "memory_size: True is not an integer; 128 to 10240 are allowed"),
@@ -444,9 +443,9 @@ def test_a_dict_of_whole_floats_is_as_good_as_the_dataclass() -> None:
         ({"memorySize": 256}, "memorySize: there is no such setting; did you mean 'memory_size'?"),
     ],
 )
-def test_a_program_is_refused_in_its_own_words(given: dict[str, Any], reported: str) -> None:
+def test_a_program_is_refused_in_its_own_words(setting: dict[str, Any], reported: str) -> None:
     with pytest.raises(SettingsError) as wrong:
-        settings_of(of_a_program(**given), "p")
+        settings_of(of_a_program(**setting), "p")
 
     first, line = str(wrong.value).splitlines()
     assert first == "the settings are wrong:"

@@ -41,7 +41,7 @@ def own_policy(deployment: Deployment, region: str) -> Registration:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("waves", "expected"),
     [
         ({}, [[ONE], [TWO, OTHER]]),
         ({"regions": [ONE]}, [[ONE]]),
@@ -53,8 +53,8 @@ def own_policy(deployment: Deployment, region: str) -> Registration:
         ({"leaving": ["us-west-2"]}, [[ONE], [TWO, OTHER, "us-west-2"]]),
     ],
 )
-def test_every_region_is_in_a_wave(given: dict[str, Any], expected: list[list[str]]) -> None:
-    found = settings(config(home=HOME, **{"regions": THREE, **given})).waves
+def test_every_region_is_in_a_wave(waves: dict[str, Any], expected: list[list[str]]) -> None:
+    found = settings(config(home=HOME, **{"regions": THREE, **waves})).waves
 
     assert [list(wave) for wave in found] == expected
 
@@ -94,15 +94,15 @@ def test_after_a_bad_check_no_other_region_is_changed() -> None:
 
     assert "check-us-east-1 can't be made" in str(error)
     assert [f.inputs["region"] for f in deployment.of(FUNCTION) if f.inputs["name"] == f"{PREFIX}-mint"] == [ONE]
-    assert deployment.settlings() == []
+    assert deployment.reconciling() == []
 
 
-def test_after_the_last_wave_the_layout_is_settled() -> None:
-    """A region that is down has its place in the last wave: all others must get their layouts."""
+def test_after_the_last_wave_the_layout_is_reconciled() -> None:
+    """A region that is down belongs in the last wave: all others must get their layouts."""
     error, deployment = deploy_badly(config(ONE, TWO), failing="integers-coordinator-check-eu-west-1")
 
     assert "check-eu-west-1 can't be made" in str(error)
-    assert len(deployment.settlings()) == 1
+    assert len(deployment.reconciling()) == 1
 
 
 def test_a_check_is_a_new_invocation_at_home(signed: Deployment) -> None:
@@ -112,16 +112,16 @@ def test_a_check_is_a_new_invocation_at_home(signed: Deployment) -> None:
         assert checked(check)["counter"] == "integers"
 
 
-@pytest.mark.parametrize("given", [{"memorySize": 512}, {"lease": 100}])
-def test_a_function_that_changes_is_checked_again(one: Deployment, given: dict[str, Any]) -> None:
-    (check,), (again,) = one.checks(), deploy(config(HOME, **given)).checks()
+@pytest.mark.parametrize("changed", [{"memorySize": 512}, {"lease": 100}])
+def test_a_function_that_changes_is_checked_again(one: Deployment, changed: dict[str, Any]) -> None:
+    (check,), (again,) = one.checks(), deploy(config(HOME, **changed)).checks()
 
     assert checked(check)["digest"] != checked(again)["digest"]
 
 
 def test_what_changes_no_function_checks_nothing(signed: Deployment) -> None:
-    given: dict[str, Any] = {"logRetentionDays": 30, "window": 1000, "waves": [], "leaving": ["us-west-2"]}
-    changed = deploy(config(*reversed(THREE), "sa-east-1", **given))
+    more: dict[str, Any] = {"logRetentionDays": 30, "window": 1000, "waves": [], "leaving": ["us-west-2"]}
+    changed = deploy(config(*reversed(THREE), "sa-east-1", **more))
 
     for region in THREE:
         assert check_of(changed, region).inputs["input"] == check_of(signed, region).inputs["input"]
@@ -135,4 +135,4 @@ def test_a_preview_knows_whether_a_check_runs(one: Deployment) -> None:
 
 
 def test_the_counter_of_the_check_is_asked_for(signed: Deployment) -> None:
-    assert json.loads(signed.reconcile().inputs["input"])["wish"]["counters"] == ["integers", "-check"]
+    assert json.loads(signed.reconcile().inputs["input"])["desired"]["counters"] == ["integers", "-check"]

@@ -15,12 +15,12 @@ from tests.components.aws_answers import ALARM, COMPOSITE
 from tests.components.monitoring.evaluation import Series, composite, history
 from tests.components.running import HOME, PREFIX, THREE, config
 from tests.components.running import deploy as deploy_program
+from tests.lambda_.coordinator_calls import deploy, make_table, put_item, scheduled_run
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import deploy, make_table, put_item, watch
 
 OF_THE_WHOLE = ("unfinished", "ceiling", "lostTables", "failedRuns", "noRun")
 START = 1_795_000_000
-WATCH = 5
+EVERY = 5
 
 
 class Recording:
@@ -40,12 +40,12 @@ class Recording:
         """Let it be this minute."""
         self._stack.monkeypatch.setattr(time, "time", lambda: START + minute * 60)
 
-    def watch(self, *minutes: float) -> None:
+    def scheduled_run(self, *minutes: float) -> None:
         """Let the schedule run at these minutes."""
         for minute in minutes:
             self.at(minute)
             with suppress(CoordinatorError):
-                watch()
+                scheduled_run()
             self._read()
 
     def states(self, until: int) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ class Recording:
         found = {key: history(alarm, self._series, until) for key, alarm in made.items()}
         rule = deployment.one(COMPOSITE).inputs["alarmRule"]
         each = ({f"{PREFIX}-{key}": states[minute] for key, states in found.items()} for minute in range(until + 1))
-        return {**found, "ill": [composite(rule, states) for states in each]}
+        return {**found, "any": [composite(rule, states) for states in each]}
 
     def _read(self) -> None:
         lines = [json.loads(line) for line in self._capsys.readouterr().err.splitlines()]
@@ -74,34 +74,34 @@ def alarmed(states: Mapping[str, list[str]]) -> set[str]:
 
 
 def test_an_ordinary_time_is_quiet(recording: Recording, ask: Ask) -> None:
-    for minute in range(WATCH, 40, WATCH):
+    for minute in range(EVERY, 40, EVERY):
         ask("POST", "/?count=100")
-        recording.watch(minute)
+        recording.scheduled_run(minute)
 
     assert alarmed(recording.states(40)) == set()
 
 
 def test_a_lost_table_is_told_and_is_over_once_it_is_mended(recording: Recording, stack: Stack) -> None:
-    recording.watch(5)
+    recording.scheduled_run(5)
     stack.aws.client("dynamodb", "eu-west-1").delete_table(TableName=stack.counters)
-    recording.watch(10, 15)
+    recording.scheduled_run(10, 15)
     make_table(stack.aws, "eu-west-1", stack.counters)
-    recording.watch(20, 25, 30)
+    recording.scheduled_run(20, 25, 30)
 
     states = recording.states(34)
-    assert alarmed(states) == {"lostTables", "ill"}
-    assert "ALARM" not in states["ill"][:10]
-    assert set(states["ill"][10:25]) == {"ALARM"}
-    assert set(states["ill"][25:]) == {"OK"}
+    assert alarmed(states) == {"lostTables", "any"}
+    assert "ALARM" not in states["any"][:10]
+    assert set(states["any"][10:25]) == {"ALARM"}
+    assert set(states["any"][25:]) == {"OK"}
 
 
 def test_a_conflict_fails_every_run_until_it_is_solved(recording: Recording, stack: Stack) -> None:
-    recording.watch(5)
+    recording.scheduled_run(5)
     put_item(stack, "eu-west-1", Item(50, 3, 90, 7))
-    recording.watch(10, 15, 20)
+    recording.scheduled_run(10, 15, 20)
 
     states = recording.states(24)
-    assert alarmed(states) == {"failedRuns", "ill"}
+    assert alarmed(states) == {"failedRuns", "any"}
     assert states["failedRuns"].index("ALARM") == 15
 
 
@@ -109,25 +109,25 @@ def test_an_unfinished_change_is_told_after_15_minutes(recording: Recording, sta
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
     with pytest.raises(CoordinatorError, match="none of us-west-2 answers"):
         deploy("us-west-2")
-    recording.watch(5, 10, 15, 20, 25)
+    recording.scheduled_run(5, 10, 15, 20, 25)
 
     states = recording.states(29)
-    assert alarmed(states) == {"unfinished", "failedRuns", "ill"}
+    assert alarmed(states) == {"unfinished", "failedRuns", "any"}
     assert states["unfinished"].index("ALARM") == 20, "the first run after 15 minutes"
 
 
 def test_a_region_that_mints_too_fast_for_its_window_is_told(recording: Recording, ask: Ask) -> None:
-    for minute in range(WATCH, 30, WATCH):
+    for minute in range(EVERY, 30, EVERY):
         for _ in range(20):
             ask("POST", "/?count=1000")  # 67 a second, with a window that lasts 25 minutes
-        recording.watch(minute)
+        recording.scheduled_run(minute)
 
-    assert alarmed(recording.states(29)) == {"ceiling", "ill"}
+    assert alarmed(recording.states(29)) == {"ceiling", "any"}
 
 
 def test_a_schedule_that_stops_is_told(recording: Recording) -> None:
-    recording.watch(5, 10)
+    recording.scheduled_run(5, 10)
 
     states = recording.states(40)
-    assert alarmed(states) == {"noRun", "ill"}
-    assert states["noRun"].index("ALARM") == 10 + 3 * WATCH + 5
+    assert alarmed(states) == {"noRun", "any"}
+    assert states["noRun"].index("ALARM") == 10 + 3 * EVERY + 5

@@ -9,7 +9,7 @@ from coordinate.protocol.operations import DescribeLayouts, Operation, WriteRegi
 from coordinate.protocol.reconcile import TablesScan
 
 from simulation.world import World
-from tests.lambda_.coordinate.made_up import NOW, record, register
+from tests.lambda_.coordinate.sample_records import NOW, record, register
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def test_each_phase_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     joined = register("a", "b", epoch=1, base=1)
     granted = register("a", "b", epoch=1, base=1, limit=5000)
     following = register("a", epoch=2, base=5001)
-    elsewhere = register("a", epoch=2, base=5001, home="layouts 2")
+    elsewhere = register("a", epoch=2, base=5001, layouts_id="layouts 2")
     world = World()
     world.layouts.record = record("a", "b")
 

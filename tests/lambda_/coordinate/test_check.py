@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aws.connection import NoResponse
-from aws.invocation import InvocationFailed
-from aws.service import ServiceError
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed
+from aws_client.service import ServiceError
 from coordinate.check import ATTEMPTS, PATIENCE, PAUSE, MintResponse, answer_of, ask, check
+from coordinate.events import Check
 from coordinate.protocol.model import Absent, Item, Refused, Register
 from coordinate.protocol.operations import DescribeLayouts, ReadItem, ReadRegister
-from coordinate.request import Check
 from mint.api.problems import ceiling_reached, missing
 from mint.api.reply import problem_response
 from mint.api.request import Problem
 from mint.model import CounterItem as MintItem
 
-from tests.lambda_.coordinate.made_up import items_of, register
+from tests.lambda_.coordinate.sample_records import items_of, register
 
 ASKED = Check("a", "integers", "1+f")
 OPEN = register("a", "b")
@@ -112,9 +112,9 @@ def test_a_region_is_asked_for_its_health_and_for_one_integer() -> None:
 )
 def test_the_new_code_must_be_what_runs(status: MintResponse) -> None:
     """`pulumi up --target` may leave the function out."""
-    told = refusal(Function(minted(501), status=status))
+    refused = refusal(Function(minted(501), status=status))
 
-    assert f"GET /-/status: expected version 1+f, but got {status.text}" in told
+    assert f"GET /-/status: expected version 1+f, but got {status.text}" in refused
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_the_new_code_must_be_what_runs(status: MintResponse) -> None:
     ids=lambda answer: answer.text[:40],
 )
 def test_a_region_must_mint_one_of_its_own_integers(wrong: MintResponse) -> None:
-    told = refusal(Function(wrong))
+    refused = refusal(Function(wrong))
 
-    assert told.startswith("a: the minting function doesn't work after its update. ")
-    assert f" POST /-check: expected 200 and an integer of a, but got {wrong.text}. " in told
-    assert "`waves`" in told
+    assert refused.startswith("a: the minting function doesn't work after its update. ")
+    assert f" POST /-check: expected 200 and an integer of a, but got {wrong.text}. " in refused
+    assert "`waves`" in refused
 
 
 def test_an_integer_that_was_issued_before_is_wrong() -> None:

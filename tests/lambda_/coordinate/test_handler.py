@@ -6,9 +6,8 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.model import Item
 
-from tests.lambda_.coordinate.stopped import Crash, crash_after, short_of_time
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_after, short_of_time
+from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
@@ -23,7 +22,8 @@ from tests.lambda_.laying_out import (
     register,
     send,
 )
-from tests.lambda_.losing import everything
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.table_losses import everything
 
 
 def integer(ask: Ask, region: str, path: str = "/") -> int:
@@ -48,7 +48,7 @@ def test_every_region_opens_at_its_offset_below_the_limit(stack: Stack) -> None:
     }
 
 
-def test_the_record_says_what_stands(stack: Stack) -> None:
+def test_the_record_says_what_is_deployed(stack: Stack) -> None:
     laid_out()
 
     found = record(stack)
@@ -205,7 +205,7 @@ def test_a_coordinator_may_crash_after_any_call(stack: Stack, ask: Ask) -> None:
     assert len({*minted}) == len(minted)
 
 
-def test_an_item_that_a_crashed_coordinator_placed_cant_mint(stack: Stack, ask: Ask) -> None:
+def test_an_item_that_a_crashed_coordinator_put_cant_mint(stack: Stack, ask: Ask) -> None:
     put_item(stack, HOME, Item(-2, 3, -2, 1, fenced=True, opening="a crashed one's"))
 
     with pytest.MonkeyPatch.context() as patch:

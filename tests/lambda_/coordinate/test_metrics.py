@@ -13,9 +13,8 @@ from coordinate.handler import CoordinatorError
 from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS, Metrics, RunStatistics
 from coordinate.protocol.model import Item
 
-from tests.lambda_.coordinate.stopped import recorded
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
+from tests.lambda_.coordinate.interrupted_runs import recorded
+from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
@@ -28,9 +27,10 @@ from tests.lambda_.laying_out import (
     put_register,
     record,
     register,
+    scheduled_run,
     send,
-    watch,
 )
+from tests.lambda_.fixtures import Ask, Stack
 
 
 class Unwritten(Metrics):
@@ -63,7 +63,7 @@ def values(document: Mapping[str, Any]) -> dict[str, float]:
 def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_register(stack, replace(seen(stack), granted=NOW - 100))
-    watch()
+    scheduled_run()
 
     found = written(capsys)
 
@@ -84,7 +84,7 @@ def test_the_lines_are_of_the_embedded_metric_format(stack: Stack, capsys: pytes
 def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_register(stack, replace(seen(stack), granted=NOW - 100))
-    watch()
+    scheduled_run()
 
     of_stack, *of_regions = written(capsys)
 
@@ -96,9 +96,9 @@ def test_the_stack_has_all_metrics_and_a_region_two(stack: Stack, capsys: pytest
     assert [line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] for line in of_regions] == [[["Stack", "Region"]]] * 3
 
 
-def test_a_quiet_run_says_that_all_is_well(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_run_reports_no_problem(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out(counters=["a", "b", "-check"])
-    watch()
+    scheduled_run()
 
     (found,) = written(capsys)
     assert values(found) == {
@@ -118,7 +118,7 @@ def test_metrics_cost_no_call(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> 
     def run() -> list[str]:
         with pytest.MonkeyPatch.context() as patch:
             operations = recorded(patch)
-            watch()
+            scheduled_run()
         return sorted(map(str, operations))
 
     with_metrics = run()
@@ -130,11 +130,11 @@ def test_a_second_run_measures_the_time_between(
     stack: Stack, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
-    watch()
+    scheduled_run()
     for _ in range(3):
         ask("POST", "/?count=100", HOME)
     monkeypatch.setattr(time, "time", lambda: NOW + 300)
-    watch()
+    scheduled_run()
 
     of_stack, *of_regions = written(capsys)
     by_region = {line["Region"]: line for line in of_regions}
@@ -147,11 +147,11 @@ def test_a_second_run_measures_the_time_between(
 def test_a_lost_item_is_a_lost_table_and_one_repair(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     delete_item(stack, "eu-west-1")
-    watch()
+    scheduled_run()
 
     found = written(capsys)[0]
     assert (found["LostTables"], found["Repairs"], found["lost"]) == (1, 1, ["eu-west-1 counters"])
-    watch()
+    scheduled_run()
     found = written(capsys)[0]
     assert (found["LostTables"], found["Repairs"]) == (0, 0)
 
@@ -162,12 +162,12 @@ def test_a_deleted_table_is_lost_until_it_is_there_again(stack: Stack, capsys: p
     client.delete_table(TableName=stack.counters)
 
     for _ in range(2):
-        watch()
+        scheduled_run()
         assert written(capsys)[0]["lost"] == ["eu-west-1 counters"]
     make_table(stack.aws, "eu-west-1", stack.counters)
-    watch()
+    scheduled_run()
     assert written(capsys)[0]["LostTables"] == 1, "another one than it was"
-    watch()
+    scheduled_run()
     assert written(capsys)[0]["LostTables"] == 0
 
 
@@ -178,10 +178,10 @@ def test_a_recreated_table_at_home_is_lost_once(table: str, stack: Stack, capsys
     stack.aws.client("dynamodb", HOME).delete_table(TableName=name)
     make_table(stack.aws, HOME, name)
 
-    watch()
+    scheduled_run()
     found = written(capsys)[0]
     assert (found["lost"], found["repaired"]) == ([f"home {table}"], ["integers"])
-    watch()
+    scheduled_run()
     assert written(capsys)[0]["LostTables"] == 0
 
 
@@ -205,7 +205,7 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
 
     item = Item(-2 + 3 * 900, 3, 3000 - 2, 1)
     put_item(stack, HOME, item)
-    watch()
+    scheduled_run()
     assert "granted" in str(seen(stack))
     assert written(capsys)[0]["Repairs"] == 0
     assert seen(stack).limit > 3000
@@ -214,17 +214,17 @@ def test_a_created_counter_and_a_raised_limit_are_no_repair(stack: Stack, capsys
 def test_a_change_that_is_not_finished_grows_old(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out()
     put_item(stack, "us-west-2", Item(50, 1, 90, 7))
-    put_record(stack, replace(record(stack), reconciled=False, asked=NOW - 1000))
+    put_record(stack, replace(record(stack), reconciled=False, requested=NOW - 1000))
     put_register(stack, replace(seen(stack), granted=0))  # so that something is left to do
     stack.monkeypatch.setattr("coordinate.handler.RESERVE", 10**9)
-    watch()
+    scheduled_run()
 
     found = written(capsys)[0]
     assert found["UnfinishedSeconds"] == 1000
     assert found["Failed"] == 0
 
 
-def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_region_that_is_unreachable_is_pending(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     laid_out(HOME)
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 0)
     stack.aws.client("dynamodb", "us-west-2").delete_table(TableName=stack.counters)
@@ -237,7 +237,7 @@ def test_a_region_that_is_away_is_pending(stack: Stack, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("event", "kind"),
-    [({"watch": True}, "schedule"), ({"create": ["Bad"]}, "creation"), ({"wish": {}}, "deployment")],
+    [({"schedule": True}, "schedule"), ({"create": ["Bad"]}, "creation"), ({"desired": {}}, "deployment")],
 )
 def test_a_run_that_fails_says_so(
     event: dict[str, Any], kind: str, stack: Stack, capsys: pytest.CaptureFixture[str]
@@ -257,13 +257,13 @@ def test_a_refused_counter_fails_the_run_and_all_else_is_told(stack: Stack, caps
     put_item(stack, HOME, Item(50, 1, 90, 7), "a")
 
     with pytest.raises(CoordinatorError):
-        watch()
+        scheduled_run()
     found = written(capsys)[0]
     assert (found["Failed"], found["Counters"], found["PendingRegions"]) == (1, 2, 0)
 
 
 def test_runs_that_give_way_or_find_nothing_are_runs_too(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
-    watch()
+    scheduled_run()
     assert values(written(capsys)[0]) == {"Repairs": 0, "Failed": 0}
 
 

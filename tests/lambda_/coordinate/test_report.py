@@ -5,16 +5,16 @@ import json
 from coordinate.protocol.reconcile import Outcome, TablesScan
 from coordinate.run import RunResult, note, nowhere, pending_regions, reply
 
-from tests.lambda_.coordinate.made_up import record, register
+from tests.lambda_.coordinate.sample_records import record, register
 
-SETTLED = Outcome(register("a", "b", base=501, limit=2500), (), created=True)
+RECONCILED = Outcome(register("a", "b", base=501, limit=2500), (), created=True)
 WAITING = Outcome(register("a", "b", epoch=4), ("b", "d"))
 STUCK = Outcome(register("a", "b"), ("b", "a"))
 
 
 def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
-    outcomes = {"c": SETTLED, "orders": WAITING}
-    assert reply(RunResult(outcomes=outcomes, asked=("c",))) == {
+    outcomes = {"c": RECONCILED, "orders": WAITING}
+    assert reply(RunResult(outcomes=outcomes, reported=("c",))) == {
         "counters": {
             "c": {
                 "epoch": 3,
@@ -28,30 +28,30 @@ def test_a_reply_has_what_was_asked_for_and_counts_all() -> None:
         "pending": ["b", "d"],
         "registered": 2,
     }
-    assert reply(RunResult(outcomes=outcomes, asked=("orders",)))["counters"]["orders"]["pending"] == ["b", "d"]
+    assert reply(RunResult(outcomes=outcomes, reported=("orders",)))["counters"]["orders"]["pending"] == ["b", "d"]
 
 
 def test_a_note_has_what_the_next_preview_says() -> None:
-    found = json.loads(note({"c": SETTLED, "orders": WAITING}, record("a", "b", counters=["c", "new"])))
+    found = json.loads(note({"c": RECONCILED, "orders": WAITING}, record("a", "b", counters=["c", "new"])))
 
     assert found == {"counters": {"c": {"epoch": 3, "base": 501}}, "pending": ["b", "d"]}
 
 
 def test_the_counter_of_the_check_is_not_reported() -> None:
-    outcomes = {"c": SETTLED, "-check": SETTLED}
-    replied = reply(RunResult(outcomes=outcomes, asked=("c", "-check")))
+    outcomes = {"c": RECONCILED, "-check": RECONCILED}
+    replied = reply(RunResult(outcomes=outcomes, reported=("c", "-check")))
 
     assert (list(replied["counters"]), replied["created"], replied["registered"]) == (["c"], ["c"], 1)
     assert list(json.loads(note(outcomes, record("a", "b", counters=["c", "-check"])))["counters"]) == ["c"]
 
 
 def test_pending_regions_are_named_once() -> None:
-    assert pending_regions([WAITING, SETTLED, STUCK]) == ["a", "b", "d"]
+    assert pending_regions([WAITING, RECONCILED, STUCK]) == ["a", "b", "d"]
 
 
 def test_a_counter_is_nowhere_if_its_whole_layout_is_pending() -> None:
-    assert nowhere([SETTLED, WAITING]) is None
-    assert nowhere([SETTLED, STUCK]) == STUCK.register
+    assert nowhere([RECONCILED, WAITING]) is None
+    assert nowhere([RECONCILED, STUCK]) == STUCK.register
     assert nowhere([]) is None
 
 

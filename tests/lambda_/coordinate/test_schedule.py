@@ -1,4 +1,4 @@
-"""What the schedule's run does, and what it costs when there is nothing to do."""
+"""What a scheduled run does, and what it costs when there is nothing to do."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,10 +9,9 @@ from coordinate.dynamodb.store import Store
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.operations import RecordLayouts, ScanCopies, ScanItems, ScanRegisters
 
-from integers.lattice import MAX_INTEGER
-from tests.lambda_.coordinate.stopped import Crash, crash_before, keep_the_lease, recorded, short_of_time
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
+from global_integers_core.lattice import MAX_INTEGER
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before, keep_the_run_lock, recorded, short_of_time
+from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
@@ -25,16 +24,17 @@ from tests.lambda_.laying_out import (
     put_record,
     record,
     register,
+    scheduled_run,
     send,
-    watch,
 )
-from tests.lambda_.losing import everything
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.table_losses import everything
 
 NAMES = [f"tenant-{n:02}" for n in range(8)]
 
 
 def test_before_the_first_deployment_there_is_nothing_to_do(stack: Stack) -> None:
-    assert watch() == {"skipped": "nothing is deployed"}
+    assert scheduled_run() == {"skipped": "nothing is deployed"}
     assert everything(stack) == {"layouts": [], "mirror": []}
 
 
@@ -46,7 +46,7 @@ def test_with_nothing_to_do_it_only_scans_and_writes_nothing(stack: Stack, ask: 
         before = everything(stack, *REGIONS)
         with pytest.MonkeyPatch.context() as patch:
             operations = recorded(patch)
-            reply = watch()
+            reply = scheduled_run()
         assert everything(stack, *REGIONS) == before
         assert [*reply["counters"]] == counters
         kinds.append(Counter(type(operation).__name__ for operation in operations))
@@ -64,7 +64,7 @@ def test_it_finishes_what_was_interrupted(stack: Stack) -> None:
         with pytest.raises(Crash):
             deploy("us-east-1", "us-west-2")
 
-    assert watch()["counters"]["integers"]["regions"].keys() == {"us-east-1", "us-west-2"}
+    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {"us-east-1", "us-west-2"}
     assert [found.epoch for found in items(stack, "us-east-1", "us-west-2") if found] == [2, 2]
 
 
@@ -77,7 +77,7 @@ def test_what_does_not_fit_in_the_time_ends_within_a_few_runs(stack: Stack) -> N
     ):
         send(event, short_of_time(3))
 
-    left = [watch(short_of_time(3)).get("unfinished") for _ in range(2)]
+    left = [scheduled_run(short_of_time(3)).get("unfinished") for _ in range(2)]
 
     assert left == [8 - 6, None]
     assert {found.epoch for name in NAMES for found in items(stack, HOME, counter=name) if found} == {2}
@@ -87,13 +87,13 @@ def test_of_two_runs_one_is_skipped(stack: Stack) -> None:
     laid_out()
     with pytest.MonkeyPatch.context() as patch:
         crash_before(ScanRegisters, patch)
-        keep_the_lease(patch)
+        keep_the_run_lock(patch)
         with pytest.raises(Crash):
-            watch()
+            scheduled_run()
 
-    assert watch() == {"skipped": "another run is at work"}
+    assert scheduled_run() == {"skipped": "another run is at work"}
     assert deploy()["registered"] == 1, "a deployment takes over"
-    assert watch()["registered"] == 1
+    assert scheduled_run()["registered"] == 1
 
 
 def test_the_limit_is_raised_to_what_lasts_three_runs(stack: Stack, ask: Ask) -> None:
@@ -105,7 +105,7 @@ def test_the_limit_is_raised_to_what_lasts_three_runs(stack: Stack, ask: Ask) ->
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: before.granted + 60))  # 15 per second
-        watch()
+        scheduled_run()
 
     raised, found = register(stack), items(stack)
     assert raised is not None
@@ -122,7 +122,7 @@ def test_an_unused_counter_keeps_its_limit(stack: Stack) -> None:
     before = register(stack)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("coordinate.handler.time", SimpleNamespace(time=lambda: 10**10))
-        watch()
+        scheduled_run()
     assert register(stack) == before
 
 
@@ -132,7 +132,7 @@ def test_an_unknown_counter_is_reported_and_not_begun_again(stack: Stack, capsys
     assert unknown is not None
     put_item(stack, "eu-west-1", unknown, "ghost")
 
-    reply = watch()
+    reply = scheduled_run()
 
     assert (reply["unknown"], reply["registered"]) == ({"ghost": ["eu-west-1"]}, 1)
     assert (register(stack, "ghost"), item(stack, "eu-west-1", "ghost")) == (None, unknown)
@@ -148,7 +148,7 @@ def test_what_an_operator_writes_by_mistake_stops_nobody(stack: Stack, capsys: p
     for region, table in ((HOME, stack.layouts), (HOME, stack.mirror), ("eu-west-1", stack.counters)):
         stack.aws.client("dynamodb", region).put_item(TableName=table, Item=mistyped)
 
-    reply = watch()
+    reply = scheduled_run()
     assert (reply["stray"], reply["pending"]) == ({"ordrs": ["layouts", "mirror", "eu-west-1"]}, [])
     assert '"phase": "stray", "counter": "ordrs"' in capsys.readouterr().err
     changed = deploy(*REGIONS[::-1])
@@ -159,36 +159,36 @@ def test_a_record_that_cannot_be_read_is_said_and_put_back(stack: Stack) -> None
     laid_out()
     before = record(stack)
     client = stack.aws.client("dynamodb", HOME)
-    client.put_item(TableName=stack.layouts, Item={"counter": {"S": "/deployment"}, "wish": {"S": "{}"}})
+    client.put_item(TableName=stack.layouts, Item={"counter": {"S": "/deployment"}, "desired": {"S": "{}"}})
 
     with pytest.raises(CoordinatorError, match=r"the item /deployment of the table .* can't be read"):
-        watch()
+        scheduled_run()
     client.delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
-    watch()
+    scheduled_run()
     assert record(stack) == before
 
 
 def test_an_interrupted_deployment_is_repeated_days_later(stack: Stack) -> None:
     event = deployment("us-east-1", "eu-west-1")
     send(event)  # and whoever deployed was killed before the answer came
-    watch()
-    put_record(stack, replace(record(stack), asked=record(stack).asked - 4 * 3600))
+    scheduled_run()
+    put_record(stack, replace(record(stack), requested=record(stack).requested - 4 * 3600))
 
     again = deployment("us-east-1", "eu-west-1")
-    assert again["asked"] == event["asked"] - 4 * 3600
+    assert again["requested"] == event["requested"] - 4 * 3600
     assert send(again)["pending"] == []
     assert deployment("us-east-1", "eu-west-1") == again, "there is nothing to do"
 
 
-def test_records_and_leases_are_no_counters(stack: Stack) -> None:
+def test_records_and_the_run_lock_are_no_counters(stack: Stack) -> None:
     laid_out()
     with pytest.MonkeyPatch.context() as patch:
-        keep_the_lease(patch)
-        watch()
+        keep_the_run_lock(patch)
+        scheduled_run()
     store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
     keys = [[*store.carry_out(scan)] for scan in (ScanRegisters(), ScanCopies(), *map(ScanItems, REGIONS))]
 
     there = [found["counter"]["S"] for found in everything(stack)["layouts"]]
-    assert there == ["/accepted", "/deployment", "/lease", "integers"]
+    assert there == ["/admitted", "/deployment", "/run-lock", "integers"]
     assert keys == [["integers"]] * 5

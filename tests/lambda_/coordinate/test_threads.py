@@ -8,7 +8,7 @@ import pytest
 from coordinate.dynamodb.calls import KEPT
 from coordinate.handler import CALLS, COUNTERS, drive
 from coordinate.protocol.model import Refused
-from coordinate.protocol.operations import CarryOut, Each, Operation, ReadItem, ReadRegister, Steps
+from coordinate.protocol.operations import CarryOut, Operation, Parallel, ReadItem, ReadRegister, Steps
 
 from components.settings.aws_regions import partitions
 
@@ -36,7 +36,7 @@ def drive_all(parts: Iterable[Steps[str]], carry_out: CarryOut) -> list[str]:
     """Return what the parts return, or why they were refused."""
 
     def whole() -> Steps[list[Any]]:
-        return list((yield Each(parts)))
+        return list((yield Parallel(parts)))
 
     return [str(found) for found in drive(whole(), carry_out)]
 

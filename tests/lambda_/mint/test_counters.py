@@ -4,13 +4,13 @@ from typing import Any
 
 import mint.counters
 import pytest
-from aws.connection import NoResponse
-from aws.invocation import InvocationFailed
-from aws.service import ServiceError
+from aws_client.connection import NoResponse
+from aws_client.invocation import InvocationFailed
+from aws_client.service import ServiceError
 
-from integers.names import RESERVED
+from global_integers_core.names import RESERVED
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import laid_out
 
 ENDED = InvocationFailed("Runtime.ExitError", "signal: killed")
 LATE = InvocationFailed("Sandbox.Timedout", "Task timed out after 900.00 seconds")

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import mint.table as mint_table
 import pytest
-from aws.service import set_deadline
+from aws_client.service import set_deadline
 from coordinate.protocol.model import Item
 from mint import minting
 from mint.model import CeilingReached
 
+from tests.lambda_.coordinator_calls import put_item
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import put_item
 
 BLOCK = mint_table.Block(7, 3, 1)
 FENCED = CeilingReached(mint_table.CounterItem(10, 3, 10, 1, fenced=True, attributes={}))

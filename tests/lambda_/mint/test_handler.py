@@ -7,17 +7,17 @@ from typing import Any
 import mint.handler
 import mint.minting
 import pytest
-from aws.service import ATTEMPTS
+from aws_client.service import ATTEMPTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mint.api.request import received
 from mint.model import Block, CounterItem, NoItem
 from mint.table import CounterTable
 
-from integers.lattice import MAX_INTEGER, Layout
-from tests.lambda_.aws.faulty_server import FaultyServer, answers, whole
+from global_integers_core.lattice import MAX_INTEGER, Layout
+from tests.lambda_.aws_client.faulty_server import FaultyServer, answers, whole
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack, forget
-from tests.lambda_.laying_out import laid_out
 
 STATUSES = {200, 400, 403, 404, 405, 413, 414, 422}
 

@@ -3,12 +3,12 @@
 import pytest
 from coordinate.protocol.model import Item
 
-from integers.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
+from tests.lambda_.coordinator_calls import delete_item, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import delete_item, item, laid_out, put_item
 
 
-def test_a_region_that_can_mint_is_well(ask: Ask, stack: Stack) -> None:
+def test_a_region_that_can_mint_is_healthy(ask: Ask, stack: Stack) -> None:
     laid_out()
     before = item(stack, HOME)
 
@@ -39,7 +39,7 @@ def test_the_reason_is_said_where_nothing_can_be_minted(
     assert reason in response["document"]["detail"]
 
 
-def test_a_fenced_region_is_well_as_long_as_it_mints(ask: Ask, stack: Stack) -> None:
+def test_a_fenced_region_is_healthy_as_long_as_it_mints(ask: Ask, stack: Stack) -> None:
     put_item(stack, HOME, Item(4, 3, 7, 1, fenced=True))
 
     assert ask("GET", "/-/health")["statusCode"] == 200

@@ -20,17 +20,17 @@ LATER = {
     "urllib.parse",
     "mint.permissions",
     "mint.counters",
-    "aws.invocation",
-    "aws.meaning",
-    "integers.lattice",
-    "integers.records",
+    "aws_client.invocation",
+    "aws_client.meaning",
+    "global_integers_core.lattice",
+    "global_integers_core.records",
     "mint.api.problems",
     "mint.api.pages",
     "mint.leases",
     "mint.owner",
     "mint.receipts",
 }
-FOLDERS = ("integers", "lambda/aws", "lambda/mint")
+FOLDERS = ("global_integers_core", "lambda/aws_client", "lambda/mint")
 
 
 def loaded(program: str, **environment: str) -> set[str]:
@@ -102,7 +102,7 @@ def test_a_request_loads_what_it_needs(headers: dict[str, str], query: str, need
         AWS_ENDPOINT_URL="http://127.0.0.1:1",
     )
 
-    to_refuse = {"mint.api.problems", "integers.lattice"}
+    to_refuse = {"mint.api.problems", "global_integers_core.lattice"}
     assert modules & (NEVER | LATER) - loaded_by_an_error() == needed | to_refuse
 
 

@@ -16,8 +16,8 @@ from mint.model import Block, CeilingReached, NoItem
 from mint.table import CounterTable, RollbackGuard
 
 from local.paths import ROOT
+from tests.lambda_.coordinator_calls import HOME, PATIENCE, REGIONS, deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, PATIENCE, REGIONS, deploy, item, laid_out, put_item
 
 
 class Function(Protocol):

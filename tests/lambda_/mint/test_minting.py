@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.lambda_.coordinator_calls import delete_item, item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import delete_item, item, laid_out
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mint.model import CounterItem as StoredItem
 from mint.owner import minted
 
-from integers.lattice import Layout, OwningRegion
-from integers.records import history_text
+from global_integers_core.lattice import Layout, OwningRegion
+from global_integers_core.records import history_text
+from tests.lambda_.coordinator_calls import delete_item, deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, REGIONS, Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, item, laid_out, put_item
 
 TWO = ("us-east-1", "eu-west-1")
 THREE = (*TWO, "us-west-2")
@@ -178,9 +178,9 @@ def test_a_region_in_a_past_epoch_says_nothing_wrong(stack: Stack, ask: Ask) -> 
     put_item(stack, "eu-west-1", Item(issued=4, stride=2, ceiling=200, epoch=1))
     base = 201
     layouts = Layout(1, 1, TWO), Layout(2, base, (HOME, "us-west-2"))
-    told = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
+    record = {"counter": {"S": "integers/layouts"}, "epoch": {"N": "2"}, "history": {"S": history_text(layouts)}}
     for region in TWO:
-        stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=told)
+        stack.aws.client("dynamodb", region).put_item(TableName=stack.counters, Item=record)
     put_item(stack, HOME, Item(issued=base + 2, stride=2, ceiling=401, epoch=2))
 
     for n in (*range(1, 8), 199, 200):
@@ -218,7 +218,7 @@ def test_only_the_newest_layouts_are_remembered(stack: Stack, ask: Ask) -> None:
     assert {name for name in found if name.startswith("issued_")} == {"issued_3", "issued_4"}
 
 
-def test_a_region_that_was_away_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
+def test_a_region_that_was_unreachable_forgets_old_epochs_too(stack: Stack, ask: Ask) -> None:
     for module in ("coordinate.protocol.epochs", "coordinate.dynamodb.store"):
         stack.monkeypatch.setattr(f"{module}.MAX_PAST", 2)
     deploy(*TWO)

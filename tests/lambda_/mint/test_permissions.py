@@ -13,8 +13,8 @@ from mint.api.request import received
 from mint.model import RequestRefused
 from mint.permissions import Callers, as_role
 
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import laid_out
 
 EVENTS = Path(__file__).parent.parent / "events"
 ROLE = "arn:aws:iam::123456789012:role"

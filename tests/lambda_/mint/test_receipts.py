@@ -6,14 +6,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from aws.connection import NoResponse
+from aws_client.connection import NoResponse
 from mint.model import Block, RequestRefused
 from mint.receipts import Receipts, receipt_of
 from mint.table import CounterTable
 
-from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
+from tests.lambda_.aws_client.faulty_server import FaultyServer, passes_on
+from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import item, laid_out
 
 KEY = receipt_of("k", "integers")
 

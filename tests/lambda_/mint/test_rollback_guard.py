@@ -9,8 +9,8 @@ from coordinate.protocol.model import Item
 from mint.model import WentBackwards
 from mint.table import MAX_COUNTERS, UNSEEN, CounterTable, HighestSeen, RollbackGuard
 
+from tests.lambda_.coordinator_calls import deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack, forget
-from tests.lambda_.laying_out import deploy, item, laid_out, put_item
 
 ITEM = Item(issued=1, stride=3, ceiling=30_001, epoch=2)
 
@@ -116,9 +116,9 @@ def test_a_new_layout_is_no_restoration(ask: Ask, stack: Stack) -> None:
 @pytest.mark.parametrize(
     "lower",
     [replace(ITEM, ceiling=1, fenced=True, opening="another run"), replace(ITEM, ceiling=1, fenced=True)],
-    ids=["placed again", "closed"],
+    ids=["put again", "closed"],
 )
-def test_what_was_never_opened_may_be_placed_lower(ask: Ask, stack: Stack, lower: Item) -> None:
+def test_what_was_never_opened_may_be_put_lower(ask: Ask, stack: Stack, lower: Item) -> None:
     """Nothing was minted from an item that is being opened, so a lower one in its place repeats nothing."""
     put_item(stack, HOME, Item(issued=60_001, stride=3, ceiling=60_001, epoch=2, fenced=True, opening="a run"))
     assert ask("POST", warm=True)["statusCode"] == 503

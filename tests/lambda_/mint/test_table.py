@@ -5,15 +5,15 @@
 from typing import Any
 
 import pytest
-from aws.service import DynamoDB
+from aws_client.service import DynamoDB
 from coordinate.dynamodb.encoding import item_values
 from coordinate.protocol.model import Item
 from mint.model import CeilingReached
 from mint.table import CounterTable
 
-from tests.lambda_.aws.faulty_server import FaultyServer, passes_on
+from tests.lambda_.aws_client.faulty_server import FaultyServer, passes_on
+from tests.lambda_.coordinator_calls import delete_item, deploy, laid_out, make_table, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import delete_item, deploy, laid_out, make_table, put_item
 
 
 def test_a_mint_is_one_call(ask: Ask, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from components.gateway.openapi import document
 from components.settings import settings_of
 from local.apigateway.rest_api import Call, GatewayRequest, call_of, response_of
-from local.apigateway.server import GatewayServer
+from local.apigateway.rest_api_server import GatewayServer
 from local.resources import Aws
 from local.server.process import ServedResponse
 
@@ -19,8 +19,8 @@ ROLE = "arn:aws:iam::000000000000:role/gateway"
 
 
 def api(*, signed: bool = False, paused: bool = False) -> dict[str, Any]:
-    given = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
-    return document(settings_of({**given, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE)
+    layout = {"home": REGION, "regions": [REGION], "paused": [REGION] if paused else []}
+    return document(settings_of({**layout, "authorization": "AWS_IAM" if signed else "NONE"}, "gateway"), TABLE, ROLE)
 
 
 def request(method: str = "POST", path: str = "/", body: str = "", **headers: str) -> GatewayRequest:

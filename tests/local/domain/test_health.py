@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.domain.server import Health
+from local.domain.domain_server import Health
 from local.domain.zone import HealthCheck
 
 CHECK = HealthCheck("1", "eu-west-1.integers.example.com", "/-/health", threshold=2)

@@ -30,11 +30,11 @@ def test_every_region_of_aws_has_a_place() -> None:
         ("us-west-2", ["us-east-1", "eu-west-1", "ap-southeast-2"]),
     ],
 )
-def test_the_nearest_region_that_is_well_answers(start: str, order: list[str]) -> None:
+def test_the_nearest_healthy_region_answers(start: str, order: list[str]) -> None:
     assert [region_of(HOST, start, set(order[:unhealthy])) for unhealthy in range(3)] == order
 
 
-def test_if_none_is_well_all_count_as_well() -> None:
+def test_if_none_is_healthy_all_count_as_healthy() -> None:
     assert region_of(HOST, "eu-west-2", set(REGIONS)) == "eu-west-1"
 
 

@@ -24,11 +24,11 @@ def tables(aws: Aws, name: str, region: str = HOME) -> list[str]:
 
 
 def test_what_is_protected_is_named_and_nothing_is_deleted(aws: Aws, name: str) -> None:
-    kept, other = table(f"{name}-kept", protect=True), table(f"{name}-other", region=OTHER, protect=True)
-    up(aws, role(name), table(f"{name}-loose"), kept, other)
+    protected, other = table(f"{name}-kept", protect=True), table(f"{name}-other", region=OTHER, protect=True)
+    up(aws, role(name), table(f"{name}-loose"), protected, other)
 
     with pytest.raises(LocalError) as refused:
-        up(aws, role(name), kept)
+        up(aws, role(name), protected)
 
     message = str(refused.value)
     assert f"  {name}-other (aws:dynamodb/table:Table {OTHER} {name}-other)\n" in message
@@ -38,7 +38,9 @@ def test_what_is_protected_is_named_and_nothing_is_deleted(aws: Aws, name: str) 
     assert "deploy with `protect: false`, then take it out" in message
     assert tables(aws, name) == [f"{name}-kept", f"{name}-loose"]
     assert tables(aws, name, OTHER) == [f"{name}-other"]
-    assert up(aws, role(name), table(f"{name}-loose"), kept, other)[1] == Counter(unchanged=4), "put back, it goes on"
+    assert up(aws, role(name), table(f"{name}-loose"), protected, other)[1] == Counter(unchanged=4), (
+        "put back, it goes on"
+    )
 
 
 def test_what_lost_its_protection_first_may_be_deleted(aws: Aws, name: str) -> None:

@@ -16,7 +16,7 @@ from components.global_integers import GlobalIntegers
 from components.settings import args_of_stack
 from local.engine import Engine, deploy, preview
 from local.engine.program import main
-from local.operations import mint
+from local.operator_commands import mint
 from local.paths import LocalError
 from local.resources import Aws
 from local.stack import State

@@ -43,7 +43,7 @@ def alarm(name: str, region: str = HOME, **changed: object) -> Registration:
 
 def composite(name: str, *joined: str) -> Registration:
     rule = " OR ".join(f'ALARM("{one}")' for one in joined)
-    inputs = {"region": HOME, "alarmName": name, "alarmRule": rule, "alarmDescription": "ill"}
+    inputs = {"region": HOME, "alarmName": name, "alarmRule": rule, "alarmDescription": "any"}
     return registration("aws:cloudwatch/compositeAlarm:CompositeAlarm", name, inputs)
 
 
@@ -107,10 +107,10 @@ def test_an_alarm_on_an_expression_is_made_and_changed(aws: Aws, name: str) -> N
 def test_an_alarm_that_somebody_changed_or_deleted_is_put_back(aws: Aws, name: str) -> None:
     up(aws, alarm(name))
     put: dict[str, Any] = found(aws, name)
-    kept = ("AlarmName", "Namespace", "MetricName", "Period", "EvaluationPeriods", "ComparisonOperator", "Statistic")
+    fields = ("AlarmName", "Namespace", "MetricName", "Period", "EvaluationPeriods", "ComparisonOperator", "Statistic")
     client = aws.client("cloudwatch", HOME)
 
-    client.put_metric_alarm(**{key: put[key] for key in kept}, Threshold=1000)
+    client.put_metric_alarm(**{key: put[key] for key in fields}, Threshold=1000)
     assert up(aws, alarm(name))[1] == Counter(updated=1)
     assert (found(aws, name)["Threshold"], found(aws, name)["DatapointsToAlarm"]) == (10, 2)
 

@@ -125,7 +125,7 @@ def test_the_program_reads_an_item_or_catches_its_absence(aws: Aws, name: str) -
     assert "operation error" not in missing
     assert refusal(lambda: read(aws, name)) == missing
 
-    item = {**KEY, "number": {"N": "9007199254740991"}, "settled": {"BOOL": True}}
+    item = {**KEY, "number": {"N": "9007199254740991"}, "reconciled": {"BOOL": True}}
     aws.client("dynamodb", HOME).put_item(TableName=name, Item=item)
     assert json.loads(read(aws, name)["item"]) == item
 

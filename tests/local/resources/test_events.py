@@ -32,7 +32,7 @@ def target(name: str, region: str, age: int = 60) -> Registration:
         "rule": name,
         "targetId": name,
         "arn": f"arn:aws:lambda:{region}:000000000000:function:{name}",
-        "input": json.dumps({"watch": True, "region": region}),
+        "input": json.dumps({"schedule": True, "region": region}),
         "retryPolicy": {"maximumEventAgeInSeconds": age, "maximumRetryAttempts": 0},
     }
     return registration("aws:cloudwatch/eventTarget:EventTarget", name, inputs)
@@ -65,7 +65,7 @@ def test_a_schedule_calls_its_function_in_every_region(aws: Aws, name: str, fold
         events = calls.read_text().splitlines() if calls.exists() else []
     up(aws)
 
-    assert {json.dumps({"watch": True, "region": region}) for region in (HOME, OTHER)} == set(events)
+    assert {json.dumps({"schedule": True, "region": region}) for region in (HOME, OTHER)} == set(events)
 
 
 def test_a_rule_and_its_target_are_changed_in_place_and_deleted(aws: Aws, name: str) -> None:
@@ -79,7 +79,7 @@ def test_a_rule_and_its_target_are_changed_in_place_and_deleted(aws: Aws, name: 
     assert client.describe_rule(Name=name)["ScheduleExpression"] == "rate(5 minutes)"
     (found,) = client.list_targets_by_rule(Rule=name)["Targets"]
     assert found["RetryPolicy"] == {"MaximumEventAgeInSeconds": 120, "MaximumRetryAttempts": 0}
-    assert json.loads(found["Input"]) == {"watch": True, "region": OTHER}
+    assert json.loads(found["Input"]) == {"schedule": True, "region": OTHER}
 
     assert up(aws, rule(name, OTHER, "rate(5 minutes)"))[1] == Counter(unchanged=1, deleted=1)
     assert client.list_targets_by_rule(Rule=name)["Targets"] == []

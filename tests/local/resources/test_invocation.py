@@ -15,15 +15,15 @@ import pytest
 
 from local.paths import ROOT, LocalError
 from local.resources import Aws
-from tests.local.asking import deployed
+from tests.local.invoking_program import deployed
 
 ONE: dict[str, Any] = {"number": 1}
 TWO: dict[str, Any] = {"number": 2}
-FAILING: dict[str, Any] = {"number": 3, "fail": "a region is away"}
+FAILING: dict[str, Any] = {"number": 3, "fail": "a region is unreachable"}
 
 
 @dataclass
-class Asking:
+class InvokingProgram:
     """A deployment of the program that asks, and what its function was asked."""
 
     aws: Aws
@@ -43,7 +43,7 @@ class Asking:
 
     def start(self, event: dict[str, Any]) -> "subprocess.Popen[str]":
         settings = json.dumps(self.settings(event))
-        program = [sys.executable, "-m", "tests.local.asking", self.aws.endpoint, settings]
+        program = [sys.executable, "-m", "tests.local.invoking_program", self.aws.endpoint, settings]
         return subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     def killed_in_the_call(self, event: dict[str, Any]) -> dict[str, Any]:
@@ -62,49 +62,49 @@ class Asking:
 
 
 @pytest.fixture
-def asking(aws: Aws, folder: Path) -> Asking:
-    return Asking(aws, folder)
+def program(aws: Aws, folder: Path) -> InvokingProgram:
+    return InvokingProgram(aws, folder)
 
 
-def test_a_change_is_a_new_call_and_no_change_is_none(asking: Asking) -> None:
-    assert asking.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(created=1))
-    assert asking.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(unchanged=1))
-    assert asking.up(TWO) == ({"result": {"asked": TWO}, "description": None}, Counter(replaced=1))
-    assert asking.up(None)[1] == Counter(deleted=1)
+def test_a_change_is_a_new_call_and_no_change_is_none(program: InvokingProgram) -> None:
+    assert program.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(created=1))
+    assert program.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(unchanged=1))
+    assert program.up(TWO) == ({"result": {"asked": TWO}, "description": None}, Counter(replaced=1))
+    assert program.up(None)[1] == Counter(deleted=1)
 
-    assert asking.calls() == [ONE, TWO], "as the input is, and no call at a deletion"
+    assert program.calls() == [ONE, TWO], "as the input is, and no call at a deletion"
 
 
-def test_a_first_call_that_failed_is_made_again(asking: Asking) -> None:
+def test_a_first_call_that_failed_is_made_again(program: InvokingProgram) -> None:
     for _ in range(2):
-        with pytest.raises(LocalError, match="a region is away"):
-            asking.up(FAILING)
+        with pytest.raises(LocalError, match="a region is unreachable"):
+            program.up(FAILING)
 
-    assert asking.up(ONE)[1] == Counter(created=1)
-    assert asking.calls() == [FAILING, FAILING, ONE]
+    assert program.up(ONE)[1] == Counter(created=1)
+    assert program.calls() == [FAILING, FAILING, ONE]
 
 
-def test_after_a_failed_change_the_last_success_counts(asking: Asking) -> None:
-    asking.up(ONE)
+def test_after_a_failed_change_the_last_success_counts(program: InvokingProgram) -> None:
+    program.up(ONE)
     for _ in range(2):
-        with pytest.raises(LocalError, match="a region is away"):
-            asking.up(FAILING)
+        with pytest.raises(LocalError, match="a region is unreachable"):
+            program.up(FAILING)
 
-    assert asking.up(ONE)[1] == Counter(unchanged=1), "so the program must tell it from the call before"
-    assert asking.up(TWO)[1] == Counter(replaced=1)
-    assert asking.calls() == [ONE, FAILING, FAILING, TWO]
+    assert program.up(ONE)[1] == Counter(unchanged=1), "so the program must tell it from the call before"
+    assert program.up(TWO)[1] == Counter(replaced=1)
+    assert program.calls() == [ONE, FAILING, FAILING, TWO]
 
 
 @pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.long)])
-def test_an_up_that_was_killed_leaves_what_last_succeeded(asking: Asking, *, first: bool) -> None:
+def test_an_up_that_was_killed_leaves_what_last_succeeded(program: InvokingProgram, *, first: bool) -> None:
     if not first:
-        asking.up(ONE)
-    killed = asking.killed_in_the_call(TWO)
-    asked = len(asking.calls())
+        program.up(ONE)
+    killed = program.killed_in_the_call(TWO)
+    asked = len(program.calls())
 
-    assert asking.up(ONE)[1] == (Counter(created=1) if first else Counter(unchanged=1))
-    assert asking.up(killed)[1] == Counter(replaced=1), "the killed one is not in the state"
-    assert asking.calls()[asked:] == ([ONE, killed] if first else [killed])
+    assert program.up(ONE)[1] == (Counter(created=1) if first else Counter(unchanged=1))
+    assert program.up(killed)[1] == Counter(replaced=1), "the killed one is not in the state"
+    assert program.calls()[asked:] == ([ONE, killed] if first else [killed])
 
 
 @pytest.mark.parametrize(
@@ -116,39 +116,39 @@ def test_an_up_that_was_killed_leaves_what_last_succeeded(asking: Asking, *, fir
     ],
 )
 def test_an_up_that_was_killed_anywhere_goes_on_when_run_again(
-    asking: Asking, *, reverted: bool, parts: list[str]
+    program: InvokingProgram, *, reverted: bool, parts: list[str]
 ) -> None:
     wanted = ONE
-    asking.up(wanted)
+    program.up(wanted)
     for number, part in enumerate(parts):
         event = {"number": 10 + number}
-        with asking.start(event) as process:
+        with program.start(event) as process:
             assert process.stdout is not None
             assert next((line for line in process.stdout if line.endswith(f":{part}\n")), None)
             process.kill()
         wanted = wanted if reverted else event
 
-        assert asking.up(wanted)[0]["result"] == {"asked": wanted}
-        assert asking.up(wanted)[1] == Counter(unchanged=1)
-    assert asking.calls()[-1] == wanted, "the last call is the one that stands"
+        assert program.up(wanted)[0]["result"] == {"asked": wanted}
+        assert program.up(wanted)[1] == Counter(unchanged=1)
+    assert program.calls()[-1] == wanted, "the last call is the one that stands"
 
 
-def test_what_was_replaced_is_forgotten_at_the_end(asking: Asking) -> None:
-    asking.up(ONE)
+def test_what_was_replaced_is_forgotten_at_the_end(program: InvokingProgram) -> None:
+    program.up(ONE)
     with pytest.raises(LocalError, match="after"):
-        asking.up(TWO, after="nonesuch")
+        program.up(TWO, after="nonesuch")
 
-    assert asking.up(ONE)[1] == Counter(replaced=1), "the first one is replaced: it is not the present one again"
-    assert asking.up(ONE)[1] == Counter(unchanged=1)
-    assert asking.calls() == [ONE, TWO, ONE]
+    assert program.up(ONE)[1] == Counter(replaced=1), "the first one is replaced: it is not the present one again"
+    assert program.up(ONE)[1] == Counter(unchanged=1)
+    assert program.calls() == [ONE, TWO, ONE]
 
 
-def test_an_ignored_change_keeps_what_the_state_has(asking: Asking) -> None:
+def test_an_ignored_change_keeps_what_the_state_has(program: InvokingProgram) -> None:
     for first, description in (("home", "home"), ("elsewhere", "home")):
-        exported, _ = asking.up(None, description=first)
+        exported, _ = program.up(None, description=first)
         assert exported["description"] == description
-    role = asking.aws.client("iam", "us-east-1").get_role(RoleName=asking.name)["Role"]
+    role = program.aws.client("iam", "us-east-1").get_role(RoleName=program.name)["Role"]
     assert role.get("Description") == "home"
 
-    (asking.folder / f"{asking.name}.json").unlink()
-    assert asking.up(None, description="elsewhere")[0]["description"] == "elsewhere", "not in the state: the program's"
+    (program.folder / f"{program.name}.json").unlink()
+    assert program.up(None, description="elsewhere")[0]["description"] == "elsewhere", "not in the state: the program's"

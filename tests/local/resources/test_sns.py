@@ -23,9 +23,9 @@ def topic(name: str) -> Registration:
     return registration("aws:sns/topic:Topic", name, {"region": REGION, "name": name})
 
 
-def mail(name: str, address: str) -> Registration:
-    inputs = {"region": REGION, "topic": arn(name), "protocol": "email", "endpoint": address}
-    return registration("aws:sns/topicSubscription:TopicSubscription", address, inputs)
+def mail(name: str, email: str) -> Registration:
+    inputs = {"region": REGION, "topic": arn(name), "protocol": "email", "endpoint": email}
+    return registration("aws:sns/topicSubscription:TopicSubscription", email, inputs)
 
 
 def arn(name: str) -> str:

@@ -42,7 +42,7 @@ def test_the_runbooks_lines_run_on_one_machine(deployed: Machine) -> None:
         assert deployed.run(*arguments).returncode == 0
     command = [sys.executable, "-c", lines]
     done = subprocess.run(command, cwd=ROOT, env=deployed.environment, capture_output=True, text=True)
-    while "skipped" in done.stdout:  # a run of the schedule is at work
+    while "skipped" in done.stdout:  # a scheduled run is at work
         done = subprocess.run(command, cwd=ROOT, env=deployed.environment, capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from integers.records import RECORD_KEY
+from global_integers_core.records import RECORD_KEY
 from local.resources import Aws
 from tests.local.machine import HANGING, Clients, Machine, coordinators, up
 
@@ -68,7 +68,7 @@ def test_regions_come_and_go_under_traffic(fresh: Machine) -> None:
 def kill_the_coordinator(
     machine: Machine, *desired_states: tuple[str, ...], settings: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Start a change and end the coordinator's process once it has accepted it. Return the desired state that was cut.
+    """Start a change and end the coordinator's process once it has admitted it. Return that desired state.
 
     Should the change be done before the process is ended, the next desired state is tried.
     """
@@ -88,7 +88,7 @@ def kill_the_coordinator(
             for pid in running:
                 os.kill(pid, signal.SIGKILL)
             process.communicate(timeout=HANGING)
-        if not record()["settled"]["BOOL"]:
+        if not record()["reconciled"]["BOOL"]:
             assert process.returncode == 1, "the coordinator was ended, and its deployment succeeded"
             return desired
     raise AssertionError("the coordinator was always too fast")

@@ -21,7 +21,7 @@ PROJECT = "global-integers"
 STACK = "production"
 REGIONS = ["us-east-1", "eu-west-1"]
 ZONE = "example.com"
-ADDRESS = {"domain": f"integers.{ZONE}", "hostedZone": ZONE}
+WITH_DOMAIN = {"domain": f"integers.{ZONE}", "hostedZone": ZONE}
 ROLES = "arn:aws:iam::123456789012:role/global-integers-production-*"
 BUDGETS = {
     "budgets:ModifyBudget": ("budgets:CreateBudget", "budgets:DeleteBudget"),
@@ -73,16 +73,16 @@ def actions_of(statement: dict[str, Any]) -> list[str]:
 def without(action: str) -> dict[str, Any]:
     """Return the policy without one of its actions."""
     statements: list[dict[str, Any]] = [
-        {**statement, "Action": kept}
+        {**statement, "Action": remaining}
         for statement in POLICY["Statement"]
-        if (kept := [entry for entry in actions_of(statement) if entry != action])
+        if (remaining := [entry for entry in actions_of(statement) if entry != action])
     ]
     assert statements != POLICY["Statement"]
     return {**POLICY, "Statement": statements}
 
 
-def config(**given: object) -> dict[str, str]:
-    values = {"regions": REGIONS, "protect": False, **given}
+def config(**settings: object) -> dict[str, str]:
+    values = {"regions": REGIONS, "protect": False, **settings}
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
     return {"aws:region": "us-east-1", **{f"{PROJECT}:{key}": text for key, text in texts.items()}}
 
@@ -91,8 +91,8 @@ def silent(*_: str) -> None:
     """Report nothing."""
 
 
-def up(aws: Aws, **given: object) -> dict[str, Any]:
-    return deploy(PROJECT, STACK, config(**given), aws, silent)
+def up(aws: Aws, **settings: object) -> dict[str, Any]:
+    return deploy(PROJECT, STACK, config(**settings), aws, silent)
 
 
 def down(aws: Aws) -> None:
@@ -109,8 +109,8 @@ def test_it_deploys_changes_and_deletes(deployer: Callable[[dict[str, Any]], Aws
         "kmsKeys": {region: f"arn:aws:kms:{region}:000000000000:key/7d1e" for region in REGIONS},
         "budget": 50,
         "alarmEmails": ["ops@shop.example"],
-        "watchMinutes": 60,
-        **ADDRESS,
+        "scheduleMinutes": 60,
+        **WITH_DOMAIN,
     }
 
     urls = up(aws, apiGateway=True)["urls"]
@@ -140,7 +140,7 @@ def test_without_one_of_its_actions_it_does_not(
 ) -> None:
     """So the server does check what the policy says."""
     with pytest.raises(LocalError, match=f"not authorized to perform: {action} "):
-        up(deployer(without(action)), **ADDRESS)
+        up(deployer(without(action)), **WITH_DOMAIN)
 
     down(deployer(POLICY))
 
@@ -176,13 +176,13 @@ def test_it_is_short_enough_for_a_managed_policy() -> None:
     assert len("".join(json.dumps(POLICY).split())) <= 6144
 
 
-def test_only_the_addresss_names_may_be_changed_in_its_zone() -> None:
+def test_only_the_domains_names_may_be_changed_in_its_zone() -> None:
     """This server doesn't check the condition."""
     (statement,) = (s for s in POLICY["Statement"] if "route53:ChangeResourceRecordSets" in actions_of(s))
     (names,) = statement["Condition"]["ForAllValues:StringLike"].values()
-    deployment = mocked(mocked_config(*REGIONS, **ADDRESS, apiGateway=True))
+    deployment = mocked(mocked_config(*REGIONS, **WITH_DOMAIN, apiGateway=True))
     made = {record.inputs["name"] for record in deployment.of(RECORD)}
 
-    assert names == [ADDRESS["domain"], f"*.{ADDRESS['domain']}"]
+    assert names == [WITH_DOMAIN["domain"], f"*.{WITH_DOMAIN['domain']}"]
     assert len(made) == 3 + len(REGIONS)
     assert [name for name in made if name != names[0] and not name.endswith(names[1].removeprefix("*"))] == []

@@ -18,8 +18,8 @@ from schemathesis import Response as Received
 from schemathesis.checks import CheckFunction, not_a_server_error, positive_data_acceptance
 
 from local.paths import ROOT
+from tests.lambda_.coordinator_calls import put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import put_item
 from tests.local.machine import HANGING, Machine
 
 schema = schemathesis.openapi.from_path(ROOT / "docs" / "openapi.yaml")
@@ -82,20 +82,20 @@ def test_a_region_that_has_left_answers_as_the_document_says(stack: Stack, ask: 
     stack.monkeypatch.setenv("LEAVING", "us-east-1,eu-west-1")
     put_item(stack, HOME, Item(issued=7, stride=3, ceiling=7, epoch=1, fenced=True))
 
-    for path, method, address in (
+    for path, method, target in (
         ("/", "get", "/"),
         ("/{counter}", "post", "/integers"),
         ("/{counter}/{integer}", "get", "/nothing/8"),
         ("/-/health", "get", "/-/health"),
     ):
-        response = ask(method.upper(), address)
+        response = ask(method.upper(), target)
         assert response["statusCode"] == 410
         schema[path][method].validate_response(
             Received(
                 status_code=410,
                 headers={name.lower(): [value] for name, value in response["headers"].items()},
                 content=response["body"].encode(),
-                request=requests.Request(method, "http://127.0.0.1" + address).prepare(),
+                request=requests.Request(method, "http://127.0.0.1" + target).prepare(),
                 elapsed=0.0,
                 verify=False,
             )
@@ -112,10 +112,10 @@ def test_a_path_that_is_too_long_is_refused_as_the_document_says(url: str, path:
 
 def send(method: str, url: str, *headers: tuple[str, str]) -> tuple[int, http.client.HTTPMessage, bytes]:
     """Send the headers as they are, one line each; return the response's status, headers and body."""
-    address = urlsplit(url)
-    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=HANGING)
+    target = urlsplit(url)
+    connection = http.client.HTTPConnection(str(target.hostname), target.port, timeout=HANGING)
     try:
-        connection.putrequest(method, address.path)
+        connection.putrequest(method, target.path)
         for name, value in headers:
             connection.putheader(name, value)
         connection.endheaders()

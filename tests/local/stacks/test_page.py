@@ -14,7 +14,7 @@ from mint.model import CounterItem
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from components.function import archived, version
-from integers.lattice import Layout
+from global_integers_core.lattice import Layout
 from tests.local.browser import browser
 from tests.local.machine import HANGING, Machine, mint
 
@@ -106,7 +106,7 @@ def test_it_opens_in_silence(context: BrowserContext, url: str) -> None:
     minted(page)
 
     assert said == []
-    assert all(address.startswith((url, "data:")) for address in asked), asked
+    assert all(asked_url.startswith((url, "data:")) for asked_url in asked), asked
 
 
 def test_it_mints_many_of_another_counter_and_copies_them(context: BrowserContext, page: Page, url: str) -> None:
@@ -357,7 +357,7 @@ def test_after_a_change_the_number_line_is_about_the_present_layout(page: Page, 
     assert page.locator("#regions ul").all_inner_texts() == ["1 us-east-1\n2 ap-southeast-2\n3 eu-west-1"]
 
 
-def test_a_region_that_was_away_shows_what_it_still_mints(page: Page, url: str) -> None:
+def test_a_region_that_was_unreachable_shows_what_it_still_mints(page: Page, url: str) -> None:
     opened_with(page, url, LAYOUTS, CounterItem(16, 2, 20, 1, fenced=False, attributes={}))
 
     expect(page.locator("#caption")).to_contain_text(f"{REGION} are in bold: 18, 20, 21, …")
@@ -465,4 +465,4 @@ def test_the_status_page_shows_another_counter(page: Page, url: str) -> None:
     page.get_by_role("button", name="Show").click()
 
     expect(page.locator("#state")).to_have_text("The counter orders can be minted here.")
-    expect(page.get_by_role("row", name="version")).to_contain_text(version(archived("mint", "aws")))
+    expect(page.get_by_role("row", name="version")).to_contain_text(version(archived("mint", "aws_client")))

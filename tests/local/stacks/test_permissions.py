@@ -18,7 +18,7 @@ from botocore.credentials import Credentials
 
 from local.engine import deploy
 from local.resources import Aws
-from local.server import server
+from local.server import aws_server
 from tests.local.machine import HANGING, OPENER
 
 pytestmark = pytest.mark.server
@@ -36,7 +36,7 @@ Ask = Callable[[Credentials, str], tuple[int, Any]]
 def endpoint(folder: Path) -> Generator[str]:
     """A server with HTTP APIs, to which a stack with callers is deployed."""
     services = "apigateway,budgets,cloudwatch,dynamodb,events,iam,lambda,logs,sns,sqs,sts"
-    endpoint = server.start(0, {"SERVICES": services}).endpoint
+    endpoint = aws_server.start(0, {"SERVICES": services}).endpoint
     try:
         settings = {"regions": [REGION], "counters": ["orders", "tickets"], "callers": CALLERS, "protect": False}
         config = {"aws:region": REGION} | {
@@ -45,7 +45,7 @@ def endpoint(folder: Path) -> Generator[str]:
         deploy("global-integers", "test", config, Aws(endpoint), lambda *_: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
         yield endpoint
     finally:
-        server.SERVICE.stop()
+        aws_server.SERVICE.stop()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def machine(machines: Callable[[], Machine], tmp_path: Path) -> Generator[Machin
     """A machine that deploys a checkout of its own, with two regions."""
     machine = machines()
     machine.checkout = tmp_path / "checkout"
-    for name in ("components", "integers", "lambda", "local"):
+    for name in ("components", "global_integers_core", "lambda", "local"):
         shutil.copytree(ROOT / name, machine.checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (*ROOT.glob("Pulumi*.yaml"), ROOT / "__main__.py", ROOT / "pyproject.toml"):
         shutil.copy(path, machine.checkout)
@@ -39,7 +39,7 @@ def test_a_bad_build_stops_at_the_first_region_and_is_mended(machine: Machine) -
     handler = machine.checkout / "lambda" / "mint" / "handler.py"
     good = handler.read_text()
 
-    for code, told in BAD.items():
+    for code, expected in BAD.items():
         handler.write_text(code)
         failed = machine.up(*TWO)
 
@@ -48,7 +48,7 @@ def test_a_bad_build_stops_at_the_first_region_and_is_mended(machine: Machine) -
             "us-east-1: the minting function doesn't work after its update. GET /-/health: expected 200, but got"
             in failed.stderr
         ), failed.stderr
-        assert told in failed.stderr, failed.stderr
+        assert expected in failed.stderr, failed.stderr
         assert "docs/operations.md#a-wave-that-fails" in failed.stderr
         assert mint(urls["us-east-1"])[0] >= 500, "the first region has the bad build"
         status, document = mint(urls["eu-west-1"])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ..errors import DeadlineExceeded, Event, FailedEverywhere, Leased, Observer, Refused, Unavailable
 from . import api
-from .address import Address
 from .api import MAX_BLOCK, ApiRequest, Failure, MintedBlock, Owner, checked_counter
+from .domain import Domain
 from .failover import Failover, Health, Regions, order_of
 from .forks import Mark, clients, here, loading
 from .lease_buffer import FetchTurn, LeaseBuffer
@@ -39,14 +39,14 @@ class Client:
 
     def __init__(self, options: Options, io: "Threads | Tasks") -> None:
         self.options = options
-        self.address: Address | None = None
+        self.domain: Domain | None = None
         self._url: Callable[[str], str]
         self._signature: Callable[[str], Signature | None]
         names: Iterable[str]
         if isinstance(options.urls, str):
-            self.address = Address(options.urls, options)
-            names = [self.address.name] if self.address.alone else []
-            self._url, self._signature = self.address.url, self.address.signature
+            self.domain = Domain(options.urls, options)
+            names = [self.domain.name] if self.domain.alone else []
+            self._url, self._signature = self.domain.url, self.domain.signature
         else:
             names = options.urls
             self._url, self._signature = options.urls.__getitem__, signatures(options.urls, options.sign).get
@@ -108,10 +108,10 @@ class Client:
             raise
 
     async def locate(self, deadline: Deadline) -> None:
-        """Let the regions behind the address be known, if the client has one. See `Address.locate`."""
+        """If the client has a domain, make its regions known. See `Domain.locate`."""
         self.mark()
-        if self.address is not None:
-            await self.address.locate(self._failover, deadline, self.io.start)
+        if self.domain is not None:
+            await self.domain.locate(self._failover, deadline, self.io.start)
 
     async def ask(self, region: str, request: ApiRequest[T]) -> T | Failure:
         """Return one region's answer, after a single attempt."""
@@ -211,10 +211,10 @@ class AnyCounter:
         if client is None:
             return f"<{type(self).__name__} (never made)>"
         name, regions = self.name or client.default_name, client.regions
-        address = "" if client.address is None else f" address={client.address.name}"
+        domain = "" if client.domain is None else f" domain={client.domain.name}"
         known = ", ".join(f"{region} ({regions.known(region)})" for region in regions.names) or "not known yet"
         counter = repr(name) if name else "default counter"
-        return f"<{type(self).__name__} {counter}{address} regions={known} lease={client.options.lease}>"
+        return f"<{type(self).__name__} {counter}{domain} regions={known} lease={client.options.lease}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} can't be copied or pickled; share it, or make one in each process")
@@ -318,8 +318,8 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
         """Prepare. No region is asked yet; botocore may look for credentials, also over the network.
 
         Args:
-            urls: each region's URL by the region's AWS name (stack output `urls`); or the stack's address, such as
-                https://integers.example.com/ (stack output `address`), which the first call asks for its regions.
+            urls: each region's URL by the region's AWS name (stack output `urls`); or the domain's URL, such as
+                https://integers.example.com/ (stack output `domainUrl`), which the first call asks for its regions.
             counter: the counter of this object's own `next`, by default the stack's first one.
             lease: the largest number of integers in one lease, 1 (off) to 100,000.
             lease_seconds: seconds after which the rest of a lease is dropped.
@@ -328,14 +328,14 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
             prefer: the region to ask as long as it is healthy, by default the nearest one.
             key_failover: whether a request with a key may get another integer from another region.
             sign: whether to sign requests (`authorization: AWS_IAM`). By default, those to Function URLs, if botocore
-                and credentials are found, and those to an address that has refused one without a signature.
+                and credentials are found, and those to a domain that has refused one without a signature.
             observer: called with each `Requested`, `FailedOver` and `Leased`. Calls wait for it. Its errors are logged.
             http: returns the `httpx.Client` to use (`AsyncIntegers`: `httpx.AsyncClient`). It is called again after a
                 fork and after `close`. Its own `auth` is used where requests aren't signed.
 
         Raises:
             ValueError: one of these is wrong.
-            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for an address; or
+            CannotSign: `sign` is True, and botocore or the credentials are missing, or awscrt for a domain; or
                 botocore fails while it looks for credentials. Without `sign`, the first call may raise it.
         """
         options = Options(
@@ -348,7 +348,7 @@ class AnyIntegers(AnyCounter, Generic[C, H]):
     def from_env(cls, **options: "Unpack[ClientSettings[H]]") -> "Self":
         """Return a client for the URLs in the environment variable `GLOBAL_INTEGERS_URLS`.
 
-        The variable has the stack's address, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
+        The variable has the domain's URL, URLs by region as JSON, a stack's outputs as JSON, or the path of a file
         with such JSON. The lines of `python -m local outputs urls` are also accepted. The options are those of
         the class.
 

@@ -30,11 +30,11 @@ OUTDATED = (
 """The hint if a URL leads to no region of the stack."""
 
 PAUSED = "the region is paused, or it has too many requests"
-"""The reason if AWS answers instead of the function: Lambda with 429, API Gateway at an address with 500 or 503."""
+"""The reason if AWS answers instead of the function: Lambda with 429, API Gateway at a domain with 500 or 503."""
 
 UNSIGNED = (
     "The request wasn't signed, and a stack with `authorization: AWS_IAM` requires that (docs/api.md#who-may-call). "
-    'Run `pip install "global-integers-client[aws]"`, and use sign=True, or --sign on the command line'
+    "Run `pip install botocore`, and use sign=True, or --sign on the command line"
 )
 """The hint if AWS refuses a request without a signature."""
 
@@ -162,7 +162,7 @@ class ApiRequest(Generic[T]):
         subject: what it is about, for messages, such as "counter 'orders'".
         read: returns what a successful response and its document say, or raises `Unreadable`.
         counter: the counter that the response must be about; "": any.
-        own: whether the response must be the region's own. At an address, any region may respond.
+        own: whether the response must be the region's own. At a domain, any region may respond.
         count: the size of the block to mint, 0 if nothing is minted.
         nowhere: the caller's error if every region that responded says 404, or that it wasn't granted the integer.
     """
@@ -263,8 +263,8 @@ def default_counter() -> ApiRequest[str]:
     return ApiRequest("the default counter's name", "GET", "-/status", read, own=True)
 
 
-def regions(address: str, counter: str) -> ApiRequest[list[str]]:
-    """Return the request for the names of an address's regions: none if the region doesn't know the counter.
+def regions(domain: str, counter: str) -> ApiRequest[list[str]]:
+    """Return the request for the names of a domain's regions: none if the region doesn't know the counter.
 
     It must be one that the caller may use, or "" for the default one, without which a response is no answer.
     """
@@ -277,7 +277,7 @@ def regions(address: str, counter: str) -> ApiRequest[list[str]]:
             raise Unreadable("the status names no regions; does the counter exist?")
         return named
 
-    return ApiRequest(f"the regions of {address}", "GET", status(counter).path, read)
+    return ApiRequest(f"the regions of {domain}", "GET", status(counter).path, read)
 
 
 def _document_of(response: ApiResponse) -> Mapping[str, Any]:

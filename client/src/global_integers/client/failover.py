@@ -46,7 +46,7 @@ def order_of(key: str, regions: Iterable[str]) -> list[str]:
     """Return the regions in a key's order, the same in every process (rendezvous hashing, "highest random weight").
 
     The region with the largest SHA-256 of `<region> LF <key>` comes first. If a region is added or removed, only
-    those keys change their region that move to it or away from it.
+    those keys move that it gets or loses.
     """
     return sorted(regions, key=lambda region: sha256(f"{region}\n{key}".encode()).digest(), reverse=True)
 
@@ -95,7 +95,7 @@ class Regions:
     ) -> None:
         """Know nothing of any region yet."""
         self.names = list(names)
-        """Those of an address are unknown before the first call."""
+        """Those of a domain are unknown before the first call."""
         self._last: list[str] = []
         self._states: defaultdict[str, RegionState] = defaultdict(RegionState)
         self._prefer = prefer

@@ -17,7 +17,7 @@ VARIABLE = "GLOBAL_INTEGERS_URLS"
 HOW_TO_SET = (
     "write the stack's outputs to a file with `pulumi stack output --json > outputs.json`, or on one machine with "
     "`.venv/bin/python -m local outputs --json > outputs.json`, and set it to the file's path. Instead, it may contain "
-    "the stack's address, or the regions' URLs as JSON"
+    "the domain's URL, or the regions' URLs as JSON"
 )
 LINE = re.compile(r"(\S+): (https?://\S+)")
 """A line of `python -m local outputs urls`: a region and its URL."""
@@ -55,7 +55,7 @@ class Options:
     """The settings of `Integers` and `AsyncIntegers`. A `ValueError` names the first one that is wrong."""
 
     urls: Mapping[str, str] | str
-    """By region; or the stack's address."""
+    """By region; or the domain's URL."""
     counter: str = ""
     lease: int = 1
     lease_seconds: float = 60.0
@@ -91,7 +91,7 @@ def _checked_urls(urls: Mapping[str, str]) -> dict[str, str]:
     if not urls or not isinstance(urls, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(
             f"urls is {repr(urls)[:60] if urls else 'empty'}; give each region's URL, as in "
-            "{'eu-west-1': 'https://…/'}, or the stack's address"
+            "{'eu-west-1': 'https://…/'}, or the domain's URL"
         )
     for region, url in urls.items():
         if not isinstance(region, str) or not REGION.fullmatch(region):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -121,12 +121,12 @@ def checked_url(url: str, what: str, example: str) -> SplitResult:
 
 
 def urls_from(text: str) -> dict[str, str] | str:
-    """Return the regions' URLs, or the stack's address, from what `GLOBAL_INTEGERS_URLS` may be (docs/client.md).
+    """Return the regions' URLs, or the domain's, from what `GLOBAL_INTEGERS_URLS` may be (docs/client.md).
 
-    Of a stack's outputs, `urls` is taken, or `address` if the `urls` are names of it.
+    Of a stack's outputs, `urls` is taken, or `domainUrl` if all `urls` are at the regions' own host names.
 
     Raises:
-        ValueError: the text is neither an address, nor URLs, nor the path of a file with them.
+        ValueError: the text is neither a domain's URL, nor URLs, nor the path of a file with them.
     """
     if text.startswith(("https://", "http://")):
         return text
@@ -147,10 +147,10 @@ def urls_from(text: str) -> dict[str, str] | str:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{source} is not JSON: {error}") from None
     members = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    address = members.get("address")
-    if isinstance(address, str) and address and _are_names_of(address, members.get("urls")):
-        local = members.get("localAddress")
-        return local if isinstance(local, str) else address  # what stands for it, on one machine
+    domain = members.get("domainUrl")
+    if isinstance(domain, str) and domain and _are_names_of(domain, members.get("urls")):
+        local = members.get("localDomainUrl")
+        return local if isinstance(local, str) else domain  # what stands for it, on one machine
     urls: Any = members.get("urls", members)
     if not isinstance(urls, dict) or not urls:
         raise ValueError(f'{source} has no URLs; it should look like {{"eu-west-1": "https://…/"}}')
@@ -167,14 +167,14 @@ def _in_lines(text: str) -> dict[str, str]:
     return {line[1]: line[2] for line in lines if line} if all(lines) else {}
 
 
-def _are_names_of(address: str, urls: Any) -> bool:
-    """Return whether there are no URLs but the regions' names of an address (`functionUrls: false`)."""
-    own = f".{address.partition('://')[2]}"
+def _are_names_of(domain: str, urls: Any) -> bool:
+    """Return whether all URLs are at the regions' own host names of a domain (`functionUrls: false`)."""
+    own = f".{domain.partition('://')[2]}"
     return not urls or (isinstance(urls, dict) and all(str(url).endswith(own) for url in cast("Any", urls).values()))
 
 
 def urls_from_environment() -> dict[str, str] | str:
-    """Return the URLs, or the address, in the environment variable `GLOBAL_INTEGERS_URLS`."""
+    """Return the regions' URLs, or the domain's, in the environment variable `GLOBAL_INTEGERS_URLS`."""
     text = os.environ.get(VARIABLE)
     if text is None or not text.strip():
         state = "not set" if text is None else "empty"

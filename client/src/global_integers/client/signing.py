@@ -1,8 +1,7 @@
 """Signs requests for stacks with `authorization: AWS_IAM` (the default). Needs botocore.
 
-Requests to a region are signed with AWS Signature Version 4: `pip install "global-integers-client[aws]"`. At an
-address, a caller doesn't know which region answers. So these requests have an asymmetric signature (Version 4A), which
-every region accepts. It also needs awscrt: `pip install "global-integers-client[address]"`.
+Requests to a region are signed with AWS Signature Version 4. At a domain, a caller doesn't know which region answers.
+So these requests have an asymmetric signature (Version 4A), which every region accepts. It also needs awscrt.
 """
 
 from collections.abc import Generator, Mapping
@@ -18,13 +17,13 @@ FUNCTION = "lambda"
 """The service that requests to a Function URL are signed for (Lambda guide, "Invoking Lambda function URLs")."""
 
 API_GATEWAY = "execute-api"
-"""The service that requests to an address are signed for (API Gateway guide, "Control access to a REST API with IAM
+"""The service that requests to a domain are signed for (API Gateway guide, "Control access to a REST API with IAM
 permissions")."""
 
 ANY_REGION = "*"
 
-NEEDS_BOTOCORE = 'signing needs botocore: pip install "global-integers-client[aws]"'
-NEEDS_CRT = 'signing for an address needs botocore and awscrt: pip install "global-integers-client[address]"'
+NEEDS_BOTOCORE = "signing needs botocore: pip install botocore"
+NEEDS_CRT = 'signing for a domain needs botocore and awscrt: pip install "botocore[crt]"'
 
 FUNCTION_URLS = ".on.aws"
 """The end of every Function URL's host, `<id>.lambda-url.<region>.on.aws`."""

@@ -20,18 +20,18 @@ class TaskSignal:
     """A signal that a task waits for."""
 
     def __init__(self) -> None:
-        self._given = asyncio.Event()
+        self._woken = asyncio.Event()
 
     def wake(self) -> None:
         """Let the task go on."""
-        self._given.set()
+        self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
         """Wait up to so many seconds. Return whether the signal was given."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(seconds, 0)):
-                await self._given.wait()
-        return self._given.is_set()
+                await self._woken.wait()
+        return self._woken.is_set()
 
 
 class Tasks:

@@ -42,22 +42,22 @@ class ThreadSignal:
     """A signal that a thread waits for. Only one thread at a time may give it."""
 
     def __init__(self) -> None:
-        self._given = False
+        self._woken = False
         self._lock = threading.Lock()
         self._lock.acquire()
 
     def wake(self) -> None:
         """Let the thread go on."""
-        self._given = True
+        self._woken = True
         with suppress(RuntimeError):  # it goes on already
             self._lock.release()
 
     async def wait(self, seconds: float) -> bool:
         """Wait up to so many seconds. Return whether the signal was given, or can't come: this is a forked child."""
         mark, ends = here(), time.monotonic() + seconds
-        while not self._given and mark[0] and (left := ends - time.monotonic()) > 0:
+        while not self._woken and mark[0] and (left := ends - time.monotonic()) > 0:
             self._lock.acquire(timeout=min(left, SLICE))
-        return self._given or not mark[0]
+        return self._woken or not mark[0]
 
 
 class Threads:

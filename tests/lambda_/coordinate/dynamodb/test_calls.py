@@ -10,7 +10,7 @@ from coordinate.dynamodb.encoding import attributes_of
 from coordinate.dynamodb.store import MAX_ITEM, check_size, replacement, size_of
 from coordinate.protocol.model import Refused
 
-from tests.lambda_.coordinate.made_up import register
+from tests.lambda_.coordinate.sample_records import register
 
 SECONDS = 60  # nothing waits for their end
 

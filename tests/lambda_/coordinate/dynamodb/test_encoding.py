@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from coordinate.dynamodb.encoding import (
-    accepted_of,
+    admitted_of,
     attributes_of,
     copy_of,
     decoded,
@@ -19,8 +19,8 @@ from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Regi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integers.lattice import MAX_INTEGER, Layout
-from tests.lambda_.coordinate.made_up import desired, record, register
+from global_integers_core.lattice import MAX_INTEGER, Layout
+from tests.lambda_.coordinate.sample_records import desired, record, register
 
 INTEGERS = st.integers(-64, MAX_INTEGER)
 EPOCHS = st.integers(1, MAX_INTEGER)
@@ -40,10 +40,10 @@ def registers(draw: st.DrawFn) -> Register:
 
 RECORDS = st.builds(
     DeploymentRecord,
-    home=IDS,
+    layouts_id=IDS,
     number=INTEGERS,
     follows=INTEGERS,
-    asked=INTEGERS,
+    requested=INTEGERS,
     desired=st.just(desired("us-east-1", "eu-west-1", leaving=["us-west-2"], floors={"orders": 5, "*": 7})),
     reconciled=st.booleans(),
     report=st.text(),
@@ -82,11 +82,11 @@ def test_what_an_item_is_not_is_not_stored(item: Item) -> None:
     assert ("fenced" in item_values(item), "opening" in item_values(item)) == (item.fenced, item.opening is not None)
 
 
-def test_a_wish_is_known_by_its_text() -> None:
-    asked = desired("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, watchMinutes=2)
+def test_a_desired_state_is_known_by_its_text() -> None:
+    asked = desired("a", "b", leaving=["d"], counters=["c", "orders"], floors={"orders": 5, "*": 7}, scheduleMinutes=2)
 
     assert desired_state_of(asked.text) == asked
-    assert (asked.regions, asked.leaving, asked.watch_minutes) == (("a", "b"), ("d",), 2)
+    assert (asked.regions, asked.leaving, asked.schedule_minutes) == (("a", "b"), ("d",), 2)
     assert [asked.floor(counter) for counter in ("orders", "c")] == [5, 7]
     assert desired("a").floor("c") == 0
     assert desired("a", floors={"c": 9}) != desired("a")
@@ -106,7 +106,7 @@ STRAYS = [
 
 
 @pytest.mark.parametrize("found", STRAYS)
-@pytest.mark.parametrize("decode", [item_of, register_of, copy_of(register_of), accepted_of])
+@pytest.mark.parametrize("decode", [item_of, register_of, copy_of(register_of), admitted_of])
 def test_what_cannot_be_read_is_stray(decode: Callable[[Mapping[str, Any]], object], found: dict[str, Any]) -> None:
     assert decoded(decode, found) is Absent.STRAY
 
@@ -125,7 +125,7 @@ def test_a_register_of_other_regions_than_tables_is_stray(wrong: dict[str, Any])
 
 
 def test_what_identifies_the_record_is_read_as_it_was_written() -> None:
-    assert accepted_of(attributes_of(record("a").accepted)) == record("a").accepted
+    assert admitted_of(attributes_of(record("a").admitted)) == record("a").admitted
 
 
 def test_the_past_is_no_part_of_what_a_register_is() -> None:

@@ -15,12 +15,12 @@ from coordinate.protocol.model import Absent
 from coordinate.protocol.operations import ReadItem
 
 from local.resources import Aws
-from tests.lambda_.aws.faulty_server import FaultyServer, certified
-from tests.lambda_.coordinate.shapes import (
+from tests.lambda_.aws_client.faulty_server import FaultyServer, certified
+from tests.lambda_.coordinate.error_responses import (
     OUTAGES,
     THROTTLES,
     TRANSIENT,
-    Front,
+    DynamoDBProxy,
     always,
     as_ever,
     error,
@@ -28,9 +28,9 @@ from tests.lambda_.coordinate.shapes import (
     leads_to,
     stopped_clock,
 )
+from tests.lambda_.coordinator_calls import HOME, REGIONS, deployment, items, laid_out, register, scheduled_run, send
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME, REGIONS, deployment, items, laid_out, register, send, watch
-from tests.lambda_.losing import everything
+from tests.lambda_.table_losses import everything
 
 EU, US = "eu-west-1", "us-west-2"
 COUNTERS = ["integers", "busy", "invoices"]
@@ -39,27 +39,27 @@ FAILING = {f"xx-fails-{number}": shape for number, shape in enumerate(TRANSIENT)
 
 
 @pytest.fixture(scope="module")
-def server(aws: Aws) -> Generator[Front]:
-    server = Front(aws.endpoint)
+def server(aws: Aws) -> Generator[DynamoDBProxy]:
+    server = DynamoDBProxy(aws.endpoint)
     with server:
         yield server
 
 
 @pytest.fixture
-def front(server: Front, stack: Stack) -> Front:
+def proxy(server: DynamoDBProxy, stack: Stack) -> DynamoDBProxy:
     stopped_clock(stack.monkeypatch)
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.REGION_SECONDS", 3)  # of no real time, but of fewer attempts
     server.answer = as_ever
     return server
 
 
-def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, front: Front) -> None:
+def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out(HOME, US)
     before = register(stack)
     event = deployment(US, HOME)
-    event["wish"]["regions"] = [US, *FAILING, HOME]
-    leads_to(stack.monkeypatch, front.url)
-    front.answer = lambda region, _operation, _request: TRANSIENT[FAILING[region]] if region in FAILING else None
+    event["desired"]["regions"] = [US, *FAILING, HOME]
+    leads_to(stack.monkeypatch, proxy.url)
+    proxy.answer = lambda region, _operation, _request: TRANSIENT[FAILING[region]] if region in FAILING else None
 
     reply = send(event)
 
@@ -67,83 +67,83 @@ def test_regions_that_fail_are_pending_and_others_go_on(stack: Stack, front: Fro
     assert before is not None
     assert reply["counters"]["integers"]["base"] < before.limit, "all that had integers were fenced"
     assert [item.epoch for item in items(stack, HOME, US) if item] == [2, 2]
-    assert {FAILING.get(region, region) for region in watch()["pending"]} == {*TRANSIENT}
+    assert {FAILING.get(region, region) for region in scheduled_run()["pending"]} == {*TRANSIENT}
 
 
-def test_a_region_that_fails_comes_back(stack: Stack, front: Front) -> None:
+def test_a_region_that_fails_comes_back(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
     event = deployment(HOME, EU, US)
-    leads_to(stack.monkeypatch, front.url, EU)
-    front.answer = always(OUTAGES["503 with HTML"])
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = always(OUTAGES["503 with HTML"])
 
     assert send(event)["pending"] == [EU]
     assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 1, 2]
-    front.answer = as_ever
-    assert watch()["pending"] == []
+    proxy.answer = as_ever
+    assert scheduled_run()["pending"] == []
     assert [item.epoch for item in items(stack, HOME, EU, US) if item] == [2, 2, 2]
 
 
-def test_a_region_that_fails_for_a_moment_is_not_away(stack: Stack, front: Front) -> None:
-    leads_to(stack.monkeypatch, front.url, EU)
+def test_a_region_that_fails_for_a_moment_is_not_unreachable(stack: Stack, proxy: DynamoDBProxy) -> None:
+    leads_to(stack.monkeypatch, proxy.url, EU)
     found: dict[str, Any] = {}
     for shape, answer in {**OUTAGES, **THROTTLES}.items():
-        front.answer = in_turn([answer, answer])
+        proxy.answer = in_turn([answer, answer])
         found[shape] = Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))
 
     assert found == dict.fromkeys([*OUTAGES, *THROTTLES], None), "there is no item"
 
 
 @pytest.mark.parametrize("shape", ["503 with HTML", "507, which botocore doesn't retry", "200 with HTML", "no HTTP"])
-def test_a_region_is_asked_three_times(shape: str, stack: Stack, front: Front) -> None:
+def test_a_region_is_asked_three_times(shape: str, stack: Stack, proxy: DynamoDBProxy) -> None:
     """Whoever tries again: botocore, or the coordinator."""
-    leads_to(stack.monkeypatch, front.url, EU)
-    front.answer = always(OUTAGES[shape])
-    before = len(front.requests)
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = always(OUTAGES[shape])
+    before = len(proxy.requests)
     store = Store(HOME, stack.layouts, stack.mirror, stack.counters)
 
     assert [store.carry_out(ReadItem(EU, counter)) for counter in COUNTERS] == [Absent.UNREACHABLE] * 3
-    assert len(front.requests) - before == ATTEMPTS
+    assert len(proxy.requests) - before == ATTEMPTS
 
 
-def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, front: Front) -> None:
+def test_a_home_region_that_fails_for_a_moment_is_waited_for(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
-    leads_to(stack.monkeypatch, front.url, HOME)
+    leads_to(stack.monkeypatch, proxy.url, HOME)
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 10_000)
     answers = list(chain.from_iterable((answer, answer, answer, answer, None) for answer in TRANSIENT.values()))
 
     def at_home(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
-        given_back = operation == "deleteitem"  # the lease, which otherwise expires
+        given_back = operation == "deleteitem"  # the run lock, which otherwise expires
         return answers.pop(0) if answers and request["TableName"] != stack.counters and not given_back else None
 
-    front.answer = at_home
+    proxy.answer = at_home
 
     while answers:
-        assert watch()["pending"] == []
+        assert scheduled_run()["pending"] == []
 
 
-def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, front: Front) -> None:
+def test_a_home_region_that_fails_is_one_clear_refusal(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
     before = everything(stack, *REGIONS)
-    leads_to(stack.monkeypatch, front.url, HOME)
+    leads_to(stack.monkeypatch, proxy.url, HOME)
     stack.monkeypatch.setattr("coordinate.dynamodb.calls.RETRY_SECONDS", 0.2)
     for answer in TRANSIENT.values():
-        front.answer = always(answer)
+        proxy.answer = always(answer)
         with pytest.raises(CoordinatorError) as refused:
-            watch()
+            scheduled_run()
         clear = r"us-east-1: the home region's tables can't be used: .*Deploy again when.*"
         assert re.fullmatch(clear, str(refused.value))
 
     assert everything(stack, *REGIONS) == before
 
 
-def test_a_region_with_another_certificate_is_pending(stack: Stack, front: Front) -> None:
+def test_a_region_with_another_certificate_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
     with FaultyServer(tls=certified(trustme.CA(), "127.0.0.1")) as stranger:
         leads_to(stack.monkeypatch, stranger.url, EU)
-        assert watch()["pending"] == [EU]
+        assert scheduled_run()["pending"] == [EU]
 
 
-def test_a_region_without_an_address_is_pending(stack: Stack, front: Front) -> None:
+def test_a_region_without_an_ip_address_is_pending(stack: Stack, proxy: DynamoDBProxy) -> None:
     real = socket.getaddrinfo
 
     def unknown(host: Any, *more: Any, **options: Any) -> Any:
@@ -154,44 +154,44 @@ def test_a_region_without_an_address_is_pending(stack: Stack, front: Front) -> N
     laid_out()
     stack.monkeypatch.setattr(socket, "getaddrinfo", unknown)
     leads_to(stack.monkeypatch, "http://dynamodb.invalid", EU)
-    assert watch()["pending"] == [EU]
+    assert scheduled_run()["pending"] == [EU]
 
 
-def rejects(counter: str, answer: bytes, front: Front, *operations: str) -> None:
+def rejects(counter: str, answer: bytes, proxy: DynamoDBProxy, *operations: str) -> None:
     """Answer these operations on one counter's item."""
 
     def reject(_region: str, operation: str, request: dict[str, Any]) -> bytes | None:
         return answer if operation in operations and f"'counter': {{'S': '{counter}'}}" in str(request) else None
 
-    front.answer = reject
+    proxy.answer = reject
 
 
 @pytest.mark.parametrize("operations", [["updateitem"], ["updateitem", "putitem", "getitem"]])
 def test_a_throttled_item_is_pending_and_no_other_counter_jumps(
-    operations: list[str], stack: Stack, front: Front
+    operations: list[str], stack: Stack, proxy: DynamoDBProxy
 ) -> None:
     laid_out(counters=COUNTERS)
     event = deployment(HOME, EU, US, counters=COUNTERS)
-    leads_to(stack.monkeypatch, front.url, EU)
-    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], front, *operations)
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    rejects("busy", THROTTLES["ProvisionedThroughputExceededException"], proxy, *operations)
 
     found = send(event)["counters"]
 
     assert {name: found[name]["pending"] for name in COUNTERS} == {"integers": [], "busy": [EU], "invoices": []}
     assert max(found["integers"]["base"], found["invoices"]["base"]) < 100_000, "they were fenced"
     assert found["busy"]["base"] > 100_000_000, "it couldn't be"
-    front.answer = as_ever
-    assert watch()["pending"] == []
+    proxy.answer = as_ever
+    assert scheduled_run()["pending"] == []
 
 
 @pytest.mark.parametrize(("operation", "pending"), [("scan", []), ("describetable", [EU])])
 def test_a_throttled_table_stops_no_other_region(
-    operation: str, pending: list[str], stack: Stack, front: Front
+    operation: str, pending: list[str], stack: Stack, proxy: DynamoDBProxy
 ) -> None:
     laid_out()
     event = deployment(HOME, EU, US)
-    leads_to(stack.monkeypatch, front.url, EU)
-    front.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = lambda _region, asked, _request: THROTTLES["ThrottlingException"] if asked == operation else None
 
     reply = send(event)
 
@@ -200,11 +200,11 @@ def test_a_throttled_table_stops_no_other_region(
     assert (reply["counters"]["integers"]["base"] < 100_000) == (not pending)
 
 
-def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, front: Front) -> None:
+def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out(counters=COUNTERS)
     event = deployment(HOME, EU, US, counters=COUNTERS)
-    leads_to(stack.monkeypatch, front.url, EU)
-    rejects("busy", error("ValidationException", message="not valid"), front, "updateitem")
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    rejects("busy", error("ValidationException", message="not valid"), proxy, "updateitem")
 
     with pytest.raises(CoordinatorError) as refused:
         send(event)
@@ -214,22 +214,22 @@ def test_what_dynamodb_rejects_for_one_counter_refuses_that_one(stack: Stack, fr
     assert {name: found.epoch for name, found in standing.items() if found} == {"integers": 2, "busy": 1, "invoices": 2}
 
 
-def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, front: Front) -> None:
+def test_a_scan_that_dynamodb_rejects_is_a_bug(stack: Stack, proxy: DynamoDBProxy) -> None:
     laid_out()
-    leads_to(stack.monkeypatch, front.url, EU)
-    front.answer = always(error("ValidationException", message="not valid"))
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = always(error("ValidationException", message="not valid"))
 
     with pytest.raises(CoordinatorError, match=r"^eu-west-1: DynamoDB refused a call: .*ValidationException.*Scan"):
-        watch()
+        scheduled_run()
 
 
-def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, front: Front) -> None:
+def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, proxy: DynamoDBProxy) -> None:
     """Botocore takes any 200 for an answer: a write that wasn't made would seem to be."""
     laid_out()
     event, standing = deployment(HOME, EU, US), register(stack)
-    leads_to(stack.monkeypatch, front.url, EU)
+    leads_to(stack.monkeypatch, proxy.url, EU)
     nothing = OUTAGES["200 without a body"]
-    front.answer = lambda _region, operation, _request: nothing if operation == "updateitem" else None
+    proxy.answer = lambda _region, operation, _request: nothing if operation == "updateitem" else None
 
     reply = send(event)["counters"]["integers"]
 
@@ -238,11 +238,11 @@ def test_a_write_that_is_answered_with_nothing_is_no_fence(stack: Stack, front: 
     assert reply["pending"] == [EU]
 
 
-def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, front: Front) -> None:
+def test_a_read_that_is_answered_with_nothing_shows_no_loss(stack: Stack, proxy: DynamoDBProxy) -> None:
     """Botocore takes any 200 for an answer: an item would seem to be missing."""
     laid_out()
-    leads_to(stack.monkeypatch, front.url, EU)
-    front.answer = always(OUTAGES["200 without a body"])
+    leads_to(stack.monkeypatch, proxy.url, EU)
+    proxy.answer = always(OUTAGES["200 without a body"])
 
     assert (
         Store(HOME, stack.layouts, stack.mirror, stack.counters).carry_out(ReadItem(EU, "integers"))

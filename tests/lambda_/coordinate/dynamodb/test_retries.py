@@ -27,7 +27,7 @@ from coordinate.dynamodb.calls import (
 )
 from coordinate.protocol.model import Absent, Refused
 
-from tests.lambda_.coordinate.shapes import Clock, stopped_clock
+from tests.lambda_.coordinate.error_responses import Clock, stopped_clock
 
 HOME, EU, US = "us-east-1", "eu-west-1", "us-west-2"
 
@@ -179,7 +179,7 @@ def test_a_region_is_waited_for_some_seconds(failure: Exception, clock: Clock) -
 
 
 @pytest.mark.parametrize("failure", UNACCEPTED, ids=str)
-def test_a_region_that_never_accepts_the_role_is_away(failure: Exception) -> None:
+def test_a_region_that_never_accepts_the_role_is_unreachable(failure: Exception) -> None:
     regions = Reachability()
 
     assert regions.retried(EU, Call(failure), "a") is Absent.UNREACHABLE
@@ -210,14 +210,14 @@ def test_a_throttled_scan_leaves_the_items(clock: Clock) -> None:
     assert clock.now == before, "but it isn't waited for"
 
 
-def test_a_region_that_throttles_everything_is_away() -> None:
+def test_a_region_that_throttles_everything_is_unreachable() -> None:
     regions = Reachability()
     for counter in "abc"[:TOGETHER]:
         assert regions.retried(EU, Call(THROTTLED[0]), counter) is Absent.UNREACHABLE
     assert regions.retried(EU, answers, "d") is Absent.UNREACHABLE
 
 
-def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
+def test_who_waits_for_a_region_stops_when_it_is_unreachable(clock: Clock) -> None:
     regions = Reachability()
     made: list[None] = []
 
@@ -234,13 +234,13 @@ def test_who_waits_for_a_region_stops_when_it_is_away(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("failure", "counter", "line"),
     [
-        (UNREACHABLE[0], "a", {"phase": "away", "region": EU}),
-        (UNACCEPTED[0], None, {"phase": "away", "region": EU}),
+        (UNREACHABLE[0], "a", {"phase": "unreachable", "region": EU}),
+        (UNACCEPTED[0], None, {"phase": "unreachable", "region": EU}),
         (THROTTLED[0], "a", {"phase": "throttled", "region": EU, "counter": "a"}),
         (THROTTLED[0], None, {"phase": "throttled", "region": EU}),
     ],
 )
-def test_the_log_says_once_what_is_away_and_why(
+def test_the_log_says_once_what_is_unreachable_and_why(
     failure: Exception, counter: str | None, line: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     regions = Reachability()

@@ -1,12 +1,12 @@
-"""The lease: one run of the schedule at a time, until it is over, taken over or given back."""
+"""The run lock: one scheduled run at a time, until the lock expires, is taken over or given back."""
 
 import pytest
 from coordinate.dynamodb.run_lock import CHECK_SECONDS, SECONDS, RunLock
 
-from integers.records import RUN_LOCK_KEY
+from global_integers_core.records import RUN_LOCK_KEY
+from tests.lambda_.coordinator_calls import HOME
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME
-from tests.lambda_.losing import everything
+from tests.lambda_.table_losses import everything
 
 
 class Clock:
@@ -25,13 +25,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def leases(stack: Stack, clock: Clock) -> tuple[RunLock, RunLock]:
+def locks(stack: Stack, clock: Clock) -> tuple[RunLock, RunLock]:
     client = stack.aws.client("dynamodb", HOME)
     return RunLock(client, stack.layouts, "one", clock), RunLock(client, stack.layouts, "other", clock)
 
 
-def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[RunLock, RunLock]) -> None:
-    one, other = leases
+def test_one_run_has_it_until_it_gives_it_back(stack: Stack, locks: tuple[RunLock, RunLock]) -> None:
+    one, other = locks
 
     assert (one.take(), other.take()) == (True, False)
     assert [found["counter"]["S"] for found in everything(stack)["layouts"]] == [RUN_LOCK_KEY]
@@ -43,43 +43,43 @@ def test_one_run_has_it_until_it_gives_it_back(stack: Stack, leases: tuple[RunLo
     assert everything(stack)["layouts"] == []
 
 
-def test_it_expires(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = leases
+def test_it_expires(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
+    one, other = locks
     one.take()
     clock.now += SECONDS
     assert not other.take()
     clock.now += 1
     assert other.take()
-    assert not one.kept()
+    assert not one.still_held()
 
 
-def test_a_long_run_renews_it(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = leases
+def test_a_long_run_renews_it(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
+    one, other = locks
     one.take()
     for _ in range(20):
         clock.now += CHECK_SECONDS + 1
-        assert one.kept()
+        assert one.still_held()
         assert not other.take()
 
 
-def test_a_deployment_takes_it_over(leases: tuple[RunLock, RunLock], clock: Clock) -> None:
-    one, other = leases
+def test_a_deployment_takes_it_over(locks: tuple[RunLock, RunLock], clock: Clock) -> None:
+    one, other = locks
     one.take()
     other.take(over=True)
-    assert one.kept(), "it looks only now and then"
+    assert one.still_held(), "it looks only now and then"
 
     clock.now += CHECK_SECONDS + 1
-    assert (one.kept(), other.kept()) == (False, True)
+    assert (one.still_held(), other.still_held()) == (False, True)
     one.give_back()
     clock.now += CHECK_SECONDS + 1
-    assert (one.kept(), other.kept()) == (False, True), "what was lost stays lost"
+    assert (one.still_held(), other.still_held()) == (False, True), "what was lost stays lost"
 
 
 @pytest.mark.parametrize("expires", [{"S": "soon"}, {"N": "99999999999"}])
-def test_a_mistaken_lease_holds_up_nobody(
-    stack: Stack, leases: tuple[RunLock, RunLock], expires: dict[str, str]
+def test_a_mistaken_run_lock_holds_up_nobody(
+    stack: Stack, locks: tuple[RunLock, RunLock], expires: dict[str, str]
 ) -> None:
     mistaken = {"counter": {"S": RUN_LOCK_KEY}, "holder": {"S": "nobody"}, "expires": expires}
     stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=mistaken)
 
-    assert leases[0].take()
+    assert locks[0].take()

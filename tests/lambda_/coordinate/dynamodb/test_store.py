@@ -26,13 +26,13 @@ from coordinate.protocol.operations import (
     WriteRegister,
 )
 
-from integers.lattice import Layout
-from tests.lambda_.coordinate.made_up import record, register
-from tests.lambda_.coordinate.shapes import stopped_clock
+from global_integers_core.lattice import Layout
+from tests.lambda_.coordinate.error_responses import stopped_clock
+from tests.lambda_.coordinate.sample_records import record, register
+from tests.lambda_.coordinator_calls import HOME, put_item
+from tests.lambda_.coordinator_calls import register as stored_register
 from tests.lambda_.fixtures import Stack
-from tests.lambda_.laying_out import HOME, put_item
-from tests.lambda_.laying_out import register as stored_register
-from tests.lambda_.losing import delete, recreate
+from tests.lambda_.table_losses import delete, recreate
 
 EU = "eu-west-1"
 RECORD = record(HOME, EU)
@@ -160,7 +160,7 @@ def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store)
     fresh = WriteRegister(None, REGISTER, RECORD)
     assert store.carry_out(fresh) is False
     assert store.carry_out(WriteRecord(None, RECORD))
-    for other in (replace(RECORD, number=2), replace(RECORD, home="layouts 2")):
+    for other in (replace(RECORD, number=2), replace(RECORD, layouts_id="layouts 2")):
         assert store.carry_out(replace(fresh, record=other)) is False
     assert stored_register(stack) is None
 
@@ -169,9 +169,9 @@ def test_a_register_is_written_only_under_its_record(stack: Stack, store: Store)
     assert stored_register(stack) == REGISTER
 
 
-@pytest.mark.parametrize("field", ["home", "epoch", "ids", "base", "limit", "window", "granted", "regions"])
+@pytest.mark.parametrize("field", ["layouts_id", "epoch", "ids", "base", "limit", "window", "granted", "regions"])
 def test_a_register_that_differs_in_anything_is_not_replaced(store: Store, field: str) -> None:
-    others: dict[str, Any] = {"home": "layouts 2", "ids": (None, "x"), "regions": ("a", "b")}
+    others: dict[str, Any] = {"layouts_id": "layouts 2", "ids": (None, "x"), "regions": ("a", "b")}
     other = replace(REGISTER, **{field: others.get(field, 7)})
     store.carry_out(WriteRecord(None, RECORD))
     store.carry_out(WriteRegister(None, REGISTER, RECORD))
@@ -212,7 +212,7 @@ def test_a_write_that_meets_a_transaction_is_one_that_lost(store: Store) -> None
     assert store.carry_out(WriteCopy(None, copy)) is True
 
 
-def test_a_throttled_item_is_away_for_the_run(stack: Stack, store: Store) -> None:
+def test_a_throttled_item_is_unreachable_for_the_run(stack: Stack, store: Store) -> None:
     stopped_clock(stack.monkeypatch)
     for counter in ("busy", "quiet"):
         put_item(stack, EU, Item(1, 2, 9, 1), counter)

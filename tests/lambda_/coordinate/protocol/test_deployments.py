@@ -1,4 +1,4 @@
-"""Which deployments are accepted, and that one that is refused has changed nothing."""
+"""Which deployments are admitted, and that one that is refused has changed nothing."""
 
 from contextlib import suppress
 from threading import Thread
@@ -9,10 +9,21 @@ from coordinate.handler import CoordinatorError
 from coordinate.protocol.admit import LATEST
 from coordinate.protocol.operations import RecordLayouts
 
-from tests.lambda_.coordinate.stopped import Crash, crash_before
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before
+from tests.lambda_.coordinator_calls import (
+    HOME,
+    REGIONS,
+    create,
+    deploy,
+    deployment,
+    items,
+    laid_out,
+    record,
+    scheduled_run,
+    send,
+)
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, deployment, items, laid_out, record, send, watch
-from tests.lambda_.losing import everything
+from tests.lambda_.table_losses import everything
 
 TWO = ("us-east-1", "eu-west-1")
 
@@ -43,7 +54,7 @@ def test_an_outdated_deployment_is_refused(stack: Stack) -> None:
     reply = send(event)
     before = everything(stack, *REGIONS)
 
-    with pytest.raises(CoordinatorError, match="another deployment has since asked for us-east-1, eu-west-1"):
+    with pytest.raises(CoordinatorError, match="another deployment for us-east-1, eu-west-1 was admitted since"):
         send(outdated)
     assert send(event) == reply
     assert everything(stack, *REGIONS) == before
@@ -54,17 +65,17 @@ def test_one_that_stood_before_is_outdated_too(stack: Stack) -> None:
     send(event)
     deploy(*TWO)
 
-    with pytest.raises(CoordinatorError, match="another deployment has since asked"):
+    with pytest.raises(CoordinatorError, match=r"another deployment.* was admitted since"):
         send(event)
     assert record(stack).desired.regions == TWO
 
 
-def test_of_two_with_the_same_preview_one_is_accepted(stack: Stack) -> None:
+def test_of_two_with_the_same_preview_one_is_admitted(stack: Stack) -> None:
     laid_out()
     one, other = deployment("us-east-1"), deployment(*TWO)
 
     send(one)
-    with pytest.raises(CoordinatorError, match="another deployment has since asked for us-east-1"):
+    with pytest.raises(CoordinatorError, match=r"another deployment for us-east-1.* was admitted since"):
         send(other)
     assert record(stack).desired.regions == ("us-east-1",)
 
@@ -84,13 +95,13 @@ def test_a_deployment_overrules_one_that_was_interrupted(stack: Stack, ask: Ask)
     assert min(integers) >= reply["base"]
 
 
-def test_one_that_was_asked_for_long_ago_is_refused(stack: Stack) -> None:
+def test_one_that_was_requested_long_ago_is_refused(stack: Stack) -> None:
     laid_out()
     before = everything(stack)
     event = deployment(*TWO)
-    late = {**event, "asked": event["asked"] - LATEST - 60}
+    late = {**event, "requested": event["requested"] - LATEST - 60}
 
-    with pytest.raises(CoordinatorError, match=r"was asked for at .*Nothing was changed"):
+    with pytest.raises(CoordinatorError, match=r"was requested at .*Nothing was changed"):
         send(late)
     assert everything(stack) == before
 
@@ -138,8 +149,8 @@ def test_a_refused_deployment_has_written_nothing(stack: Stack, settings: dict[s
 
 def test_a_missing_record_is_put_back_by_the_schedule(stack: Stack) -> None:
     laid_out()
-    stands = record(stack)
+    present = record(stack)
     stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": "/deployment"}})
 
-    assert watch()["registered"] == 1
-    assert record(stack) == stands
+    assert scheduled_run()["registered"] == 1
+    assert record(stack) == present

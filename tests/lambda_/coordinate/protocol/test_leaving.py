@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.lambda_.coordinator_calls import HOME, REGIONS, create, deploy, item, items, laid_out, scheduled_run
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import HOME, REGIONS, create, deploy, item, items, laid_out, watch
-from tests.lambda_.losing import cut_off
+from tests.lambda_.table_losses import cut_off
 
 EU = "eu-west-1"
 STAYING = (HOME, "ap-southeast-2")
@@ -37,7 +37,7 @@ def test_a_region_that_leaves_is_closed_and_can_come_back(stack: Stack, ask: Ask
     assert len({*mint(ask, *REGIONS, path="/invoices")}) == 9
 
 
-def test_a_region_that_leaves_while_away_is_closed_later(stack: Stack, ask: Ask) -> None:
+def test_a_region_that_leaves_while_unreachable_is_closed_later(stack: Stack, ask: Ask) -> None:
     laid_out()
     minted = mint(ask, *REGIONS)
     with pytest.MonkeyPatch.context() as patch:
@@ -45,7 +45,7 @@ def test_a_region_that_leaves_while_away_is_closed_later(stack: Stack, ask: Ask)
         assert deploy(*STAYING, leaving=[EU])["pending"] == [EU]
         minted += mint(ask, *REGIONS)
 
-    assert watch()["pending"] == []
+    assert scheduled_run()["pending"] == []
     assert closed(stack, EU)
     minted += mint(ask, *STAYING)
     assert len({*minted}) == len(minted)
@@ -65,4 +65,4 @@ def test_a_later_counter_has_nothing_in_a_leaving_region(stack: Stack) -> None:
     create("invoices")
 
     assert item(stack, EU, "invoices") is None
-    assert watch()["pending"] == []
+    assert scheduled_run()["pending"] == []

@@ -4,9 +4,8 @@ import pytest
 from coordinate.handler import CoordinatorError
 from coordinate.protocol.operations import RecordLayouts
 
-from tests.lambda_.coordinate.stopped import Crash, crash_before
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
+from tests.lambda_.coordinate.interrupted_runs import Crash, crash_before
+from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
@@ -19,9 +18,10 @@ from tests.lambda_.laying_out import (
     laid_out,
     make_table,
     register,
-    watch,
+    scheduled_run,
 )
-from tests.lambda_.losing import backup, delete, everything, recreate, restore
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.table_losses import backup, delete, everything, recreate, restore
 
 EU = "eu-west-1"
 
@@ -42,7 +42,7 @@ def test_a_region_with_an_empty_table_goes_on(stack: Stack, ask: Ask) -> None:
     before, highest = mint(ask, *REGIONS), limit(stack)
     recreate(stack, EU, stack.counters)
 
-    reply = watch()["counters"]["integers"]
+    reply = scheduled_run()["counters"]["integers"]
 
     assert (reply["epoch"], reply["base"], reply["pending"]) == (2, highest + 1, [])
     assert not {*mint(ask, *REGIONS)} & {*before}
@@ -55,7 +55,7 @@ def test_a_restored_table_begins_an_epoch_above_the_limit(stack: Stack, ask: Ask
     minted += mint(ask, EU)
     restore(stack, EU, stack.counters, saved)
 
-    reply = watch()["counters"]["integers"]
+    reply = scheduled_run()["counters"]["integers"]
 
     assert (reply["epoch"], reply["base"]) == (2, highest + 1)
     again = mint(ask, EU)
@@ -70,7 +70,7 @@ def test_a_table_restored_from_a_past_epoch_is_noticed_too(stack: Stack, ask: As
     minted += mint(ask, EU)
     restore(stack, EU, stack.counters, saved)
 
-    assert watch()["counters"]["integers"]["epoch"] == 3
+    assert scheduled_run()["counters"]["integers"]["epoch"] == 3
     assert not {*mint(ask, EU)} & {*minted}
 
 
@@ -84,7 +84,7 @@ def test_a_missing_table_stops_no_change_and_comes_back(stack: Stack, ask: Ask) 
     between = mint(ask, HOME, "us-west-2")
 
     make_table(stack.aws, EU, stack.counters)
-    assert watch()["pending"] == []
+    assert scheduled_run()["pending"] == []
     minted = before + between + mint(ask, HOME, EU, "us-west-2")
     assert len({*minted}) == len(minted)
 
@@ -99,7 +99,7 @@ def test_a_half_opened_epoch_is_no_dead_end(stack: Stack, ask: Ask) -> None:
     for region in (EU, "us-west-2"):
         delete(stack, region, stack.counters)
 
-    assert watch()["pending"] == [EU, "us-west-2"]
+    assert scheduled_run()["pending"] == [EU, "us-west-2"]
     minted += mint(ask, HOME)
     for region in (EU, "us-west-2"):
         make_table(stack.aws, region, stack.counters)
@@ -128,10 +128,10 @@ def test_the_schedule_puts_lost_layouts_back(stack: Stack, ask: Ask) -> None:
     before = mint(ask, *REGIONS)
     recreate(stack, HOME, stack.layouts)
 
-    assert watch()["counters"]["integers"]["pending"] == []
+    assert scheduled_run()["counters"]["integers"]["pending"] == []
     assert not {*mint(ask, *REGIONS)} & {*before}
     found = everything(stack, *REGIONS)
-    watch()
+    scheduled_run()
     assert everything(stack, *REGIONS) == found
 
 
@@ -156,11 +156,11 @@ def test_a_lost_mirror_is_written_again(stack: Stack, ask: Ask) -> None:
     found = everything(stack, *REGIONS)
     recreate(stack, HOME, stack.mirror)
 
-    assert watch()["counters"]["integers"]["epoch"] == 1
+    assert scheduled_run()["counters"]["integers"]["epoch"] == 1
     assert {**everything(stack, *REGIONS), "mirror": []} == {**found, "mirror": []}
     assert len(everything(stack)["mirror"]) == 2
     recreate(stack, HOME, stack.layouts)
-    assert watch()["registered"] == 1
+    assert scheduled_run()["registered"] == 1
 
 
 @pytest.mark.parametrize("name", ["integers", "*"])
@@ -170,7 +170,7 @@ def test_a_register_lost_with_its_copy_needs_a_floor(stack: Stack, ask: Ask, nam
     delete_register(stack)
     delete_copy(stack)
 
-    for run in (deploy, watch):
+    for run in (deploy, scheduled_run):
         with pytest.raises(CoordinatorError, match=r"integers: us-east-1, eu-west-1, .* already have an item") as said:
             run()
         assert "floors: {integers: <integer>}" in str(said.value)

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 from coordinate.protocol.model import Absent, DeploymentRecord, Item, Register
-from coordinate.protocol.plan import Apply, Change, Conflict, End, PlaceItems, Reconciled, Step, closed, plan
+from coordinate.protocol.plan import Apply, Change, Conflict, End, PutItems, Reconciled, Step, closed, plan
 
-from integers.lattice import MAX_INTEGER
-from tests.lambda_.coordinate.made_up import NOW, WINDOW, ids_of, items_of, record, register
+from global_integers_core.lattice import MAX_INTEGER
+from tests.lambda_.coordinate.sample_records import NOW, WINDOW, ids_of, items_of, record, register
 
-STANDS = register("a", "b")
+REGISTER = register("a", "b")
 ASKED = record("a", "b")
 BY = "a run's"
 
 
 def step(
-    register: Register = STANDS,
+    register: Register = REGISTER,
     record: DeploymentRecord = ASKED,
     items: dict[str, Any] | None = None,
     ids: dict[str, Any] | None = None,
@@ -29,7 +29,7 @@ def step(
     return plan(register, record, present, {**ids_of(*regions), **(ids or {})}, now)
 
 
-def changed(item: str, register: Register = STANDS, **changes: Any) -> dict[str, Item]:
+def changed(item: str, register: Register = REGISTER, **changes: Any) -> dict[str, Item]:
     """Return a region's item with these changes."""
     return {item: replace(items_of(register)[item], **changes)}
 
@@ -58,62 +58,62 @@ def test_a_lost_table_or_a_stray_fence_ends_the_epoch(wrong: dict[str, Any]) -> 
 @pytest.mark.parametrize("absent", Absent)
 def test_a_region_that_does_not_answer_is_waiting_for_nothing(absent: Absent) -> None:
     assert step(items={"b": absent}) == Reconciled(("b",))
-    assert step(ids={"b": absent}) == Reconciled(("b",)), "it went away in between"
+    assert step(ids={"b": absent}) == Reconciled(("b",)), "it became unreachable in between"
 
 
 def test_a_joining_region_gets_a_closed_item_first() -> None:
-    joining = replace(STANDS, ids=("a 1", None))
-    placed = closed(items_of(STANDS)["b"], BY)
+    joining = replace(REGISTER, ids=("a 1", None))
+    put_closed = closed(items_of(REGISTER)["b"], BY)
 
-    assert step(joining, items={"b": None}) == PlaceItems(("b",))
-    assert step(joining, items={"b": placed}) == Change(STANDS)
-    assert step(items={"b": placed}) == Apply(open=("b",))
+    assert step(joining, items={"b": None}) == PutItems(("b",))
+    assert step(joining, items={"b": put_closed}) == Change(REGISTER)
+    assert step(items={"b": put_closed}) == Apply(open=("b",))
 
 
 def test_a_region_that_comes_back_keeps_its_item() -> None:
-    joining = replace(STANDS, ids=("a 1", None))
+    joining = replace(REGISTER, ids=("a 1", None))
     old = changed("b", epoch=2, fenced=True)
 
-    assert step(joining, items=old) == Change(STANDS)
+    assert step(joining, items=old) == Change(REGISTER)
     assert step(items=old) == Apply(renew=("b",))
 
 
-def test_what_another_run_has_placed_otherwise_is_placed_again() -> None:
-    other = closed(replace(items_of(STANDS)["b"], epoch=2), "another's")
+def test_what_another_run_has_put_otherwise_is_put_again() -> None:
+    other = closed(replace(items_of(REGISTER)["b"], epoch=2), "another's")
 
-    assert step(replace(STANDS, ids=("a 1", None)), items={"b": other}) == PlaceItems(("b",))
-    assert step(items={"b": other}) == PlaceItems(("b",))
+    assert step(replace(REGISTER, ids=("a 1", None)), items={"b": other}) == PutItems(("b",))
+    assert step(items={"b": other}) == PutItems(("b",))
 
 
-def test_a_joining_region_that_is_away_is_pending() -> None:
-    assert step(replace(STANDS, ids=("a 1", None)), items={"b": Absent.UNREACHABLE}) == Reconciled(("b",))
+def test_a_joining_region_that_is_unreachable_is_pending() -> None:
+    assert step(replace(REGISTER, ids=("a 1", None)), items={"b": Absent.UNREACHABLE}) == Reconciled(("b",))
 
 
 def test_what_a_late_run_has_closed_is_renewed_by_the_next_epoch() -> None:
-    item = items_of(STANDS)["b"]
+    item = items_of(REGISTER)["b"]
     shut = {"b": replace(item, ceiling=item.issued, fenced=True)}
 
-    assert step(replace(STANDS, ids=("a 1", None)), items=shut) == End()
+    assert step(replace(REGISTER, ids=("a 1", None)), items=shut) == End()
 
 
 @pytest.mark.parametrize("known", ["b 1", None])
 def test_an_item_of_a_later_epoch_is_a_conflict(known: str | None) -> None:
     ahead = changed("b", epoch=4)
 
-    assert step(replace(STANDS, ids=("a 1", known)), items=ahead) == Conflict("b", ahead["b"])
+    assert step(replace(REGISTER, ids=("a 1", known)), items=ahead) == Conflict("b", ahead["b"])
 
 
 def test_an_item_that_no_register_has_given_is_a_conflict() -> None:
-    given = changed("b")
+    changed_items = changed("b")
 
-    assert step(replace(STANDS, ids=("a 1", None)), items=given) == Conflict("b", given["b"])
+    assert step(replace(REGISTER, ids=("a 1", None)), items=changed_items) == Conflict("b", changed_items["b"])
 
 
 def test_an_item_below_the_limit_is_raised() -> None:
     assert step(items=changed("b", ceiling=700)) == Apply(raise_=("b",))
 
 
-def issued(used: int, register: Register = STANDS) -> dict[str, Item]:
+def issued(used: int, register: Register = REGISTER) -> dict[str, Item]:
     """Return the items if region a has minted so many."""
     item = items_of(register)["a"]
     return {"a": replace(item, issued=item.issued + used * item.stride)}
@@ -125,7 +125,7 @@ def test_the_limit_is_raised_when_less_than_half_is_left() -> None:
 
     assert isinstance(raised, Change)
     top = issued(WINDOW // 2 + 5)["a"].issued
-    assert raised.register == replace(STANDS, limit=top + 2 * WINDOW, granted=NOW + 86_400)
+    assert raised.register == replace(REGISTER, limit=top + 2 * WINDOW, granted=NOW + 86_400)
 
 
 def test_the_window_grows_to_what_lasts_three_runs() -> None:
@@ -137,7 +137,7 @@ def test_the_window_grows_to_what_lasts_three_runs() -> None:
 
 
 def test_the_window_never_shrinks() -> None:
-    wide = replace(STANDS, window=5 * WINDOW, limit=500 + 2 * 5 * WINDOW)
+    wide = replace(REGISTER, window=5 * WINDOW, limit=500 + 2 * 5 * WINDOW)
     raised = step(wide, items=issued(4 * WINDOW, wide), now=NOW + 10**6)
 
     assert isinstance(raised, Change)
@@ -154,7 +154,7 @@ def test_a_wider_window_is_granted_with_the_next_limit() -> None:
 
 
 def test_the_limit_ends_at_the_largest_integer() -> None:
-    high = replace(STANDS, base=MAX_INTEGER - 2000, limit=MAX_INTEGER - 200)
+    high = replace(REGISTER, base=MAX_INTEGER - 2000, limit=MAX_INTEGER - 200)
     raised = step(high, items=issued(999, high), now=NOW + 86_400)
     assert isinstance(raised, Change)
     assert raised.register.limit == MAX_INTEGER
@@ -178,7 +178,7 @@ def test_a_leaving_region_without_an_item_has_left() -> None:
     assert step(record=LEAVING, items={"d": None}) == Reconciled(())
 
 
-def test_a_leaving_region_that_is_away_is_pending() -> None:
+def test_a_leaving_region_that_is_unreachable_is_pending() -> None:
     assert step(record=LEAVING, items={"d": Absent.UNREACHABLE}) == Reconciled(("d",))
 
 
@@ -189,7 +189,7 @@ def test_a_leaving_region_that_is_ahead_is_a_conflict() -> None:
 
 
 def test_several_regions_are_given_at_once() -> None:
-    items = {"a": replace(items_of(STANDS)["a"], epoch=2), "b": replace(items_of(STANDS)["b"], ceiling=700)}
+    items = {"a": replace(items_of(REGISTER)["a"], epoch=2), "b": replace(items_of(REGISTER)["b"], ceiling=700)}
 
     assert step(record=LEAVING, items={**items, "d": Item(40, 3, 400, 2)}) == Apply(
         renew=("a",), raise_=("b",), close=("d",)

@@ -7,10 +7,10 @@ import pytest
 from coordinate.protocol.model import Absent, Copy, DeploymentRecord, Item, Refused, Register
 from coordinate.protocol.operations import (
     FenceItem,
-    Known,
+    Observation,
     OpenItem,
     Operation,
-    PlaceItem,
+    PutItem,
     RaiseItem,
     ReadCopy,
     ReadItem,
@@ -24,14 +24,14 @@ from coordinate.protocol.reconcile import Outcome, reconcile
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import CounterKey, Mirror, World
-from tests.lambda_.coordinate.made_up import NOW, WINDOW, record
-from tests.lambda_.coordinate.stopped import run_to, step_all
+from tests.lambda_.coordinate.interrupted_runs import run_to, step_all
+from tests.lambda_.coordinate.sample_records import NOW, WINDOW, record
 
 HEADROOM = 10
 
 
 class Scene:
-    """A world in which deployments are accepted, and what was written in it."""
+    """A world in which deployments are admitted, and what was written in it."""
 
     def __init__(self, *regions: str, **settings: Any) -> None:
         self.world = World()
@@ -42,17 +42,17 @@ class Scene:
         self.ask_for(*regions, **settings)
 
     def ask_for(self, *regions: str, **settings: Any) -> DeploymentRecord:
-        stands = self.world.layouts.record
-        number = stands.number + 1 if stands else 1
+        present = self.world.layouts.record
+        number = present.number + 1 if present else 1
         self.world.layouts.record = record(*regions, number=number, **settings)
         return self.world.layouts.record
 
     def begin(self, now: int = NOW) -> SimulatedCoordinator:
         self.runs += 1
         self.world.now = now
-        stands = self.world.layouts.record
-        assert stands is not None
-        return SimulatedCoordinator(reconcile("c", f"run {self.runs}", stands))
+        present = self.world.layouts.record
+        assert present is not None
+        return SimulatedCoordinator(reconcile("c", f"run {self.runs}", present))
 
     def reconcile(self, now: int = NOW) -> Outcome:
         return self.begin(now).finish(self.carry_out)
@@ -86,7 +86,7 @@ def test_a_counter_is_created_step_by_step() -> None:
     assert scene.written() == [
         "WriteRegister",
         "WriteCopy",
-        *["PlaceItem a", "PlaceItem b"],
+        *["PutItem a", "PutItem b"],
         "WriteRegister",
         "WriteCopy",
         *["RecordLayouts a", "RecordLayouts b"],
@@ -100,7 +100,7 @@ def test_a_counter_is_created_step_by_step() -> None:
     ]
 
 
-def test_a_settled_counter_is_left_alone() -> None:
+def test_a_reconciled_counter_is_left_alone() -> None:
     scene = Scene("a", "b")
     scene.reconcile()
     scene.written()
@@ -123,7 +123,7 @@ def test_a_change_fences_then_mirrors_then_gives() -> None:
         *["FenceItem a", "FenceItem b"],
         "WriteRegister",
         "WriteCopy",
-        "PlaceItem d",
+        "PutItem d",
         "WriteRegister",
         "WriteCopy",
         *["RecordLayouts b", "RecordLayouts d"],
@@ -133,11 +133,11 @@ def test_a_change_fences_then_mirrors_then_gives() -> None:
     assert [layout.regions for layout in outcome.register.layouts] == [("a", "b"), ("b", "d")]
 
 
-def test_the_next_base_lies_above_the_limit_if_a_region_is_away() -> None:
+def test_the_next_base_lies_above_the_limit_if_a_region_is_unreachable() -> None:
     scene = Scene("a", "b")
     scene.reconcile()
     limit = scene.register().limit
-    scene.world.away = {"b"}
+    scene.world.unreachable = {"b"}
     scene.ask_for("a", "d")
 
     assert scene.reconcile().pending == ()
@@ -193,13 +193,13 @@ def test_nothing_is_given_where_the_layouts_were_not_recorded() -> None:
     scene = Scene("a", "b")
     silent = [True]
 
-    def once_away(operation: Operation) -> Any:
+    def once_unreachable(operation: Operation) -> Any:
         if isinstance(operation, RecordLayouts) and operation.region == "b" and silent:
             silent.clear()
             return Absent.UNREACHABLE
         return scene.carry_out(operation)
 
-    scene.begin().finish(once_away)
+    scene.begin().finish(once_unreachable)
     names = scene.written()
     assert names.index("RecordLayouts b") < names.index("OpenItem b")
 
@@ -207,14 +207,14 @@ def test_nothing_is_given_where_the_layouts_were_not_recorded() -> None:
 def test_a_region_that_was_given_nothing_skips_nothing() -> None:
     scene = Scene("a")
     scene.reconcile()
-    scene.world.away = {"b"}
+    scene.world.unreachable = {"b"}
     scene.ask_for("a", "b")
     assert scene.reconcile().pending == ("b",)
     scene.ask_for("a", "b", "d")
     assert scene.reconcile().pending == ("b",)
 
     assert scene.register().base < WINDOW
-    scene.world.away = set()
+    scene.world.unreachable = set()
     assert scene.reconcile().pending == ()
 
 
@@ -293,7 +293,7 @@ def test_what_a_scan_has_found_needs_no_second_look() -> None:
     scene.reconcile()
     asked = scene.ask_for("b", "a")
     items = {region: scene.item(region) for region in "ab"}
-    known = Known(scene.register(), items, {region: scene.world.tables[region].id for region in "ab"})
+    known = Observation(scene.register(), items, {region: scene.world.tables[region].id for region in "ab"})
     reads: list[Operation] = []
 
     def listen(operation: Operation) -> Any:
@@ -308,11 +308,11 @@ def test_what_a_scan_has_found_needs_no_second_look() -> None:
 def test_what_a_scan_has_found_of_another_register_is_looked_at_again() -> None:
     scene = Scene("a", "b")
     scene.reconcile()
-    stale = Known(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
-    stands = scene.world.layouts.record
-    assert stands is not None
+    stale = Observation(replace(scene.register(), limit=5), {"a": None, "b": None}, {"a": "a 9", "b": "b 9"})
+    present = scene.world.layouts.record
+    assert present is not None
 
-    assert SimulatedCoordinator(reconcile("c", "run", stands, stale)).finish(scene.carry_out) == Outcome(
+    assert SimulatedCoordinator(reconcile("c", "run", present, stale)).finish(scene.carry_out) == Outcome(
         scene.register(), ()
     )
 
@@ -381,7 +381,7 @@ def test_two_runs_create_the_same_counter() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [PlaceItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
+    [PutItem, OpenItem, RecordLayouts, RenewItem, FenceItem, WriteRegister, WriteCopy],
     ids=lambda k: k.__name__,
 )
 def test_another_run_takes_over_wherever_one_ends(kind: type[Operation]) -> None:
@@ -415,9 +415,9 @@ def test_a_register_is_put_back_from_the_mirror() -> None:
     scene.reconcile()
     lost = scene.register()
     scene.world.layouts = replace(scene.world.layouts, id="layouts 2", registers={})
-    scene.world.layouts.record = replace(record("a", "b"), home="layouts 2")
+    scene.world.layouts.record = replace(record("a", "b"), layouts_id="layouts 2")
 
-    assert scene.reconcile().register == replace(lost, home="layouts 2")
+    assert scene.reconcile().register == replace(lost, layouts_id="layouts 2")
 
 
 def test_nothing_is_begun_without_a_record() -> None:
@@ -426,7 +426,7 @@ def test_nothing_is_begun_without_a_record() -> None:
     scene.world.layouts.record = None
     with pytest.raises(Refused, match="c: nothing is deployed yet"):
         run.finish(scene.carry_out)
-    scene.world.layouts.record = record("a", home="layouts 0")
+    scene.world.layouts.record = record("a", layouts_id="layouts 0")
     with pytest.raises(Refused, match="is not the one in which the layouts were written"):
         scene.reconcile()
     assert scene.written() == []
@@ -435,10 +435,10 @@ def test_nothing_is_begun_without_a_record() -> None:
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_counter_is_new_only_if_the_mirror_is_whole(whole: bool) -> None:
     scene = Scene("a")
-    stands = replace(record("a"), restored=True)
-    scene.world.layouts.record = stands
+    present = replace(record("a"), restored=True)
+    scene.world.layouts.record = present
     if whole:
-        scene.world.mirror.record = Copy(stands, scene.world.mirror.id)
+        scene.world.mirror.record = Copy(present, scene.world.mirror.id)
         assert scene.reconcile().created
     else:
         with pytest.raises(Refused, match="c: there was a register of this counter"):
@@ -496,7 +496,7 @@ def test_what_a_joining_region_has_is_fenced_beyond_a_floor() -> None:
 def test_a_change_waits_if_no_region_of_the_next_layout_answers() -> None:
     scene = Scene("a")
     scene.reconcile()
-    scene.world.away = {"b"}
+    scene.world.unreachable = {"b"}
     scene.ask_for("b")
     scene.written()
 
@@ -528,11 +528,11 @@ def test_a_copy_is_compared_with_the_mirrors_table() -> None:
     assert scene.world.carry_out(ReadRegister("c")) == scene.register()
 
 
-def test_a_region_that_goes_away_in_the_middle_is_pending() -> None:
+def test_a_region_that_fails_in_the_middle_is_pending() -> None:
     scene = Scene("a", "b")
     run = scene.begin()
     run_to(run, RecordLayouts, scene.carry_out)
-    scene.world.away = {"b"}
+    scene.world.unreachable = {"b"}
     outcome = run.finish(scene.carry_out)
 
     assert outcome.pending == ("b",)

@@ -7,7 +7,7 @@ from coordinate.protocol.model import Item, Refused
 from coordinate.protocol.refusals import (
     NOTHING_CHANGED,
     ahead,
-    lost_home,
+    lost_layouts,
     lost_register,
     no_region,
     nothing_deployed,
@@ -18,10 +18,10 @@ from coordinate.protocol.refusals import (
     unreadable,
 )
 
-from tests.lambda_.coordinate.made_up import NOW, register
+from tests.lambda_.coordinate.sample_records import NOW, register
 
 ALL = [
-    lost_home("layouts 2", {"orders": "a copy of its register, of epoch 3"}),
+    lost_layouts("layouts 2", {"orders": "a copy of its register, of epoch 3"}),
     lost_register("orders", ["eu-west-1"]),
     lost_register("orders", []),
     ahead(register("us-east-1"), "eu-west-1", Item(10, 3, 99, 4)),
@@ -65,7 +65,7 @@ def test_an_item_that_is_ahead_names_the_least_floor() -> None:
 
 def test_a_lost_layouts_table_says_what_is_left() -> None:
     evidence = {f"c{n:02}": "a copy" for n in range(20)}
-    message = str(lost_home("layouts 2", evidence))
+    message = str(lost_layouts("layouts 2", evidence))
 
     assert "If `aws:region` was changed, set it back." in message
     assert '`floors: {"*": <integer>}`' in message
@@ -74,11 +74,11 @@ def test_a_lost_layouts_table_says_what_is_left() -> None:
 
 
 def test_times_are_told_as_dates() -> None:
-    assert "asked for at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now" in str(
+    assert "requested at 2026-11-18T11:06+00:00, and it is 2026-11-19T11:06+00:00 now" in str(
         outdated(NOW, NOW + 86_400)
     )
 
 
 def test_an_early_refusal_says_that_nothing_was_changed() -> None:
-    for refusal in (lost_home("layouts 2"), outdated(NOW, NOW), unknown_floors(["orders"])):
+    for refusal in (lost_layouts("layouts 2"), outdated(NOW, NOW), unknown_floors(["orders"])):
         assert NOTHING_CHANGED in str(refusal)

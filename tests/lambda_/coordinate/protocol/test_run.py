@@ -8,30 +8,30 @@ from coordinate.protocol.operations import MayBegin, Operation
 
 from simulation.checks import CheckedWorld
 from simulation.world import Layouts, Mirror
-from tests.simulation.test_conditions_by_hand import deployed, deployment, watched
+from tests.simulation.test_conditions_by_hand import deployed, deployment, scheduled_run
 
 
 def test_a_mirror_is_whole_again_although_a_counter_is_refused() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
-    world.away.add("x")
+    world.unreachable.add("x")
     with pytest.raises(Refused, match="none of x answers"):
         deployed(world, "x", leaving="ab")
     world.mirror = Mirror("mirror 2")
     for _ in ("writes the copies", "sees that all are there"):
         with pytest.raises(Refused, match="none of x answers"):
-            watched(world)
+            scheduled_run(world)
     world.layouts = Layouts("layouts 2")
-    world.away.clear()
+    world.unreachable.clear()
 
-    assert watched(world).outcomes["c"].pending == ()
+    assert scheduled_run(world).outcomes["c"].pending == ()
 
 
 def test_a_mirror_is_whole_again_although_time_runs_out() -> None:
     world = CheckedWorld()
     deployed(world, "a", "b")
     world.mirror = Mirror("mirror 2")
-    watched(world)  # writes the copies
+    scheduled_run(world)  # writes the copies
     world.mirror.record = None
 
     def out_of_time(operation: Operation) -> Any:
@@ -48,7 +48,7 @@ def test_nothing_is_said_of_a_mirror_that_may_lack_a_copy() -> None:
     deployed(world, "a", "b")
     world.stray = {"mirror"}
     world.mirror.record = None
-    world.away.add("x")
+    world.unreachable.add("x")
     with pytest.raises(Refused, match="none of x answers"):
         deployed(world, "x", leaving="ab")
 

@@ -10,7 +10,7 @@ from coordinate.protocol.reconcile import TablesScan, scan_tables
 
 from simulation.coordinator import SimulatedCoordinator
 from simulation.world import CounterKey, SimulatedTable, World
-from tests.lambda_.coordinate.made_up import NOW, items_of, record, register
+from tests.lambda_.coordinate.sample_records import NOW, items_of, record, register
 
 
 def world(*counters: str, **changes: Any) -> World:
@@ -29,12 +29,12 @@ def add(world: World, register: Register) -> None:
 
 
 def change(world: World, region: str, counter: str, **changes: Any) -> None:
-    kept = world.tables[region].counters[counter]
-    assert kept.item is not None
-    kept.item = replace(kept.item, **changes)
+    entry = world.tables[region].counters[counter]
+    assert entry.item is not None
+    entry.item = replace(entry.item, **changes)
 
 
-def look(world: World, counters: list[str] | None = None) -> TablesScan:
+def read_items(world: World, counters: list[str] | None = None) -> TablesScan:
     asked = record("a", "b", counters=counters or [*world.layouts.registers])
     return SimulatedCoordinator(scan_tables(asked)).finish(world.carry_out)
 
@@ -79,13 +79,13 @@ def test_every_table_is_described_after_it_was_scanned() -> None:
     ]
 
 
-def test_a_counter_without_a_register_or_a_copy_is_unsettled() -> None:
+def test_a_counter_without_a_register_or_a_copy_is_unreconciled() -> None:
     seen = world("here", "elsewhere", "uncopied", "lost")
-    seen.layouts.registers["elsewhere"] = replace(seen.layouts.registers["elsewhere"], home="layouts 0")
+    seen.layouts.registers["elsewhere"] = replace(seen.layouts.registers["elsewhere"], layouts_id="layouts 0")
     del seen.mirror.copies["uncopied"]
     del seen.layouts.registers["lost"]
 
-    found = look(seen, counters=["new", "here"])
+    found = read_items(seen, counters=["new", "here"])
     assert {*found.reconciled} == {"here"}
     assert {*found.unreconciled} == {"elsewhere", "uncopied", "lost", "new"}
     assert found.unknown == {}
@@ -99,15 +99,15 @@ def test_what_cannot_be_minted_comes_first_then_old_grants() -> None:
     add(seen, replace(register("a", "b"), counter="fenced"))
     change(seen, "a", "fenced", fenced=True)
 
-    assert tuple(look(seen).unreconciled) == ("fenced", "old", "middle", "young")
+    assert tuple(read_items(seen).unreconciled) == ("fenced", "old", "middle", "young")
 
 
-def test_a_region_away_is_pending_and_not_urgent() -> None:
+def test_an_unreachable_region_is_pending_and_not_urgent() -> None:
     seen = world("c", "raised")
     change(seen, "a", "raised", ceiling=700)
-    seen.away = {"b"}
+    seen.unreachable = {"b"}
 
-    found = look(seen)
+    found = read_items(seen)
     assert found.reconciled["c"].pending == ("b",)
     assert tuple(found.unreconciled) == ("raised",)
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_told_and_stops_nobody() -> None:
     seen = world("c")
     seen.stray = {"layouts", "mirror", "b"}
 
-    found = look(seen)
+    found = read_items(seen)
     assert found.stray == {"ordrs": ("layouts", "mirror", "b")}
     assert ({*found.reconciled}, found.unreconciled, found.unknown) == ({"c"}, {}, {})
 
@@ -135,7 +135,7 @@ def test_a_register_that_cannot_be_read_concerns_its_counter() -> None:
     copied = replace(register("a", "b"), counter="ordrs")
     seen.mirror.copies["ordrs"] = Copy(copied, "mirror 1")
 
-    found = look(seen, counters=["c"])
+    found = read_items(seen, counters=["c"])
     assert ({*found.reconciled}, found.unreconciled) == ({"c"}, {"ordrs": None})
 
 
@@ -144,7 +144,7 @@ def test_a_register_that_cannot_be_read_of_a_counter_that_regions_have() -> None
     seen.stray = {"layouts"}
     seen.tables["a"].counters["ordrs"] = CounterKey(Item(1, 2, 3, 1))
 
-    found = look(seen, counters=["c"])
+    found = read_items(seen, counters=["c"])
     assert (found.unreconciled, found.unknown) == ({"ordrs": None}, {}), "it is refused, and not forgotten"
 
 
@@ -152,7 +152,7 @@ def test_what_was_scanned_is_known() -> None:
     seen = world("c")
     change(seen, "a", "c", fenced=True)
 
-    known = look(seen).unreconciled["c"]
+    known = read_items(seen).unreconciled["c"]
     assert known is not None
     assert known.register == seen.layouts.registers["c"]
     assert known.items["a"] == seen.tables["a"].counters["c"].item
@@ -165,6 +165,6 @@ def test_unknown_counters_are_told_with_their_regions() -> None:
         seen.tables[region].counters["ghost"] = CounterKey(Item(1, 2, 3, 1))
     seen.tables["b"].counters["other"] = CounterKey(Item(1, 2, 3, 1))
 
-    found = look(seen)
+    found = read_items(seen)
     assert found.unknown == {"ghost": ("a", "b"), "other": ("b",)}
     assert {*found.reconciled} == {"c"}

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from coordinate.handler import CoordinatorError
 
-from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import (
+from tests.lambda_.coordinator_calls import (
     HOME,
     REGIONS,
     create,
@@ -18,10 +17,11 @@ from tests.lambda_.laying_out import (
     items,
     laid_out,
     register,
+    scheduled_run,
     send,
-    watch,
 )
-from tests.lambda_.losing import cut_off
+from tests.lambda_.fixtures import Ask, Stack
+from tests.lambda_.table_losses import cut_off
 
 EU = "eu-west-1"
 
@@ -31,7 +31,7 @@ def denied(stack: Stack) -> Generator[dict[str, str]]:
     """The keys of a user whom a policy denies one region, as an organization's policy would."""
     iam: Any = stack.aws.client("iam", HOME)
     name = f"user-of-{stack.counters}"
-    away = {
+    denied_regions = {
         "Effect": "Deny",
         "Action": "*",
         "Resource": "*",
@@ -39,7 +39,7 @@ def denied(stack: Stack) -> Generator[dict[str, str]]:
     }
     allowed = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
     iam.create_user(UserName=name)
-    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, away]})
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed, denied_regions]})
     iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
     key = iam.create_access_key(UserName=name)["AccessKey"]
     yield {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
@@ -52,7 +52,7 @@ def mint(ask: Ask, *regions: str) -> list[int]:
     return [ask("POST", "/", region)["document"]["integer"] for region in regions for _ in range(3)]
 
 
-def test_a_region_away_blocks_no_change_and_comes_back(stack: Stack, ask: Ask) -> None:
+def test_an_unreachable_region_blocks_no_change_and_comes_back(stack: Stack, ask: Ask) -> None:
     laid_out()
     minted = mint(ask, *REGIONS)
     standing = register(stack)
@@ -64,9 +64,9 @@ def test_a_region_away_blocks_no_change_and_comes_back(stack: Stack, ask: Ask) -
         assert (reply["pending"], reply["counters"]["integers"]["pending"]) == ([EU], [EU])
         assert reply["counters"]["integers"]["base"] == standing.limit + 1
         minted += mint(ask, HOME, EU, "us-west-2")
-        assert watch()["pending"] == [EU]
+        assert scheduled_run()["pending"] == [EU]
 
-    assert watch()["pending"] == []
+    assert scheduled_run()["pending"] == []
     assert item(stack, EU) != item(stack, HOME)
     assert [found.epoch for found in items(stack, HOME, EU, "us-west-2") if found] == [2, 2, 2]
     minted += mint(ask, HOME, EU, "us-west-2")
@@ -110,7 +110,7 @@ def test_a_denied_region_is_pending(
         assert send(event)["pending"] == [EU]
         assert create("invoices")["pending"] == [EU]
 
-    assert watch()["pending"] == []
+    assert scheduled_run()["pending"] == []
     found = item(stack, EU, "invoices")
     assert found is not None
     assert found.epoch == 1
@@ -127,7 +127,7 @@ def test_an_epoch_goes_on_if_no_region_of_the_new_layout_answers(stack: Stack, a
     assert (found.epoch, found.fenced) == (1, False)
     assert ask()["document"]["integer"] == 1
 
-    assert watch()["counters"]["integers"]["regions"].keys() == {EU, "us-west-2"}
+    assert scheduled_run()["counters"]["integers"]["regions"].keys() == {EU, "us-west-2"}
 
 
 def test_a_home_region_that_refuses_is_said(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 import pytest
 from mint.api.request import preferred
 
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import laid_out
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from mint.api.pages import owner_page, problem_page
 from mint.api.request import Problem
 
+from tests.lambda_.coordinator_calls import deploy, item, laid_out
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import deploy, item, laid_out
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 EVIL = "<b title='\"'>%CONTENT%"

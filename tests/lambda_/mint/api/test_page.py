@@ -12,8 +12,8 @@ from mint.api.pages import colour_of, page
 from mint.api.reply import finished
 from mint.api.request import received
 
+from tests.lambda_.coordinator_calls import deploy, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import deploy, laid_out, put_item
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mint.api.request import Problem, after_parameter, idempotency_key
 
+from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import item, laid_out
 
 COUNTS = (
     *("count=0", "count=-1", "count=100001", "count=1e3", "count=", "count", "count=1&count=2", "count=x", "count=01"),
@@ -42,17 +42,17 @@ def test_an_invalid_integer_is_not_found(stack: Stack, ask: Ask) -> None:
         assert ask("GET", f"/integers/{n}")["statusCode"] == 404, n
 
 
-@pytest.mark.parametrize("given", ["a, b", "a, a", '"a", "b"', '"a", b', "a,b", ",", "a,"])
-def test_two_keys_are_refused_as_such(given: str) -> None:
+@pytest.mark.parametrize("header", ["a, b", "a, a", '"a", "b"', '"a", b', "a,b", ",", "a,"])
+def test_two_keys_are_refused_as_such(header: str) -> None:
     with pytest.raises(Problem, match="given more than once") as problem:
-        idempotency_key({"idempotency-key": given})
+        idempotency_key({"idempotency-key": header})
 
     assert problem.value.status == 400
 
 
-@pytest.mark.parametrize(("given", "key"), [('"a,b"', "a,b"), (r'"a\"b"', 'a"b'), (r'"a\\b"', r"a\b"), (" k ", "k")])
-def test_a_quoted_key_may_hold_a_comma_a_quote_and_a_backslash(given: str, key: str) -> None:
-    assert idempotency_key({"idempotency-key": given}) == key
+@pytest.mark.parametrize(("header", "key"), [('"a,b"', "a,b"), (r'"a\"b"', 'a"b'), (r'"a\\b"', r"a\b"), (" k ", "k")])
+def test_a_quoted_key_may_hold_a_comma_a_quote_and_a_backslash(header: str, key: str) -> None:
+    assert idempotency_key({"idempotency-key": header}) == key
 
 
 def test_without_a_key_there_is_none() -> None:

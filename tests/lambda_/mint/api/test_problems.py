@@ -6,9 +6,9 @@ import re
 import pytest
 from coordinate.protocol.model import Item
 
-from integers.lattice import MAX_INTEGER
+from global_integers_core.lattice import MAX_INTEGER
+from tests.lambda_.coordinator_calls import delete_item, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Response, Stack
-from tests.lambda_.laying_out import delete_item, item, laid_out, put_item
 
 LEFT = Item(issued=7, stride=3, ceiling=7, epoch=1, fenced=True)
 INSTEAD = ["eu-west-1", "ap-southeast-2"]

@@ -9,8 +9,8 @@ from mint.api.reply import finished, json_response, minted_response, problem_res
 from mint.api.request import MintRequest, Problem, received
 from mint.model import Block
 
+from tests.lambda_.coordinator_calls import laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import laid_out
 
 
 def test_a_block_in_text_has_one_integer_per_line(ask: Ask, stack: Stack) -> None:

@@ -17,8 +17,8 @@ from mint.api.request import (
     request_of,
 )
 
+from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Ask, Stack
-from tests.lambda_.laying_out import item, laid_out
 
 
 def event(method: str, path: str, query: str = "", **headers: str) -> dict[str, Any]:

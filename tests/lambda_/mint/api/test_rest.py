@@ -20,8 +20,8 @@ from mint.api.request import (
     request_of,
 )
 
+from tests.lambda_.coordinator_calls import item, laid_out
 from tests.lambda_.fixtures import Stack, forget
-from tests.lambda_.laying_out import item, laid_out
 
 EVENTS = Path(__file__).parents[2] / "events"
 SHOP = "arn:aws:iam::123456789012:role/shop-web"
@@ -34,13 +34,13 @@ def event(
 ) -> dict[str, Any]:
     """Return a recorded event, changed. A header's name has underscores for hyphens."""
     found: dict[str, Any] = json.loads((EVENTS / f"{sent}.json").read_text())
-    given = {name.replace("_", "-"): values for name, values in headers.items()}
-    kept = {name: values for name, values in found["multiValueHeaders"].items() if name.lower() not in given}
+    changed = {name.replace("_", "-"): values for name, values in headers.items()}
+    others = {name: values for name, values in found["multiValueHeaders"].items() if name.lower() not in changed}
     return found | {
         "httpMethod": method,
         "path": path,
         "multiValueQueryStringParameters": query,
-        "multiValueHeaders": kept | given,
+        "multiValueHeaders": others | changed,
     }
 
 

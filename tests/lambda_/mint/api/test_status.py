@@ -1,4 +1,4 @@
-"""How a counter stands, as operators see it."""
+"""The state of a counter, as operators see it."""
 
 import re
 from base64 import b64encode
@@ -11,9 +11,9 @@ import pytest
 from coordinate.protocol.model import Item
 from mint.api.pages import status_page
 
+from tests.lambda_.coordinator_calls import deploy, item, laid_out, put_item
 from tests.lambda_.fixtures import HOME, Ask, Stack
-from tests.lambda_.laying_out import deploy, item, laid_out, put_item
-from tests.lambda_.losing import backup, restore
+from tests.lambda_.table_losses import backup, restore
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 THREE = ["us-east-1", "eu-west-1", "ap-southeast-2"]
@@ -55,11 +55,11 @@ def test_the_version_is_that_of_the_archive(
     ask: Ask, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out()
-    (tmp_path / "version.txt").write_text("2.0.0+0123456789ab\n")
+    (tmp_path / "version.txt").write_text("1.0.0+0123456789ab\n")
     monkeypatch.setattr("mint.api.problems.VERSION", tmp_path / "version.txt")
 
-    assert ask("GET", "/-/status")["document"]["version"] == "2.0.0+0123456789ab"
-    assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "2.0.0+0123456789ab"
+    assert ask("GET", "/-/status")["document"]["version"] == "1.0.0+0123456789ab"
+    assert cells(ask("GET", "/-/status", accept=BROWSER)["body"])["version"] == "1.0.0+0123456789ab"
 
 
 def test_a_browser_gets_a_page_that_says_the_same(ask: Ask, stack: Stack) -> None:

@@ -1,0 +1,24 @@
+"""The rules for counter names, which the settings, the minting function and the coordinator share."""
+
+import re
+
+COUNTER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+"""1 to 63 characters that need no escaping in a URL, a DynamoDB key or a mapping template."""
+
+RESERVED = frozenset({"counter", "ping", "sping"})
+"""Names that no new counter may have, since API Gateway has these paths itself: with a `domain`, `/ping` and `/sping`
+(API Gateway guide, "Amazon API Gateway important notes"); and with `apiGateway`, `/counter?systemKey=` for every
+counter. Whoever may call that path may mint from all of them."""
+
+CHECK_COUNTER = "-check"
+"""The counter of which an integer is minted to check a region. No setting and no caller can name it."""
+
+
+def reserved(counter: str) -> str:
+    """Return why a name of `RESERVED` can't be given to a new counter."""
+    return f"{counter!r} can't be a new counter's name: API Gateway has another use for the path /{counter}"
+
+
+def no_counter(counter: str) -> str:
+    """Return what a region says of a counter that it doesn't have. The coordinator's check looks for this text."""
+    return f"there is no counter {counter!r} in this region"

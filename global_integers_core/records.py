@@ -1,0 +1,83 @@
+"""The records in the tables: their keys, and the attributes that several functions read or write.
+
+A counter's name has no `/` (names.py), so keys with a `/` are free for other records.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from sys import intern
+from typing import Any
+
+from .lattice import Layout
+
+RECORD_KEY = "/deployment"
+"""The key of the deployment record in the layouts table, and of its copy in the mirror."""
+
+ADMITTED_KEY = "/admitted"
+"""The key in the layouts table of what identifies the record. Writes compare it, which costs less than the record."""
+
+RUN_LOCK_KEY = "/run-lock"
+"""The key in the layouts table of the run lock, which keeps two scheduled runs apart."""
+
+
+def layouts_key(counter: str) -> str:
+    """Return the key of a counter's layouts in a region's counters table."""
+    return f"{counter}/layouts"
+
+
+def counter_of(key: str) -> str | None:
+    """Return the counter whose item has this key, or None if it is another record's key."""
+    return None if "/" in key else key
+
+
+def issued_in(epoch: int) -> str:
+    """Return the name of an item's attribute with the last integer issued in a past epoch."""
+    return f"issued_{epoch}"
+
+
+def past_issued(attributes: Mapping[str, Any]) -> dict[int, int]:
+    """Return the last integer issued in each past epoch that an item's attributes remember."""
+    found = ((name.removeprefix("issued_"), value) for name, value in attributes.items() if name.startswith("issued_"))
+    return {int(epoch): int(value["N"]) for epoch, value in found}
+
+
+@lru_cache(maxsize=256)  # a change writes the same history to every region
+def history_text(layouts: tuple[Layout, ...]) -> str:
+    """Return layouts as JSON, the oldest first.
+
+    Each region's name is in it once, and a layout whose regions are those of the one before doesn't repeat them: forty
+    layouts of thirty regions take some 2 KB instead of 30.
+    """
+    names: dict[str, int] = {}
+    entries: list[list[Any]] = []
+    before: tuple[str, ...] = ()
+    for layout in layouts:
+        entry: list[Any] = [layout.epoch, layout.base]
+        if layout.regions != before:
+            before = layout.regions
+            entry.append([names.setdefault(region, len(names)) for region in before])
+        entries.append(entry)
+    return json.dumps({"regions": list(names), "layouts": entries}, separators=(",", ":"))
+
+
+@lru_cache(maxsize=256)
+def history_of(text: str) -> tuple[Layout, ...]:
+    """Return the layouts that `history_text` encoded."""
+    found = json.loads(text)
+    names, layouts, regions = found["regions"], list[Layout](), ()
+    for epoch, base, *places in found["layouts"]:
+        if places:
+            regions = tuple(names[place] for place in places[0])
+        layouts.append(Layout(epoch, base, regions))
+    return tuple(layouts)
+
+
+def regions_attribute(regions: Sequence[str]) -> dict[str, Any]:
+    """Return regions as a DynamoDB attribute: a list of strings, in order."""
+    return {"L": [{"S": region} for region in regions]}
+
+
+def regions_of(attribute: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the regions that `regions_attribute` encoded."""
+    return tuple(intern(region["S"]) for region in attribute["L"])

@@ -1,0 +1,38 @@
+"""Invoke another Lambda function and wait for its result (Lambda API, "Invoke")."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .service import Service
+from .signed_request import encoded
+
+
+class InvocationFailed(Exception):
+    """The function raised an error, was killed or timed out. The message is its errorMessage, `kind` its errorType."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def invoke(function: str, payload: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+    """Invoke the function with this ARN, and return its result. It may run more than once.
+
+    `timeout` is in seconds for each attempt. The connection is closed afterwards, since this is rare.
+
+    Raises:
+        InvocationFailed: the function failed.
+        NoResponse: the last attempt got no valid response. The function may still run.
+        ServiceError: there is no such function, or it couldn't be invoked.
+    """
+    service = Service("lambda", function.split(":")[3])
+    path, headers = f"/2015-03-31/functions/{encoded(function)}/invocations", {"Content-Type": "application/json"}
+    try:
+        result, headers = service.post(path, headers, json.dumps(payload).encode(), timeout=timeout)
+    finally:
+        service.close()
+    document: dict[str, Any] = result if isinstance(result, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    if "x-amz-function-error" in headers:
+        raise InvocationFailed(str(document.get("errorType", "")), str(document.get("errorMessage", "no message")))
+    return document

@@ -1,0 +1,94 @@
+"""API Gateway on this machine: `python -m local.apigateway.rest_api_server <port> <endpoint>`, a small process.
+
+The local AWS server's own API Gateway doesn't render mapping templates well enough. So this serves the APIs that a
+deployment defines, by their own templates, and calls that server's DynamoDB with the credentials of their role.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import DeferredRefreshableCredentials, create_assume_role_refresher
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.httpsession import URLLib3Session
+
+from ..resources.kind import ANYWHERE, Aws
+from ..server.process import ServedResponse, serve
+from . import documents
+from .rest_api import Call, GatewayRequest, call_of, gateway_response, response_of
+
+INTEGRATION_TIMEOUT = 29
+"""Seconds (API Gateway guide, "Amazon API Gateway quotas": the maximum integration timeout)."""
+
+TYPES = ("application/x-amz-json-1.0", "application/json")
+"""Of bodies that DynamoDB reads (DynamoDB guide, "DynamoDB low-level API")."""
+
+BAD_REQUEST = ServedResponse(400, {"Content-Type": "application/json"}, b'{"message": "Bad Request"}')
+"""For a path that no counter can have, and no template should see."""
+
+FORBIDDEN = ServedResponse(403, {"Content-Type": "application/json"}, b'{"message": "Forbidden"}')
+"""For an API that doesn't exist."""
+
+
+class GatewayServer:
+    """All APIs of a folder: `<id>.json` is the OpenAPI document of one, read at each request."""
+
+    def __init__(self, folder: Path, endpoint: str) -> None:
+        self._folder = folder
+        self._endpoint = endpoint
+        self._session = URLLib3Session(timeout=INTEGRATION_TIMEOUT)
+
+    def respond(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
+        """Return the response to a request of `/<id>/<stage>/<path>`."""
+        if "%00" in target:
+            return BAD_REQUEST
+        url = urlsplit(target)
+        _, api_id, _, *rest = [*url.path.split("/"), "", ""]
+        path = "/" + "/".join(rest).strip("/") if rest else "/"
+        try:
+            api = json.loads((self._folder / f"{Path(api_id).name}.json").read_text())
+        except FileNotFoundError:
+            return FORBIDDEN
+        query = parse_qs(url.query, keep_blank_values=True)
+        call = call_of(api, GatewayRequest(method, path, query, dict(headers), body.decode(errors="replace")))
+        if isinstance(call, ServedResponse):
+            return call
+        try:
+            return response_of(call, *self._make(call))
+        except ClientError:  # the role can't be assumed
+            return gateway_response(api, "API_CONFIGURATION_ERROR")
+        except BotoCoreError:
+            return gateway_response(api, "INTEGRATION_FAILURE")
+
+    def _make(self, call: Call) -> tuple[int, str]:
+        """Return the status and body of DynamoDB's response. It refuses other types of bodies, as AWS's does."""
+        if call.content_type not in TYPES:
+            return 404, "<UnknownOperationException/>"
+        region, service, action = call.target
+        headers = {
+            "Connection": "close",  # one that is kept may be closed just when it is used again
+            "Content-Type": call.content_type,
+            "X-Amz-Target": f"DynamoDB_20120810.{action}",
+        }
+        request = AWSRequest("POST", self._endpoint, data=call.body.encode(), headers=headers)
+        credentials = _assumed(self._endpoint, call.integration["credentials"]).get_frozen_credentials()
+        SigV4Auth(credentials, service, region).add_auth(request)
+        response = self._session.send(request.prepare())
+        return response.status_code, response.text
+
+
+@cache
+def _assumed(endpoint: str, role: str) -> DeferredRefreshableCredentials:
+    """Return a role's credentials, which botocore renews before they expire."""
+    sts = Aws(endpoint).client("sts", ANYWHERE)
+    refresh = create_assume_role_refresher(sts, {"RoleArn": role, "RoleSessionName": "gateway"})
+    return DeferredRefreshableCredentials(refresh, "assume-role")
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), GatewayServer(documents(), sys.argv[2]).respond)

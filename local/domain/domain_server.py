@@ -1,0 +1,213 @@
+"""The stack's domain on this machine: `python -m local.domain.domain_server <port> <endpoint>`, a small process.
+
+It stands for DNS, for Route 53's health checkers, and for API Gateway's regional names. It takes a request for a host
+name, decides by the records which region answers, and passes the request on to that region's API. It has no TLS.
+"""
+
+import http.client
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from threading import Thread
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+from ..paths import LocalError
+from ..resources.kind import Aws
+from ..server.process import ServedResponse, serve
+from . import zone
+from .zone import FROM, LOCATIONS, DnsRecord, HealthCheck, answer
+
+HERE = "us-east-1"
+"""Where callers are that don't send the header `FROM`."""
+
+INTEGRATION_TIMEOUT = 30
+"""Seconds (API Gateway guide, "Quotas for configuring and running an HTTP API": the maximum integration timeout)."""
+
+NOT_PASSED_ON = frozenset(
+    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""Headers between two neighbours (RFC 9110, section 7.6.1)."""
+
+
+INTERVAL = 2.0
+"""Seconds between two requests of a check: shorter than the 10 s that are registered, so that nobody waits long."""
+
+TIMEOUT = 6.0
+"""Seconds that a response may take (Route 53 guide, "How Amazon Route 53 determines whether a health check is
+healthy": 4 s to connect, 2 s to respond)."""
+
+
+class Health:
+    """The status of every check. A new one is healthy until it has failed."""
+
+    def __init__(self) -> None:
+        self._unhealthy: set[str] = set()
+        self._against: dict[str, int] = {}
+        """Check → how many results in a row spoke against its status."""
+
+    def healthy(self, check: str) -> bool:
+        """Return a check's status, by its id."""
+        return check not in self._unhealthy
+
+    def count(self, check: HealthCheck, *, healthy: bool) -> None:
+        """Count one result. As many in a row as the threshold says change the status."""
+        if healthy == self.healthy(check.id):
+            self._against[check.id] = 0
+            return
+        self._against[check.id] = self._against.get(check.id, 0) + 1
+        if self._against[check.id] >= check.threshold:
+            self._against[check.id] = 0
+            (self._unhealthy.discard if healthy else self._unhealthy.add)(check.id)
+
+
+@dataclass(frozen=True)
+class KnownZone:
+    """What the local server knew of the domain when it was last read."""
+
+    domain: str
+    records: list[DnsRecord]
+    checks: list[HealthCheck]
+    apis: dict[str, zone.RegionalApi]
+
+
+class DomainServer:
+    """All names of a domain by the records of the local server at this URL, and the health of its regions."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self._aws = Aws(endpoint)
+        self._known = self._read()
+        self._health = Health()
+
+    def keep_checking(self) -> NoReturn:
+        """Read the records and ask all checks at the same time, every `INTERVAL` seconds."""
+        with ThreadPoolExecutor(32) as pool:
+            while True:
+                time.sleep(INTERVAL)
+                checks = self.refreshed()
+                for check, healthy in zip(checks, pool.map(self._ask, checks), strict=True):
+                    self._health.count(check, healthy=healthy)
+
+    def take(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> ServedResponse:
+        """Return the response to a request as it arrives."""
+        if target == "*":  # a request to this process itself (RFC 9112, section 3.2.4): it reads the records now
+            self.refreshed()
+            return ServedResponse(204, {}, b"")
+        joined = _joined(headers)
+        host = joined.get("host", "")
+        if target.startswith("http://"):  # the caller takes this for its HTTP proxy
+            host, _, path = target.removeprefix("http://").partition("/")
+            target = f"/{path}"
+        return self.respond(method, host.partition(":")[0].lower(), target, joined, body)
+
+    def respond(
+        self,
+        method: str,
+        host: str,
+        target: str,
+        headers: dict[str, str],
+        body: bytes,
+        timeout: float = INTEGRATION_TIMEOUT,
+    ) -> ServedResponse:
+        """Return the response to a request. A host that isn't the domain or below it counts as the shared one."""
+        known = self._known
+        if host != known.domain and not host.endswith(f".{known.domain}"):
+            host = known.domain
+        start = headers.pop(FROM, HERE)
+        if start not in LOCATIONS:
+            return _said(
+                400, f"{FROM}: {start!r} is not a region of local/domain/zone.py; use one of them, like eu-west-1"
+            )
+        record = answer(known.records, host, start, self._health.healthy)
+        if record is None:
+            names = ", ".join(sorted({record.host for record in known.records}))
+            return _said(404, f"there is no record for {host}; there is {names or 'none at all'}")
+        api = known.apis.get(record.target)
+        if api is None:
+            return _said(403, "Forbidden")  # as API Gateway responds to a name that leads nowhere
+        url = api.url
+        if api.signed and "authorization" in headers:
+            if [other.host for other in known.records].count(host) > 1:
+                return _said(
+                    501,
+                    "the local server can check a signature only for a name of one region; sign for "
+                    f"{record.region}.{host}, or deploy with authorization: NONE",
+                )
+            # The signature covers the path, so the request must arrive as it was sent. The server knows the name.
+            url = self._endpoint
+        response = _pass_on(method, url, target, headers, body, timeout)
+        if not _of_lambda(response):
+            return response
+        # API Gateway's own response takes its place, for the same pages of other origins.
+        origins = {name: value for name, value in response.headers.items() if name.startswith("access-control-")}
+        return replace(api.failed, headers={**api.failed.headers, **origins})
+
+    def _ask(self, check: HealthCheck) -> bool:
+        response = self.respond("GET", check.host, check.path, {"host": check.host}, b"", TIMEOUT)
+        return 200 <= response.status < 400
+
+    def refreshed(self) -> list[HealthCheck]:
+        """Read the records again, and return the checks. If they can't be read now, they stay as they were."""
+        try:
+            self._known = self._read()
+        except Exception as error:  # the server may be ending, a deployment may be changing what is read
+            print(f"the records can't be read: {error}", flush=True)
+        return self._known.checks
+
+    def _read(self) -> KnownZone:
+        return KnownZone(zone.domain(), zone.records(self._aws), zone.checks(self._aws), zone.apis(self._endpoint))
+
+
+def _joined(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return headers that are passed on, by lower-case names. API Gateway joins those of one name."""
+    joined: dict[str, str] = {}
+    for name, value in ((name.lower(), value) for name, value in headers):
+        if name not in NOT_PASSED_ON:
+            joined[name] = f"{joined[name]},{value}" if name in joined else value
+    return joined
+
+
+def _pass_on(
+    method: str, api: str, target: str, headers: Mapping[str, str], body: bytes, timeout: float
+) -> ServedResponse:
+    """Return an API's response. Each step of the exchange may take `timeout` seconds."""
+    to = urlsplit(api)
+    connection = http.client.HTTPConnection(to.netloc, timeout=timeout)
+    try:
+        connection.request(method, to.path + target, body, headers)
+        response = connection.getresponse()
+        content = response.read()
+        return ServedResponse(response.status, _joined(response.getheaders()), content)
+    except TimeoutError:
+        return _said(504, "Endpoint request timed out")
+    except (OSError, http.client.HTTPException):
+        return _said(502, "Internal server error")
+    finally:
+        connection.close()
+
+
+def _of_lambda(response: ServedResponse) -> bool:
+    """Return whether this is Lambda's own error, which API Gateway keeps to itself: the function wasn't called.
+
+    The response to HEAD has no body. But the function itself never answers 429.
+    """
+    throttled = response.status == HTTPStatus.TOO_MANY_REQUESTS
+    return throttled or (response.status >= HTTPStatus.BAD_REQUEST and b'"__type"' in response.body)
+
+
+def _said(status: int, message: str) -> ServedResponse:
+    return ServedResponse(status, {"Content-Type": "application/json"}, json.dumps({"message": message}).encode())
+
+
+if __name__ == "__main__":
+    try:
+        domain = DomainServer(sys.argv[2])
+    except LocalError as error:
+        sys.exit(str(error))
+    Thread(target=domain.keep_checking, daemon=True).start()
+    serve(int(sys.argv[1]), domain.take)

@@ -1,0 +1,131 @@
+"""Deployments as `pulumi up` makes them, by the program's own event."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from coordinate.dynamodb.encoding import attributes_of
+from coordinate.events import request_of
+from coordinate.protocol.model import Deploy, DeploymentRecord, DesiredState, desired_state_of
+
+from components.coordinator.deployment import event, record_of
+from components.settings.values import canonical
+
+from .checks import CheckedWorld
+
+HEADROOM = 2
+WINDOW = 12
+
+
+def desired(
+    regions: Sequence[str],
+    leaving: Sequence[str] = (),
+    *,
+    counters: Sequence[str] = ("c",),
+    floors: Mapping[str, int] | None = None,
+    layouts_label: str = "layouts 1",
+    first: str = "layouts 1",
+    tables: Mapping[str, str] | None = None,
+    headroom: int = HEADROOM,
+    window: int = WINDOW,
+) -> dict[str, Any]:
+    """Return what a deployment of a small world asks for."""
+    return {
+        "regions": list(regions),
+        "leaving": list(leaving),
+        "counters": list(counters),
+        "floors": dict(floors or {}),
+        "window": window,
+        "headroom": headroom,
+        "scheduleMinutes": 1,
+        "layoutsLabel": layouts_label,
+        "firstLayoutsLabel": first,
+        "tableLabels": dict(tables or {}),
+    }
+
+
+def decoded(asked: Mapping[str, Any]) -> DesiredState:
+    """Return a desired state as the coordinator reads it."""
+    return desired_state_of(canonical(asked))
+
+
+@dataclass(frozen=True)
+class SimulatedSettings:
+    """A stack's settings."""
+
+    regions: tuple[str, ...]
+    leaving: tuple[str, ...] = ()
+    floors: Mapping[str, int] = field(default_factory=dict[str, int])
+    window: int = WINDOW
+
+
+class SimulatedPulumi:
+    """The program, and Pulumi's state. What it knows of the tables may be outdated."""
+
+    def __init__(self, world: CheckedWorld, random: Random, counters: Sequence[str]) -> None:
+        self._world = world
+        self._random = random
+        self._counters = counters
+        self.tables: dict[str, str] = {}
+        """The regions that it has made, and the ids of their tables, as its state has them."""
+        self.first = ""
+        self.stood = False
+        """Whether a deployment has succeeded."""
+        self.settings: SimulatedSettings | None = None
+        """Those of the last `up`."""
+        self._event: str | None = None
+        """That of the last invocation that succeeded. One that fails leaves nothing in the state."""
+
+    def change(self, regions: tuple[str, ...], floors: Mapping[str, int]) -> SimulatedSettings:
+        """Return settings with other regions. Some of those that are left out are leaving, the others are dropped."""
+        gone = sorted(self.tables.keys() - set(regions))
+        return SimulatedSettings(regions, tuple(region for region in gone if self._random.random() < 0.5), floors)
+
+    def up(self, settings: SimulatedSettings, read: DeploymentRecord | None, *, refresh: bool) -> str | None:
+        """Make the tables, and return the event that is sent to the coordinator, or None if nothing has changed.
+
+        `read` is what the preview has read. With `refresh`, tables that are missing or others are noticed.
+        """
+        world = self._world
+        self.settings = settings
+        self.first = self.first or world.layouts.id
+        for region in settings.regions:
+            if region not in self.tables or refresh:
+                world.make_table(region)
+                self.tables[region] = world.tables[region].id
+        asked = desired(
+            settings.regions,
+            settings.leaving,
+            counters=self._counters,
+            floors=settings.floors,
+            layouts_label=world.layouts.id,
+            first=self.first,
+            tables={region: self.tables[region] for region in settings.regions},
+            window=settings.window,
+        )
+        known = record_of(json.dumps(attributes_of(read))) if read is not None else None
+        sent = event(asked, known, world.now)
+        if world.without == "event: the record's own" and known is not None:
+            sent = event(asked, None, world.now).replace('"follows":0', f'"follows":{known.number}')
+        return None if sent == self._event else sent
+
+    def succeeded(self, sent: str | None) -> list[str]:
+        """Note that the coordinator has agreed. Return the regions that are now deleted."""
+        self._event = sent or self._event
+        self.stood = True
+        assert self.settings is not None
+        stays = {*self.settings.regions, *self.settings.leaving}
+        deleted = [region for region in sorted(self.tables) if region not in stays]
+        deleted = [region for region in deleted if self._random.random() < 0.8]  # the rest fails
+        for region in deleted:
+            del self.tables[region]
+        return deleted
+
+
+def deployment_of(sent: str) -> Deploy:
+    """Return the deployment that an event asks for."""
+    request = request_of(json.loads(sent))
+    assert isinstance(request, Deploy)
+    return request

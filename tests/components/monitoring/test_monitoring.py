@@ -1,0 +1,268 @@
+"""Which alarms are made where, who hears of them, and that every metric on the dashboard exists."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from coordinate.metrics import NAMESPACE, OF_A_REGION, UNITS
+
+from components.monitoring.alarms import alarms
+from components.monitoring.dashboard import body
+from components.monitoring.stack_metrics import COORDINATOR
+from components.settings.rules import EVERY_REGION, THRESHOLDS
+from tests.components.aws_answers import (
+    ALARM,
+    COMPOSITE,
+    DASHBOARD,
+    FUNCTION,
+    FUNCTION_URL,
+    HTTP_API,
+    REST_API,
+    SUBSCRIPTION,
+    TABLE,
+    TOPIC,
+)
+from tests.components.monitoring.evaluation import AlarmData, composite
+from tests.components.recording import Deployment
+from tests.components.running import HOME, PREFIX, THREE, config, deploy, stack_metrics
+
+OF_THE_WHOLE = sorted(THRESHOLDS.keys() - {*EVERY_REGION})
+
+FUNCTION_METRICS = {"Errors", "Duration", "Throttles", "ConcurrentExecutions"}
+URL_METRICS = {"UrlRequestCount", "UrlRequestLatency", "Url4xxCount", "Url5xxCount"}
+"""Lambda guide, "Types of metrics for Lambda functions" and "Monitoring Lambda function URLs"."""
+TABLE_METRICS = {"ConsumedWriteCapacityUnits", "WriteThrottleEvents", "ConditionalCheckFailedRequests"}
+API_METRICS = {"Count", "Latency"}
+"""API Gateway guide, "Amazon API Gateway dimensions and metrics" and "Working with metrics for HTTP APIs"."""
+OPERATION_METRICS = {"ThrottledRequests"}
+"""DynamoDB guide, "DynamoDB metrics and dimensions": these have the dimension Operation too."""
+
+
+def lines(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+    """Return region, namespace, name and dimensions of every metric on the dashboard."""
+    shown = json.loads(deployment.one(DASHBOARD).inputs["dashboardBody"])
+    for widget in shown["widgets"]:
+        for namespace, name, *dimensions, options in widget["properties"].get("metrics", ()):
+            yield options["region"], namespace, name, dict(zip(dimensions[::2], dimensions[1::2], strict=True))
+
+
+def used_by_alarms(deployment: Deployment) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+    """Return the same of every alarm."""
+    for made in deployment.of(ALARM):
+        region, namespace, name, dimensions = AlarmData.of(made.inputs).metric
+        yield region, namespace, name, dict(dimensions)
+
+
+def names(deployment: Deployment, kind: str, region: str, key: str) -> set[str]:
+    return {made.inputs[key] for made in deployment.of(kind) if made.inputs["region"] == region}
+
+
+def exists(deployment: Deployment, region: str, namespace: str, name: str, dimensions: dict[str, str]) -> bool:
+    """Return whether AWS, or the coordinator, writes this metric for what is deployed."""
+    match namespace, dimensions:
+        case "AWS/Lambda", {"FunctionName": function, **rest} if not rest:
+            if name in URL_METRICS:
+                return function in names(deployment, FUNCTION_URL, region, "functionName")
+            return name in FUNCTION_METRICS and function in names(deployment, FUNCTION, region, "name")
+        case "AWS/ApiGateway", {"ApiName": api, **rest} if not rest:
+            return name in {*API_METRICS, "4XXError", "5XXError"} and api in names(deployment, REST_API, region, "name")
+        case "AWS/ApiGateway", {"ApiId": api, **rest} if not rest:
+            apis = {f"{made.name}-id" for made in deployment.of(HTTP_API) if made.inputs["region"] == region}
+            return name in {*API_METRICS, "4xx", "5xx"} and api in apis
+        case "AWS/DynamoDB", {"TableName": table, "Operation": "UpdateItem", **rest} if not rest:
+            return name in OPERATION_METRICS and table in names(deployment, TABLE, region, "name")
+        case "AWS/DynamoDB", {"TableName": table, **rest} if not rest:
+            return name in TABLE_METRICS and table in names(deployment, TABLE, region, "name")
+        case "GlobalIntegers", {"Stack": stack, **rest}:
+            (coordinator,) = [f for f in deployment.of(FUNCTION) if f.inputs["name"].endswith("-coordinate")]
+            written_here = (coordinator.inputs["region"], coordinator.inputs["environment"]["variables"]["STACK"])
+            if written_here != (region, stack):
+                return False
+            if rest.keys() == {"Region"}:
+                return (
+                    name in OF_A_REGION
+                    and rest["Region"] in json.loads(deployment.reconcile().inputs["input"])["desired"]["regions"]
+                )
+            return name in UNITS and (not rest or (name == "Failed" and rest == {"Run": "schedule"}))
+        case _:
+            return False
+
+
+@pytest.mark.parametrize("name", ["one", "leaving", "public_domain", "signed_domain", "elsewhere"])
+def test_every_metric_of_an_alarm_or_a_graph_exists(name: str, request: pytest.FixtureRequest) -> None:
+    deployment: Deployment = request.getfixturevalue(name)
+    used = [*lines(deployment), *used_by_alarms(deployment)]
+
+    assert len(used) > 10 * len(deployment.outputs["regions"])
+    assert [metric for metric in used if not exists(deployment, *metric)] == []
+
+
+def test_the_namespace_is_the_coordinators() -> None:
+    assert COORDINATOR == NAMESPACE
+
+
+def test_each_region_has_its_alarms_and_home_the_others(signed: Deployment, elsewhere: Deployment) -> None:
+    for deployment, home in ((signed, HOME), (elsewhere, "us-west-2")):
+        regions: list[str] = deployment.outputs["regions"]
+        found = {region: names(deployment, ALARM, region, "name") for region in {*regions, home}}
+        for region in regions:
+            assert {f"{PREFIX}-{key}" for key in EVERY_REGION} <= found[region]
+        assert {f"{PREFIX}-{key}" for key in OF_THE_WHOLE} <= found[home]
+        assert sum(map(len, found.values())) == 4 * len(regions) + 5 == len(deployment.of(ALARM))
+
+
+@pytest.mark.parametrize("function_urls", [True, False])
+def test_with_a_domain_each_region_has_alarms_on_its_api(function_urls: bool) -> None:
+    found = alarms(stack_metrics(HOME, "a", "b", apis=True, leaving=("d",), paused=("b",), function_urls=function_urls))
+    on_urls, on_apis = {"errors", "latency"}, {"domainErrors", "domainLatency"}
+    expected = {"throttles", "tableThrottles", *on_apis, *(on_urls if function_urls else ())}
+    by_region = {region: {a.name for a in found if a.metric.region == region} for region in (HOME, "a", "b", "d")}
+
+    assert by_region == {HOME: expected | {*OF_THE_WHOLE}, "a": expected, "b": set(), "d": set()}
+    assert not any(alarm.of_the_whole for alarm in found if alarm.of_domain)
+
+
+def test_alarms_on_an_api_have_the_thresholds_of_its_url() -> None:
+    one = stack_metrics(HOME, apis=True, thresholds={"errors": 7, "latency": 0})
+    found = {a.name: a for a in alarms(one)}
+
+    assert found["domainErrors"].threshold == found["errors"].threshold == 7
+    assert f"the API of the domain in {HOME} answers 5xx" in found["domainErrors"].text(one.settings)
+    assert not {"latency", "domainLatency"} & found.keys()
+
+
+@pytest.mark.parametrize("apis", [True, False])
+def test_the_dashboard_keeps_cloudwatchs_limits(apis: bool) -> None:
+    """CloudWatch user guide, "Service quotas": 500 metrics in a graph, 2,500 in a dashboard."""
+    widgets = body(stack_metrics(*(f"region-{n}" for n in range(64)), apis=apis))["widgets"]
+    counts = [len(widget["properties"].get("metrics", ())) for widget in widgets]
+
+    assert max(counts) <= 500
+    assert sum(counts) <= 2500
+    cells = [
+        (x, y)
+        for widget in widgets
+        for x in range(widget["x"], widget["x"] + widget["width"])
+        for y in range(widget["y"], widget["y"] + widget["height"])
+    ]
+    assert len(cells) == len(set(cells)), "no widget overlaps another"
+    assert max(x for x, _ in cells) < 24
+
+
+def test_there_is_one_dashboard_at_home(signed: Deployment, elsewhere: Deployment) -> None:
+    for deployment, home in ((signed, HOME), (elsewhere, "us-west-2")):
+        made = deployment.one(DASHBOARD).inputs
+        assert (made["region"], made["dashboardName"]) == (home, PREFIX)
+
+
+def test_its_first_row_has_a_line_for_each_region() -> None:
+    heading, *graphs = body(stack_metrics(*THREE, leaving=("us-west-2",)))["widgets"][:5]
+
+    assert heading["properties"]["markdown"] == "## Is it healthy?"
+    labels = [[entry[-1]["label"] for entry in graph["properties"]["metrics"]] for graph in graphs]
+    assert labels == [
+        [*THREE, "us-west-2 (leaving)"],
+        [*THREE],
+        [f"{region} {percentile}" for region in THREE for percentile in ("p50", "p99")],
+        [*THREE],
+    ]
+
+
+def test_with_a_domain_each_region_has_a_line_for_its_api() -> None:
+    found = body(stack_metrics(HOME, leaving=("us-west-2",), apis=True, signed=False))
+    _, requests, errors, latency, _ = found["widgets"][:5]
+
+    def shown(graph: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(line[-1]["label"], line[-1]["stat"]) for line in graph["properties"]["metrics"]]
+
+    assert shown(requests) == [
+        (HOME, "Sum"),
+        (f"{HOME} (domain)", "SampleCount"),
+        ("us-west-2 (leaving)", "Sum"),
+        ("us-west-2 (domain) (leaving)", "SampleCount"),
+    ]
+    assert shown(errors) == [(HOME, "Sum"), (f"{HOME} (domain)", "Sum")]
+    assert [stat for _, stat in shown(latency)] == ["p50", "p99", "p50", "p99"]
+
+
+def test_a_composite_alarm_joins_those_of_the_whole(elsewhere: Deployment) -> None:
+    unhealthy = elsewhere.one(COMPOSITE)
+    healthy = {f"{PREFIX}-{key}": "OK" for key in OF_THE_WHOLE}
+
+    assert (unhealthy.inputs["region"], unhealthy.inputs["alarmName"]) == ("us-west-2", f"{PREFIX}-any")
+    assert "alarmActions" not in unhealthy.inputs, "nobody is notified twice"
+    assert composite(unhealthy.inputs["alarmRule"], healthy) == "OK"
+    for key in OF_THE_WHOLE:
+        assert composite(unhealthy.inputs["alarmRule"], {**healthy, f"{PREFIX}-{key}": "ALARM"}) == "ALARM"
+
+
+def test_silence_is_an_alarm_only_after_the_first_run(signed: Deployment) -> None:
+    reconcile = signed.reconcile().urn
+
+    assert reconcile in signed.one(ALARM, name=f"{PREFIX}-noRun").dependencies
+    waiting = [r.name for r in (*signed.of(ALARM), signed.one(DASHBOARD)) if reconcile in r.dependencies]
+    assert waiting == ["integers-monitoring-noRun"], "all others are there even if the first deployment fails"
+
+
+def test_by_default_nobody_is_notified(signed: Deployment) -> None:
+    assert signed.of(TOPIC) == signed.of(SUBSCRIPTION) == []
+    assert all(not made.inputs.get("alarmActions") for made in signed.of(ALARM))
+
+
+def test_emails_are_subscribed_in_each_region(elsewhere: Deployment) -> None:
+    regions = ["eu-north-1", "eu-west-1", "us-west-2"]
+
+    assert sorted(topic.inputs["region"] for topic in elsewhere.of(TOPIC)) == regions
+    mails = [
+        tuple(mail.inputs[key] for key in ("region", "protocol", "endpoint")) for mail in elsewhere.of(SUBSCRIPTION)
+    ]
+    emails = ["a@shop.example", "b@shop.example"]
+    assert sorted(mails) == [(region, "email", email) for region in regions for email in emails]
+    for made in elsewhere.of(ALARM):
+        topic = f"arn:aws:sns:{made.inputs['region']}:123456789012:{PREFIX}-alarms"
+        assert made.inputs["alarmActions"] == made.inputs["okActions"] == [topic]
+
+
+def test_own_topics_get_the_alarms_of_their_region() -> None:
+    topic = "arn:aws:sns:eu-west-1:123456789012:operators"
+    deployment = deploy(config(HOME, "eu-west-1", alarmTopics={"eu-west-1": topic}))
+
+    notified = {made.inputs["region"]: made.inputs["alarmActions"] for made in deployment.of(ALARM)}
+    assert notified == {HOME: [], "eu-west-1": [topic]}
+    assert deployment.of(TOPIC) == []
+
+
+def test_alarms_are_switched_off_one_by_one_or_all() -> None:
+    some = {alarm.name for alarm in alarms(stack_metrics(HOME, thresholds={"latency": 0, "noRun": 0}))}
+    assert some == THRESHOLDS.keys() - {"latency", "noRun"}
+    only = alarms(stack_metrics(HOME, "a", thresholds={"*": 0, "errors": 7}))
+    assert [(alarm.name, alarm.threshold) for alarm in only] == [("errors", 7), ("errors", 7)]
+
+    none = deploy(config(HOME, alarms={"*": 0}, alarmEmails=["a@shop.example"]))
+    assert none.of(ALARM) == none.of(COMPOSITE) == none.of(TOPIC) == []
+    assert none.one(DASHBOARD).inputs["dashboardName"] == PREFIX
+
+
+@pytest.mark.parametrize(
+    ("key", "threshold", "registered"),
+    [("unfinished", 30, 1800), ("ceiling", 12, 12), ("errors", 1, 1), ("latency", 250, 250), ("failedRuns", 1, 1)],
+)
+def test_a_threshold_is_that_of_the_settings(key: str, threshold: int, registered: int) -> None:
+    one = stack_metrics(HOME, thresholds={key: threshold})
+    (alarm,) = [alarm for alarm in alarms(one) if alarm.name == key]
+
+    assert alarm.threshold == registered
+    assert f"({threshold} " in alarm.text(one.settings)
+
+
+def test_the_thresholds_are_drawn_into_the_dashboard() -> None:
+    drawn = {
+        widget["properties"]["title"]: widget["properties"]["annotations"]["horizontal"][0]["value"]
+        for widget in body(stack_metrics(HOME, thresholds={"latency": 250, "errors": 0}))["widgets"]
+        if "annotations" in widget["properties"]
+    }
+
+    assert drawn["Latency, ms"] == 250
+    assert drawn["Unfinished change, seconds"] == 900
+    assert "Responses 5xx in 5 minutes" not in drawn

@@ -1,0 +1,105 @@
+"""The page on the domain: its figures are the program's, its sums are right, its program signs for all regions."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import yaml
+
+from components.domain.dns import FAILURES, INTERVAL
+from local.domain.domain_server import INTERVAL as LOCAL_INTERVAL
+from local.paths import ROOT
+
+PAGE = (ROOT / "docs" / "domain.md").read_text()
+
+CHECKERS = 15
+REQUESTS = CHECKERS / INTERVAL * 86_400 * 30 / 1_000_000
+"""Million requests of the checkers to a region in thirty days."""
+
+GB_SECONDS = 0.005 * 0.25
+"""Of one request."""
+
+
+def row(name: str) -> list[str]:
+    """A row's prices."""
+    (found,) = re.findall(rf"^\| \*?{re.escape(name)}.*? \| \$(\S+) \| \$(\S+) \|$", PAGE, re.MULTILINE)
+    return list(found)
+
+
+def test_a_region_costs_what_its_parts_cost() -> None:
+    parts = {
+        "of that, the health check": [0.50 + 1 + 1] * 2,
+        "of that, its 3.9 million requests to API Gateway": [REQUESTS * 1.00, REQUESTS * 3.50],
+        "of that, to Lambda": [REQUESTS * (0.20 + 1_000_000 * GB_SECONDS * 0.0000133334)] * 2,
+        "of that, to DynamoDB": [REQUESTS * 0.125] * 2,
+    }
+
+    for name, prices in parts.items():
+        assert row(name) == [f"{price:.2f}" for price in prices]
+    shown = [sum(float(row(name)[column]) for name in parts) for column in (0, 1)]
+    assert row("each region, a month of 30 days") == [f"{total:.2f}" for total in shown]
+    assert f"{REQUESTS:.1f} million a month" in PAGE
+
+
+def test_a_million_integers_cost_api_gateway_more() -> None:
+    performance = (ROOT / "docs" / "performance.md").read_text()
+    (alone,) = re.findall(r"\| function, one integer per request \|.*\| \$(\S+) \|\n", performance)
+
+    assert row("of that, [the function and its write]") == [alone, alone]
+    assert row("a million integers") == [f"{float(alone) + price:.2f}" for price in (1.00, 3.50)]
+
+
+def test_the_times_are_the_programs() -> None:
+    assert FAILURES == 2
+    assert f"every {INTERVAL} seconds from many places" in PAGE
+    assert "when two requests in a row have failed" in PAGE
+    assert f"fails two checks | {INTERVAL} to {FAILURES * INTERVAL} s" in PAGE
+    assert f"every {LOCAL_INTERVAL:g} seconds instead of every {INTERVAL}" in PAGE
+
+
+def test_its_settings_exist() -> None:
+    settings = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
+
+    assert {"domain", "hostedZone", "functionUrls"} <= set(settings)
+    assert set(re.findall(r"config set (\w+)", PAGE)) <= set(settings)
+
+
+def test_its_program_signs_for_all_regions() -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    received: list[Message] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(self.headers)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"integer": 7}).encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the interface's name)
+            """Log nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        done = subprocess.run(
+            [sys.executable, "-c", program.replace("https://integers.example.com/", url)],
+            env={"AWS_ACCESS_KEY_ID": "caller", "AWS_SECRET_ACCESS_KEY": "secret"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        server.shutdown()
+        thread.join()
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"integer": 7}
+    (headers,) = received
+    assert headers["X-Amz-Region-Set"] == "*"
+    assert headers["Authorization"].startswith("AWS4-ECDSA-P256-SHA256 Credential=caller/")
+    assert "/execute-api/aws4_request" in headers["Authorization"]

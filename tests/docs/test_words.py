@@ -1,0 +1,288 @@
+"""One word for one thing: no retired word in names, on the wire, on AWS, in settings, outputs and the docs' code font.
+
+Prose isn't checked. What a word means is in docs/glossary.md.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from subprocess import run
+from typing import Any, cast
+from unittest.mock import Mock
+
+import pytest
+import yaml
+from coordinate import events
+from coordinate.dynamodb.encoding import attributes_of, item_values
+from coordinate.dynamodb.run_lock import RunLock
+from coordinate.metrics import UNITS
+from coordinate.protocol.model import Copy, Item
+from coordinate.protocol.reconcile import Outcome, TablesScan
+from coordinate.run import RunResult, reply
+from hypothesis import given
+from hypothesis import strategies as st
+from mint.model import Block
+from mint.receipts import Receipts
+
+from components.global_integers import GlobalIntegers
+from components.settings.args import SETTINGS
+from components.settings.values import camel
+from global_integers_core.lattice import Layout
+from global_integers_core.records import issued_in, layouts_key
+from local.paths import ROOT
+from simulation.world import CounterKey, SimulatedTable
+from tests.lambda_.coordinate.sample_records import record, register
+
+RETIRED = {
+    "wish": "desired state",
+    "wished": "desired",
+    "wishes": "desired states",
+    "settle": "reconcile",
+    "settled": "reconciled",
+    "settles": "reconciles",
+    "unsettled": "unreconciled",
+    "address": "domain, unless it is an IP or an e-mail address",
+    "addresses": "domains, unless they are IP or e-mail addresses",
+    "door": "URL, or domain",
+    "doors": "URLs",
+    "front": "URL, or domain",
+    "fronts": "URLs",
+    "watch": "schedule",
+    "watched": "scheduled run, or metric",
+    "watches": "schedules",
+    "watching": "schedule",
+    "away": "unreachable",
+    "ill": "alarm, or unhealthy",
+    "well": "ok, or healthy",
+    "placed": "put",
+}
+"""A word of a name → what takes its place."""
+
+EMPTY = frozenset({"AHEAD", "Again", "Each", "Known", "Looked", "given", "kept", "looked", "stands", "told", "ways"})
+"""Whole names that don't say what is inside."""
+
+MODULES = frozenset({"asking", "laying_out", "losing", "made_up", "paces", "shapes", "stopped", "ways"})
+"""The same, of modules."""
+
+TERMS = re.compile(r"(ip|e?mail|server|local|socket|each)_?address(es)?|cloud_?watch|well_formed", re.IGNORECASE)
+"""Terms of others, of which a retired word is a part."""
+
+MEANT = {
+    "client/src/global_integers/client/transport.py": {"_addresses", "addresses", "address"},  # of a host, by DNS
+    "client/src/global_integers/client/forks.py": {"address", "addressof"},  # in memory
+    "lambda/aws_client/connection.py": {"address"},
+    "lambda/aws_client/signed_request.py": {"address"},
+    "tests/client/test_deadline.py": {"ADDRESSES", "address"},
+    "local/resources/__init__.py": {"Address"},  # AWS Budgets'
+    "tests/lambda_/aws_client/test_connection.py": {"address"},
+}
+"""File → names in it that mean what they say."""
+
+FILES = [
+    ROOT / name
+    for name in run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+]
+PROGRAMS = [path for path in FILES if path.suffix == ".py"]
+
+
+def words(name: str) -> set[str]:
+    """Return the words of a name, in lower case: of `snake_case`, `camelCase` and `kebab-case`."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", TERMS.sub("", name))}
+
+
+def retired(names: Iterable[str]) -> list[str]:
+    """Return the names that have a retired word, with what takes its place."""
+    return [f"{name}: {RETIRED[word]}" for name in sorted(set(names)) for word in sorted(words(name) & RETIRED.keys())]
+
+
+def names_in(program: Path) -> Iterator[str]:
+    """Yield what a program calls things: also strings that could be names, such as keys of objects."""
+    for node in ast.walk(ast.parse(program.read_text())):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.keyword(arg=str(name)) | ast.alias(asname=str(name)):
+                yield name
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[A-Za-z_][\w/.-]*", text):
+                yield text
+            case _:
+                pass
+
+
+def defined_in(program: Path) -> Iterator[str]:
+    """Yield the names of what a program defines: variables, arguments, attributes, functions and classes."""
+    for node in ast.walk(ast.parse(program.read_text())):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case _:
+                pass
+
+
+def names_in_source(text: str) -> list[str]:
+    """Return the identifiers of JavaScript, TypeScript, Go, Java or CSS, also in HTML, without comments and strings."""
+    parts = re.findall(r"<(?:script|style)[^>]*>(.*?)</", text, re.DOTALL) if "<html" in text else [text]
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", " ", "\n".join(parts), flags=re.DOTALL)
+    return [*re.findall(r"[A-Za-z_][\w-]*", code), *re.findall(r"(?:class|id|name)=\"([\w -]+)\"", text)]
+
+
+def keys_in(text: str) -> list[str]:
+    """Return the keys of YAML, TOML, JSON or a Makefile."""
+    return re.findall(r"^[ \t-]*\"?([\w.:/-]+)\"?[ \t]*[:=]", text, re.MULTILINE)
+
+
+def names_in_code_font(page: str) -> list[str]:
+    """Return what Markdown has in code font and in blocks of code, without comments and quoted sentences."""
+    blocks = re.findall(r"^```.*?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL))
+    code = [re.sub(r"\s#.*|\"[^\"\n]* [^\"\n]*\"", "", line) for block in blocks for line in block.splitlines()]
+    return [name for line in (*code, *spans) for name in re.findall(r"[\w./-]+", line)]
+
+
+READERS: Mapping[str, Callable[[str], list[str]]] = {
+    **dict.fromkeys((".html", ".ts", ".go", ".java"), names_in_source),
+    **dict.fromkeys((".yaml", ".yml", ".toml", ".json", ".xml"), keys_in),
+    ".md": names_in_code_font,
+}
+
+
+def test_no_file_and_no_program_has_a_retired_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path in FILES:
+        name = path.relative_to(ROOT).as_posix()
+        if path == Path(__file__) or name == "CHANGELOG.md":
+            continue
+        if path.suffix == ".py":
+            wrong = retired(set(names_in(path)) - MEANT.get(name, set()))
+            wrong += sorted(EMPTY & {defined.strip("_") for defined in defined_in(path)})
+            wrong += [path.stem] if path.stem.removeprefix("test_") in MODULES else []
+        else:
+            wrong = retired(READERS[path.suffix](path.read_text())) if path.suffix in READERS else []
+        wrong += retired([name])
+        if wrong:
+            found[name] = wrong
+
+    assert len(PROGRAMS) > 300
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", "<html><script>const watch = 1; // away\n</script>"),
+        ("a.html", '<html><p class="ill">'),
+        ("a.ts", "let { wish } = event;"),
+        ("a.yaml", "  watchMinutes: 5"),
+        ("a.json", '{\n  "settled": true}'),
+        ("a.md", "Prose of an address, and `watchMinutes`."),
+        ("a.md", "```sh\npulumi stack output address\n```"),
+    ],
+)
+def test_a_retired_name_is_found_in_every_kind_of_file(name: str, text: str) -> None:
+    assert len(retired(READERS[Path(name).suffix](text))) == 1
+
+
+STORED: Mapping[str, Any] = {
+    "deployment record": attributes_of(record("a")),
+    "admitted": attributes_of(record("a").admitted),
+    "register": attributes_of(register("a", past=(Layout(1, 1, ("a",)),))),
+    "copy": attributes_of(Copy(register("a"), "mirror 1")),
+    "item": {**item_values(Item(1, 1, 1, 1, fenced=True, opening="token")), issued_in(0): {}},
+    "layouts": SimulatedTable("a 1", {"c": CounterKey(layouts=(Layout(1, 1, ("a",)),))}).records()[layouts_key("c")],
+}
+"""What the tables have → its attributes."""
+
+
+def written_receipt() -> dict[str, Any]:
+    """Return a receipt as it is written."""
+    written: list[dict[str, Any]] = []
+
+    class Recording:
+        def call(self, _operation: str, request: dict[str, Any]) -> dict[str, Any]:
+            written.append(request["Item"])
+            return {}
+
+    Receipts("receipts", 3600, cast("Any", Recording())).keep("a key", Block(1, 3, 1))
+    return written[0]
+
+
+def written_run_lock() -> dict[str, Any]:
+    """Return the run lock as it is written."""
+    client = Mock()
+    RunLock(client, "layouts", "a run").take(over=True)
+    return client.put_item.call_args.kwargs["Item"]
+
+
+def replies() -> dict[str, Any]:
+    """Return all that the coordinator may reply."""
+    outcome = Outcome(register("a", "b"), ("b",), created=True)
+    scan = TablesScan(unknown={"x": ("a",)}, stray={"y": ("a",)})
+    done = reply(RunResult(outcomes={"c": outcome}, reported=("c",), scan=scan, unfinished=1))
+    return {**done, **reply(RunResult(skipped="another run")), "checked": "a"}
+
+
+def wire() -> set[str]:
+    """Return the attributes in tables and in the coordinator's events and replies, without names of counters."""
+    stored = {key for attributes in (*STORED.values(), written_receipt(), written_run_lock()) for key in attributes}
+    sent = {*events.KEYS, *events.CHECK_KEYS, *events.DESIRED_KEYS}
+    found = replies()
+    of_counter = {*next(iter(found["counters"].values()))}
+    of_region = {*next(iter(found["counters"]["c"]["regions"].values()))}
+    return {re.sub(r"_\d+$", "_<epoch>", key) for key in stored | sent | found.keys() | of_counter | of_region}
+
+
+def properties(document: Any) -> Iterator[str]:
+    """Yield the names of properties in an OpenAPI document's schemas."""
+    if isinstance(document, dict):
+        for key, value in cast("dict[str, Any]", document).items():
+            if key == "properties":
+                yield from value
+            yield from properties(value)
+    elif isinstance(document, list):
+        for value in cast("list[Any]", document):
+            yield from properties(value)
+
+
+API = {*properties(yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text()))}
+
+OUTPUTS = {camel(name) for name in GlobalIntegers.__annotations__}
+
+
+def explained(page: str) -> set[str]:
+    """Return what a page of docs/ has in code font in the first column of its tables."""
+    cells = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def in_code(page: str) -> set[str]:
+    """Return the words that a page has in code font or in a block of code."""
+    text = (ROOT / page).read_text()
+    code = re.findall(r"^```.*?^```|`[^`\n]+`", text, re.MULTILINE | re.DOTALL)
+    return {word for part in code for word in re.findall(r"\w+", part)}
+
+
+def test_what_is_sent_and_stored_has_no_retired_word() -> None:
+    assert retired([*wire(), *API, *OUTPUTS, *map(camel, SETTINGS), *UNITS]) == []
+
+
+def test_the_glossary_explains_all_that_is_on_the_wire() -> None:
+    assert wire() == explained("glossary.md")
+
+
+def test_settings_outputs_and_responses_are_on_their_pages() -> None:
+    settings = {camel(name) for name in SETTINGS} - {"home", "prefix"}
+    assert explained("settings.md") == settings | OUTPUTS | {"localDomainUrl"}
+    assert in_code("docs/api.md") >= API
+
+
+@given(st.sampled_from(sorted(RETIRED)), st.sampled_from(("{}", "a_{}", "{}_b", "the{}", "{}Minutes", "x-{}-y")))
+def test_a_retired_word_is_found_in_every_spelling(word: str, form: str) -> None:
+    name = form.format(word.capitalize() if form.startswith("the") else word)
+
+    assert retired([name]) == [f"{name}: {RETIRED[word]}"]
+    assert retired(["ip_address", "cloudwatch", "emailAddress", "swatch", "wellbeing"]) == []

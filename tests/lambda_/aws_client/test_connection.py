@@ -1,0 +1,172 @@
+"""Connections, plain and with TLS: kept open, replaced, and made only to a server that proves to be the endpoint."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+import socket
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import aws_client.service
+import pytest
+import trustme
+from aws_client.connection import Connection, NoResponse, trust
+from aws_client.service import DynamoDB
+from aws_client.signed_request import endpoint_of
+
+from tests.lambda_.aws_client.faulty_server import (
+    ANSWER,
+    GOOD,
+    PATIENCE,
+    FaultyServer,
+    answers,
+    answers_and_closes,
+    certified,
+    dynamodb_at,
+    whole,
+)
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Generator[trustme.CA]:
+    """A certificate authority that this machine trusts."""
+    made = trustme.CA()
+    made.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    trust.cache_clear()
+    yield made
+    trust.cache_clear()
+
+
+def test_calls_share_one_connection(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(answers(GOOD), tls=certified(authority, "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        dynamodb = DynamoDB()
+        for _ in range(5):
+            assert dynamodb.call("UpdateItem", {}) == ANSWER
+        dynamodb.close()
+
+    assert (server.connections, len(server.requests)) == (1, 5)
+
+
+def test_a_connection_that_died_while_idle_is_replaced(authority: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
+    with FaultyServer(
+        answers_and_closes(GOOD), answers(GOOD), tls=certified(authority, "127.0.0.1")
+    ) as server:  # fmt: skip
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        dynamodb = DynamoDB()
+        dynamodb.call("UpdateItem", {})
+        assert server.closed.wait(PATIENCE)
+        dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.2", "dynamodb.eu-west-1.amazonaws.com"])
+def test_a_certificate_for_another_name_is_refused(
+    authority: trustme.CA, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FaultyServer(answers(GOOD), tls=certified(authority, name)) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
+            DynamoDB().call("UpdateItem", {})
+
+    assert server.requests == []
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(
+    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FaultyServer(answers(GOOD), tls=certified(trustme.CA(), "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
+            DynamoDB().call("UpdateItem", {})
+
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("idle", [1, 3])
+def test_replacing_a_dead_connection_is_no_attempt(monkeypatch: pytest.MonkeyPatch, idle: int) -> None:
+    turns = [answers(GOOD)] * (idle - 1)
+    with FaultyServer(*turns, answers_and_closes(GOOD), answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        for _ in range(idle):
+            dynamodb.call("UpdateItem", {})
+        assert server.closed.wait(PATIENCE)
+        monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
+
+        assert dynamodb.call("UpdateItem", {}) == ANSWER
+        dynamodb.close()
+
+    assert (server.connections, len(server.requests)) == (2, idle + 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_connection_that_the_server_closes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
+    with FaultyServer(answers(whole(ANSWER, more="Connection: close\r\n"))) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        dynamodb.call("UpdateItem", {})
+        dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    assert server.connections == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_bytes_after_a_response_are_never_taken_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(answers(GOOD + whole({"wrong": 1})), answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+
+        assert [dynamodb.call("UpdateItem", {}) for _ in range(3)] == [ANSWER] * 3
+        dynamodb.close()
+
+    assert server.connections == 2
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a\nb", "ü"])
+def test_a_variable_that_would_break_the_request_is_refused(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", token)
+    with FaultyServer(answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(ValueError, match="a header is not one line"):
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+    assert server.requests == []
+
+
+class Deaf(socket.socket):
+    """A socket to an address that doesn't answer. Time passes only while it is waited for."""
+
+    now = 1000.0
+    waited: ClassVar[list[float]] = []
+
+    def connect(self, _: Any) -> None:
+        seconds = self.gettimeout()
+        assert seconds is not None
+        Deaf.waited.append(seconds)
+        Deaf.now += seconds
+        raise TimeoutError("timed out")
+
+    @staticmethod
+    def monotonic() -> float:
+        return Deaf.now
+
+
+def test_each_ip_address_of_a_host_has_an_even_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    infos = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", 80)) for n in range(2, 6)]
+
+    def resolved(*_: object, **__: object) -> Any:
+        return infos
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr("aws_client.connection.time", Deaf)
+    monkeypatch.setattr(socket, "socket", Deaf)
+    with pytest.raises(NoResponse, match="timed out"):
+        Connection(endpoint_of("dynamodb", "eu-west-1", {}), None, 8)
+
+    assert Deaf.waited == [2, 2, 2, 2]

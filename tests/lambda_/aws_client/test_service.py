@@ -1,0 +1,214 @@
+"""A call gets a response, is retried where a retry helps, and never gets a wrong response, whatever the server does."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import aws_client.service
+import pytest
+from aws_client.connection import NoResponse
+from aws_client.service import DynamoDB, ServiceError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.lambda_.aws_client.faulty_server import (
+    ANSWER,
+    GOOD,
+    PATIENCE,
+    FaultyServer,
+    Turn,
+    answers,
+    answers_and_closes,
+    cuts_after,
+    cuts_before,
+    dynamodb_at,
+    never_ends,
+    says_nothing,
+    stalls,
+    whole,
+)
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+THROTTLED = {"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException", "message": "slow down"}
+FAILED = {
+    "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+    "message": "The conditional request failed",
+    "Item": {"issued": {"N": "7"}},
+}
+OTHER_BODY = GOOD.replace(b'"4"', b'"5"')  # JSON, and as long, but not what was sent
+
+
+def test_threads_that_share_a_service_get_their_own_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def echoes(server: FaultyServer, connection: socket.socket) -> None:
+        connection.sendall(whole(json.loads(server.read(connection))))
+
+    with FaultyServer(echoes) as server, ThreadPoolExecutor(8) as pool:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        questions = [{"n": n} for n in range(200)]
+
+        assert list(pool.map(lambda question: dynamodb.call("GetItem", question), questions)) == questions
+        dynamodb.close()
+
+    assert server.connections <= 8
+
+
+def test_new_credentials_are_used_from_the_next_call_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        dynamodb.call("GetItem", {})
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "NEXT")
+        monkeypatch.delenv("AWS_SESSION_TOKEN")
+        dynamodb.call("GetItem", {})
+        dynamodb.close()
+
+    assert b"Credential=NEXT/" in server.requests[1]
+    assert b"Security-Token" not in server.requests[1]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        cuts_before,
+        cuts_after,
+        stalls,
+        never_ends,
+        answers_and_closes(GOOD[:-5]),
+        answers_and_closes(GOOD[:40]),
+        answers(OTHER_BODY),
+        answers(whole(ANSWER, crc=1)),
+        answers(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+        answers(b"HTTP/1.1 200 OK\r\n\r\n{}"),
+        answers(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        answers(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{nope"),
+        answers(whole({"__type": "InternalServerError"}, 500)),
+        answers(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>"),
+        answers(b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n"),
+        answers(whole(THROTTLED, 400)),
+    ],
+)
+def test_two_faults_are_not_noticed_and_three_are_unavailable(monkeypatch: pytest.MonkeyPatch, fault: Turn) -> None:
+    with FaultyServer(fault, fault, answers(GOOD)) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        assert dynamodb.call("UpdateItem", {}) == ANSWER
+        dynamodb.close()
+
+    turns = 0
+
+    def counted(server: FaultyServer, connection: Any) -> None:
+        nonlocal turns
+        turns += 1
+        fault(server, connection)
+
+    with FaultyServer(counted) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises((NoResponse, ServiceError)) as failed:
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+    assert turns == 3
+    assert isinstance(failed.value, NoResponse) or failed.value.transient
+
+
+def test_a_refusal_is_not_retried_and_the_connection_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultyServer(answers(whole(FAILED, 400))) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(ServiceError) as refused:
+            dynamodb.call("UpdateItem", {})
+        with pytest.raises(ServiceError):
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    error = refused.value
+    assert (error.status, error.code, error.message) == (
+        400,
+        "ConditionalCheckFailedException",
+        "The conditional request failed",
+    )
+    assert (error.meaning, error.item) == ("condition", {"issued": {"N": "7"}})
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"],
+)
+def test_a_signer_that_is_not_accepted_signs_once_more(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    refused = answers(whole({"__type": f"com.amazon.coral.service#{code}", "message": "no"}, 400))
+    times = iter([0.0, 1_800_000_000.0])
+    with monkeypatch.context() as frozen, FaultyServer(refused, answers(GOOD)) as server:
+        frozen.setattr(aws_client.service.time, "time", lambda: next(times))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        service = aws_client.service.Service("dynamodb")
+        reply, _ = service.post("/", {}, b"{}", timeout=PATIENCE)
+        service.close()
+
+    assert reply == ANSWER
+    first, second = (signature(request) for request in server.requests)
+    assert (b"/19700101/" in first, b"/20270115/" in second) == (True, True), "the second was signed when it was sent"
+
+
+def signature(request: bytes) -> bytes:
+    return next(line for line in request.split(b"\r\n") if line.startswith(b"Authorization: "))
+
+
+def test_a_signer_that_is_never_accepted_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = answers(whole({"__type": "x#AccessDeniedException", "message": "no"}, 400))
+    with FaultyServer(refused) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(ServiceError) as failed:
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()
+
+    assert failed.value.unaccepted
+    assert len(server.requests) == 2
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+
+    with pytest.raises(NoResponse, match=r"127\.0\.0\.1:1: .*refused"):
+        DynamoDB().call("UpdateItem", {})
+
+
+def test_any_call_is_repeated_without_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("aws_client.service.time.sleep", waits.append)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+
+    with pytest.raises(NoResponse):
+        aws_client.service.Service("lambda").post("/", {}, b"{}", timeout=PATIENCE)
+    assert len(waits) == 2
+    assert 0 <= waits[0] <= 0.05
+    assert 0 <= waits[1] <= 0.1
+
+
+def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aws_client.service.TIMEOUT", 0.1)
+    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
+    with FaultyServer(says_nothing) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(NoResponse, match="timed out"):
+            dynamodb.call("UpdateItem", {})
+
+
+def test_without_credentials_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+
+    with pytest.raises(LookupError, match="AWS_SECRET_ACCESS_KEY"):
+        DynamoDB().call("UpdateItem", {})
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(GOOD.index(b"\r\n\r\n") + 4, len(GOOD) - 1), bit=st.integers(0, 7))
+def test_a_response_with_a_flipped_bit_is_an_error(monkeypatch: pytest.MonkeyPatch, at: int, bit: int) -> None:
+    monkeypatch.setattr(aws_client.service, "ATTEMPTS", 1)
+    flipped = bytearray(GOOD)
+    flipped[at] ^= 1 << bit
+    with FaultyServer(answers(bytes(flipped))) as server:
+        dynamodb = dynamodb_at(server, monkeypatch)
+        with pytest.raises(NoResponse, match="corrupt"):
+            dynamodb.call("UpdateItem", {})
+        dynamodb.close()

@@ -1,0 +1,197 @@
+"""Amazon's roots are read first, and all others when they are needed; nothing else is ever trusted."""
+
+import hashlib
+import math
+import ssl
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import botocore
+import pytest
+import trustme
+from aws_client.connection import Connection, NoResponse, Trust, _first, trust
+from aws_client.service import DynamoDB, set_deadline
+from aws_client.signed_request import Endpoint
+
+from tests.lambda_.aws_client.faulty_server import ANSWER, CLOCK, GOOD, PATIENCE, FaultyServer, answers, certified
+
+AMAZON = {
+    "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e": "Amazon Root CA 1",
+    "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4": "Amazon Root CA 2",
+    "18ce6cfe7bf14e60b2e347b8dfe868cb31d02ebb3ada271569f50343b46db3a4": "Amazon Root CA 3",
+    "e35d28419ed02025cfa69038cd623962458da5c695fbdea3c22b0bfb25897092": "Amazon Root CA 4",
+    "568d6905a2c88708a4b3025190edcfedb1974a606a13c6e5290fcb2ae63edab5": "Starfield Services Root CA - G2",
+}
+"""SHA-256 fingerprints ("Amazon Trust Services: Repository")."""
+
+Machine = Callable[..., None]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None) -> Generator[Machine]:
+    """Make this machine trust some authorities and no others."""
+    file = tmp_path / "bundle.pem"
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    monkeypatch.setattr("aws_client.service.CONNECT_TIMEOUT", PATIENCE)
+
+    def trusts(*authorities: trustme.CA) -> None:
+        file.write_bytes(b"# a comment\n".join(authority.cert_pem.bytes() for authority in authorities))
+        trust.cache_clear()
+
+    yield trusts
+    trust.cache_clear()
+
+
+def call(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, calls: int = 1) -> int:
+    """Call a server that has a certificate, over new connections. Return how many were made in all."""
+    with FaultyServer(answers(GOOD), tls=tls) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        for _ in range(calls):
+            dynamodb = DynamoDB()
+            assert dynamodb.call("UpdateItem", {}) == ANSWER
+            dynamodb.close()
+    return server.connections
+
+
+def read() -> set[str]:
+    """Return the organizations of the roots that were read."""
+    found = cast("list[dict[str, tuple[tuple[tuple[str, str], ...], ...]]]", trust().context.get_ca_certs())
+    return {value for root in found for ((name, value),) in root["subject"] if name == "organizationName"}
+
+
+AMAZONS, COMPANYS, UNKNOWN = "Amazon Root CA 1", "A company", "Amazon Root CA 2"
+
+
+def test_only_amazons_roots_are_read_for_an_endpoint_of_amazon(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amazon = trustme.CA(organization_name=AMAZONS)
+    machine(amazon, trustme.CA(organization_name=COMPANYS))
+
+    assert call(certified(amazon.create_child_ca(), "127.0.0.1"), monkeypatch) == 1
+    assert read() == {AMAZONS}
+
+
+def test_an_endpoint_with_another_root_is_reached_too(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(trustme.CA(organization_name=AMAZONS), company)
+
+    assert call(certified(company, "127.0.0.1"), monkeypatch, calls=3) == 4  # only the first call needs two
+    assert read() == {AMAZONS, COMPANYS}
+
+
+def test_however_long_reading_all_roots_takes_the_second_connection_has_its_time(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(trustme.CA(organization_name=AMAZONS), company)
+    monkeypatch.setattr("aws_client.connection.time", CLOCK)
+    timeouts: list[float] = []
+    connecting, reading = Connection.__init__, Trust.read_all
+
+    def noted(connection: Connection, endpoint: Endpoint, context: ssl.SSLContext, timeout: float) -> None:
+        timeouts.append(timeout)
+        connecting(connection, endpoint, context, timeout)
+
+    def slow(tls: Trust) -> None:
+        reading(tls)
+        CLOCK.pass_by()
+
+    monkeypatch.setattr(Connection, "__init__", noted)
+    monkeypatch.setattr(Trust, "read_all", slow)
+
+    assert call(certified(company, "127.0.0.1"), monkeypatch) == 2
+    assert timeouts == [PATIENCE, PATIENCE]
+
+
+def test_no_second_connection_is_made_after_the_deadline(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(trustme.CA(organization_name=AMAZONS), company)
+    monkeypatch.setattr("aws_client.service._ends", math.inf)  # put back afterwards
+
+    def slow(_: Trust) -> None:
+        set_deadline(SimpleNamespace(get_remaining_time_in_millis=lambda: 0))
+
+    monkeypatch.setattr(Trust, "read_all", slow)
+
+    with FaultyServer(answers(GOOD), tls=certified(company, "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(NoResponse, match="no time left"):
+            DynamoDB().call("UpdateItem", {})
+
+    assert server.connections == 1
+
+
+def test_all_roots_are_read_at_once_where_none_is_amazons(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = trustme.CA(organization_name=COMPANYS)
+    machine(company)
+
+    assert call(certified(company, "127.0.0.1"), monkeypatch) == 1
+
+
+@pytest.mark.parametrize("name", [AMAZONS, UNKNOWN, COMPANYS])
+def test_an_untrusted_root_is_refused_whatever_its_name(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
+    monkeypatch.setattr("aws_client.service.ATTEMPTS", 1)
+
+    with FaultyServer(answers(GOOD), tls=certified(trustme.CA(organization_name=name), "127.0.0.1")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        for connections in (2, 3):  # all roots are read once
+            with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
+                DynamoDB().call("UpdateItem", {})
+            assert server.connections == connections
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("authority", [AMAZONS, COMPANYS])
+def test_a_certificate_for_another_host_is_refused(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, authority: str
+) -> None:
+    authorities = {name: trustme.CA(organization_name=name) for name in (AMAZONS, COMPANYS)}
+    machine(*authorities.values())
+
+    with FaultyServer(answers(GOOD), tls=certified(authorities[authority], "127.0.0.2")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        with pytest.raises(NoResponse, match="CERTIFICATE_VERIFY_FAILED"):
+            DynamoDB().call("UpdateItem", {})
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"-----BEGIN CERTIFICATE-----\n\xff", b"\n-----BEGIN CERTIFICATE-----\nA"]
+)
+def test_a_file_that_cannot_be_read_has_no_first_roots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    file = tmp_path / "bundle.pem"
+    if content is not None:
+        file.write_bytes(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+
+    assert _first(str(file)) == b""
+    assert Trust().has_all
+    assert Trust().context.verify_mode == ssl.CERT_REQUIRED
+
+
+def test_the_settings_are_pythons_own(machine: Machine) -> None:
+    machine(trustme.CA(organization_name=AMAZONS), trustme.CA(organization_name=COMPANYS))
+    ours, default = trust().context, ssl.create_default_context()
+
+    for name in ("verify_mode", "check_hostname", "verify_flags", "options", "minimum_version", "maximum_version"):
+        assert getattr(ours, name) == getattr(default, name), name
+    assert ours.verify_mode == ssl.CERT_REQUIRED
+
+
+def test_the_first_roots_of_a_usual_bundle_are_amazons_five() -> None:
+    bundle = Path(botocore.__file__).with_name("cacert.pem")
+    context = ssl.create_default_context(cadata=_first(str(bundle)))
+
+    assert {hashlib.sha256(der).hexdigest() for der in context.get_ca_certs(binary_form=True)} == set(AMAZON)

@@ -1,0 +1,150 @@
+"""Errors as AWS and what stands between send them, a server that answers so for a region, and time that needn't pass.
+
+`aws_client/meaning.py` says where each is documented.
+"""
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+from botocore.config import Config
+
+from tests.lambda_.aws_client.faulty_server import FaultyServer, passed_on, whole
+from tests.lambda_.coordinator_calls import client
+
+
+def raw(status: int, body: bytes = b"", more: str = "") -> bytes:
+    """Return a response that isn't DynamoDB's, by default an empty one."""
+    return f"HTTP/1.1 {status} Whatever\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def error(code: str, status: int = 400, message: str = "said so") -> bytes:
+    """Return an error as DynamoDB sends it."""
+    return whole({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}, status)
+
+
+KMS = "com.amazonaws.services.kms.model."
+
+OUTAGES = {
+    "503 with HTML": raw(503, b"<html><body><b>Http/1.1 Service Unavailable</b></body></html>"),
+    "503 with a page": raw(503, b"<!DOCTYPE html><html><body>Sorry</body></html>"),
+    "503 with text": raw(503, b"upstream connect error or disconnect/reset before headers"),
+    "500 without a body": raw(500),
+    "502 without a body": raw(502),
+    "504 without a body": raw(504),
+    "507, which botocore doesn't retry": raw(507),
+    "500 with other JSON": raw(500, b"[]"),
+    "500 with no code": raw(500, b'{"__type": null}'),
+    "InternalServerError": error("InternalServerError", 500),
+    "InternalFailure": error("InternalFailure", 500),
+    "ServiceUnavailableException": error("ServiceUnavailableException", 503),
+    "200 with HTML": raw(200, b"<html>captive portal</html>"),
+    "200 without a body": raw(200),
+    "200 with other JSON": raw(200, b"[]"),
+    "200 with a wrong checksum": whole({}, crc=1),
+    "a proxy's 403": raw(403, b"<html>blocked</html>"),
+    "a proxy's 407": raw(407),
+    "a redirect": raw(302, more="Location: http://127.0.0.1:1/\r\n"),
+    "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+    "a closed connection": b"",
+    "half an answer": whole({"Item": {}})[:-5],
+}
+KEYS = {
+    "a disabled key": error("ValidationException", message=f"KMS key disabled error: {KMS}DisabledException: a"),
+    "a key to be deleted": error("ValidationException", message=f"KMS validation error: {KMS}KMSInvalidStateException"),
+}
+SIGNERS = {
+    "a denied key": error("AccessDeniedException", message=f"KMS key access denied error: {KMS}AWSKMSException: a"),
+    "AccessDeniedException": error("AccessDeniedException"),
+    "ExpiredTokenException": error("ExpiredTokenException", 403),
+    "IncompleteSignature": error("IncompleteSignature"),
+    "InvalidClientTokenId": error("InvalidClientTokenId", 403),
+    "InvalidSignatureException": error("InvalidSignatureException"),
+    "MissingAuthenticationToken": error("MissingAuthenticationToken", 403),
+    "OptInRequired": error("OptInRequired", 403),
+    "RequestExpired": error("RequestExpired"),
+    "UnrecognizedClientException": error("UnrecognizedClientException"),
+}
+THROTTLES = {
+    "ProvisionedThroughputExceededException": error("ProvisionedThroughputExceededException"),
+    "RequestLimitExceeded": error("RequestLimitExceeded"),
+    "ThrottlingException": error("ThrottlingException"),
+    "429 without a body": raw(429),
+}
+TRANSIENT = OUTAGES | KEYS | SIGNERS | THROTTLES
+
+
+Answer = Callable[[str, str, dict[str, Any]], bytes | None]
+"""Returns what a region answers to an operation (in lower case) with this request; None if its DynamoDB answers."""
+
+
+class DynamoDBProxy(FaultyServer):
+    """Stands before the DynamoDB of all regions. A call may be answered here instead of there."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(self._turn)
+        self._endpoint = endpoint
+        self.answer: Answer = as_ever
+
+    def _turn(self, _: FaultyServer, connection: socket.socket) -> None:
+        request = self.whole(connection)
+        head, body = request.split(b"\r\n\r\n", 1)
+        (called,) = CALLED.findall(head.decode().lower())
+        (region,) = SIGNED.findall(head.decode())
+        answer = self.answer(region, called, json.loads(body))
+        if answer is None:
+            answer = passed_on(self._endpoint, request)
+        connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+        connection.close()
+
+
+CALLED = re.compile(r"x-amz-target: dynamodb_20120810\.(\w+)")
+SIGNED = re.compile(r"Credential=\w+/\d+/([^/]+)/")
+
+
+def as_ever(_region: str, _operation: str, _request: dict[str, Any]) -> bytes | None:
+    """Let DynamoDB answer."""
+
+
+def always(answer: bytes) -> Answer:
+    return lambda _region, _operation, _request: answer
+
+
+def in_turn(answers: list[bytes]) -> Answer:
+    """Answer with these in turn, and then let DynamoDB answer."""
+    left = iter(answers)
+    return lambda _region, _operation, _request: next(left, None)
+
+
+def leads_to(patch: pytest.MonkeyPatch, endpoint: str, *regions: str) -> None:
+    """Let the coordinator reach these regions at another endpoint, by default all."""
+
+    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
+        return client(service, region_name, config, endpoint if region_name in regions or not regions else None)
+
+    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))
+
+
+class Clock(threading.local):
+    """Each thread's time, which passes only by waiting."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def stopped_clock(patch: pytest.MonkeyPatch) -> Clock:
+    """Let time pass at once where the coordinator or botocore waits before it tries again."""
+    clock = Clock()
+    patch.setattr("coordinate.dynamodb.calls.time", clock)
+    patch.setattr("botocore.endpoint.time", clock)
+    return clock

@@ -1,0 +1,57 @@
+"""Desired states, records and registers for tests that need no table."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from coordinate.protocol.model import DeploymentRecord, DesiredState, Item, Register, desired_state_of
+from coordinate.protocol.plan import wanted_items
+
+from simulation.world import NOW
+
+WINDOW = 1000
+
+
+def desired(*regions: str, **settings: Any) -> DesiredState:
+    """Return a desired state for these regions, with small windows."""
+    return desired_state_of(
+        json.dumps(desired_state_document(*regions, **settings), sort_keys=True, separators=(",", ":"))
+    )
+
+
+def desired_state_document(*regions: str, **settings: Any) -> dict[str, Any]:
+    return {
+        "regions": list(regions),
+        "leaving": [],
+        "counters": ["c"],
+        "floors": {},
+        "window": WINDOW,
+        "headroom": 10,
+        "scheduleMinutes": 5,
+        "tableLabels": {},
+        "layoutsLabel": "layouts 1",
+        "firstLayoutsLabel": "layouts 1",
+        **settings,
+    }
+
+
+def record(
+    *regions: str, number: int = 1, follows: int = 0, layouts_id: str = "layouts 1", **settings: Any
+) -> DeploymentRecord:
+    return DeploymentRecord(layouts_id, number, follows, NOW, desired(*regions, **settings))
+
+
+def register(*regions: str, epoch: int = 3, base: int = 501, **changes: Any) -> Register:
+    """Return a register in which every region takes part. The id of a region's table is `<region> 1`."""
+    ids = tuple(f"{region} 1" for region in regions)
+    limit = base - 1 + WINDOW * len(regions)
+    return replace(Register("c", "layouts 1", epoch, regions, ids, base, limit, WINDOW, NOW), **changes)
+
+
+def items_of(register: Register) -> dict[str, Item]:
+    """Return the items of regions that follow the register and have minted nothing yet."""
+    return wanted_items(register)
+
+
+def ids_of(*regions: str) -> dict[str, str]:
+    return {region: f"{region} 1" for region in regions}

@@ -1,0 +1,169 @@
+"""What the coordinator may be asked for, and how it refuses what it may not."""
+
+from typing import Any
+
+import pytest
+from coordinate.events import Check, Create, ScheduledRun, request_of
+from coordinate.protocol.model import Deploy, Refused
+
+from global_integers_core.lattice import MAX_REGIONS
+from global_integers_core.names import RESERVED
+from tests.lambda_.coordinate.sample_records import NOW, desired, desired_state_document
+
+DESIRED = desired_state_document("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+DEPLOYMENT = {"desired": DESIRED, "follows": 3, "requested": NOW}
+
+
+def refusal(event: dict[str, Any]) -> str:
+    with pytest.raises(Refused) as refused:
+        request_of(event)
+    return str(refused.value)
+
+
+def test_a_deployment_is_read() -> None:
+    found = request_of(DEPLOYMENT)
+
+    expected = desired("us-east-1", "eu-west-1", leaving=["us-west-2"], counters=["integers", "orders"])
+    assert isinstance(found, Deploy)
+    assert (found.desired, found.follows, found.requested) == (expected, 3, NOW)
+
+
+def test_only_a_deployment_asks_for_the_counter_of_the_check() -> None:
+    found = request_of({**DEPLOYMENT, "desired": {**DESIRED, "counters": ["integers", "-check"]}})
+
+    assert isinstance(found, Deploy)
+    assert found.desired.counters == ("integers", "-check")
+
+
+@pytest.mark.parametrize("counter", sorted(RESERVED))
+def test_a_deployment_may_still_name_a_counter_that_nobody_can_create_now(counter: str) -> None:
+    found = request_of({**DEPLOYMENT, "desired": {**DESIRED, "counters": [counter]}})
+
+    assert isinstance(found, Deploy)
+
+
+def test_a_check_names_a_region_and_the_default_counter() -> None:
+    event = {"check": {"region": "us-east-1", "counter": "integers", "version": "1+f", "digest": "ab12"}}
+
+    assert request_of(event) == Check("us-east-1", "integers", "1+f")
+    assert refusal({**event, "schedule": True}).startswith("the event has schedule and check; ")
+
+
+def test_the_same_desired_state_has_the_same_text() -> None:
+    turned = {**DEPLOYMENT, "desired": dict(reversed(DESIRED.items()))}
+
+    assert request_of(turned) == request_of(DEPLOYMENT)
+
+
+def test_the_schedule_and_an_operator_ask_in_one_word() -> None:
+    assert request_of({"schedule": True}) == ScheduledRun()
+    assert request_of({"create": ["invoices", "orders", "invoices"]}) == Create(("invoices", "orders"))
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ({"creat": ["x"]}, "creat: there is no such key; did you mean create?"),
+        ({"scheduled": True}, "scheduled: there is no such key; did you mean schedule?"),
+        ({**DEPLOYMENT, "follow": 5}, "follow: there is no such key; did you mean follows?"),
+        (
+            {**DEPLOYMENT, "desired": {**DESIRED, "floor": {}}},
+            "desired.floor: there is no such key; did you mean floors?",
+        ),
+        (
+            {**DEPLOYMENT, "desired": {**DESIRED, "region": []}},
+            "desired.region: there is no such key; did you mean regions?",
+        ),
+    ],
+)
+def test_a_misspelt_key_is_named_with_the_one_that_is_meant(event: dict[str, Any], message: str) -> None:
+    assert refusal(event) == message
+
+
+@pytest.mark.parametrize(
+    ("event", "has"),
+    [
+        ({}, "neither desired nor schedule nor create"),
+        ({"anything": 1}, "neither desired nor schedule nor create"),
+        ({"create": ["x"], "schedule": True}, "schedule and create"),
+        ({**DEPLOYMENT, "create": ["x"]}, "desired and create"),
+    ],
+)
+def test_a_wrong_event_is_shown_what_to_send(event: dict[str, Any], has: str) -> None:
+    message = refusal(event)
+
+    assert message.startswith(f"the event has {has}; it must have one.")
+    assert '{"create": ["invoices"]}' in message
+    assert '{"schedule": true}' in message
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ({"create": []}, "create: [] is not a list of names."),
+        ({"create": "x"}, "create: 'x' is not a list of names."),
+        ({"create": ["Bad"]}, "create: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        (
+            {"create": ["/run-lock"]},
+            "create: '/run-lock' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
+        ),
+        ({"schedule": "yes"}, "schedule: 'yes' is not true."),
+        ({"create": ["-check"]}, "create: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        (
+            {"create": ["orders", "ping"]},
+            "create: 'ping' can't be a new counter's name: API Gateway has another use for the path /ping.",
+        ),
+        ({"check": "us-east-1"}, "check: 'us-east-1' is not an object."),
+        ({"check": {"counter": "a"}}, "check.region: None is not a region."),
+        ({"check": {"region": "a", "regions": "b"}}, "check.regions: there is no such key; did you mean region?"),
+        (
+            {"check": {"region": "a", "counter": "-check"}},
+            "check.counter: '-check' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}.",
+        ),
+        ({**DEPLOYMENT, "desired": ["us-east-1"]}, "desired: ['us-east-1'] is not an object."),
+        ({**DEPLOYMENT, "follows": -1}, "follows: -1 is not an integer from 0 to 9007199254740992."),
+        ({"desired": DESIRED, "follows": 0}, "requested: None is not an integer from 0 to 9007199254740992."),
+        ({**DEPLOYMENT, "requested": "now"}, "requested: 'now' is not an integer from 0 to 9007199254740992."),
+    ],
+)
+def test_what_is_wrong_is_named(event: dict[str, Any], message: str) -> None:
+    assert refusal(event) == message
+
+
+FLOOR = "is not an integer from 1 to 4503599627370496 (2^52)."
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("regions", [], "regions: [] is not a list of names."),
+        ("regions", ["a", "a"], "regions: ['a', 'a'] is not a list of 1 to 64 different regions."),
+        ("leaving", ["eu-west-1"], "leaving: eu-west-1 can't be in regions too."),
+        ("leaving", "us-west-2", "leaving: 'us-west-2' is not a list of names."),
+        ("counters", ["Bad"], "counters: 'Bad' is not a counter's name; it must match [a-z0-9][a-z0-9_-]{0,62}."),
+        ("floors", [5], "floors: [5] is not an object of counters and integers."),
+        *[("floors", {"orders": floor}, f"floors: orders: {floor!r} {FLOOR}") for floor in (0, -1, 1.5, "5", True)],
+        ("floors", {"*": 2**53}, f"floors: *: {2**53} {FLOOR}"),
+        ("window", 0, "window: 0 is not an integer from 1 to 1000000000000."),
+        ("headroom", True, "headroom: True is not an integer from 1 to 1000000."),
+        ("scheduleMinutes", 0.5, "scheduleMinutes: 0.5 is not an integer from 1 to 60."),
+    ],
+)
+def test_what_is_wrong_in_a_desired_state_is_named(key: str, value: object, message: str) -> None:
+    assert refusal({**DEPLOYMENT, "desired": {**DESIRED, key: value}}) == message
+
+
+@pytest.mark.parametrize("key", sorted(DESIRED))
+def test_a_desired_state_says_everything(key: str) -> None:
+    message = refusal({**DEPLOYMENT, "desired": {name: value for name, value in DESIRED.items() if name != key}})
+
+    assert message == f"desired: there is no {key}."
+
+
+def test_there_are_no_more_regions_than_a_layout_can_have() -> None:
+    names = [f"r{n}" for n in range(MAX_REGIONS + 1)]
+
+    assert "is not a list of 1 to 64 different regions" in refusal(
+        {**DEPLOYMENT, "desired": {**DESIRED, "regions": names}}
+    )
+    request_of({**DEPLOYMENT, "desired": {**DESIRED, "regions": names[1:]}})

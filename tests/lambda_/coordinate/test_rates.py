@@ -1,0 +1,119 @@
+"""How fast regions mint and how long their ceilings last, by their items."""
+
+from dataclasses import replace
+
+import pytest
+from coordinate.metrics import MOST_HOURS, rates
+from coordinate.protocol.model import Absent, Item
+from coordinate.protocol.reconcile import Outcome, TablesScan
+
+from tests.lambda_.coordinate.sample_records import NOW, WINDOW, items_of, register
+
+REGISTER = register("a", "b")
+"""Of epoch 3, from 501: a's first integer is 501, b's is 502, and both may mint 1,000."""
+RECONCILED = {"c": Outcome(REGISTER, ())}
+NOTHING = TablesScan(at=NOW)
+"""What an earlier run saw that saw no item."""
+
+
+def minted(**by_region: int) -> dict[str, dict[str, Item]]:
+    """Return the items of regions that have minted so many integers."""
+    first = items_of(REGISTER)
+    return {
+        region: {"c": replace(first[region], issued=first[region].issued + n * first[region].stride)}
+        for region, n in by_region.items()
+    }
+
+
+def test_the_rate_is_what_was_minted_since_the_last_look() -> None:
+    before = TablesScan(items=minted(a=100, b=0), at=NOW)
+
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=400, b=0), at=NOW + 300), RECONCILED, before)
+
+    assert found["a"]["IntegersPerSecond"] == 1.0
+    assert found["b"] == {"IntegersPerSecond": 0.0, "HoursToCeiling": MOST_HOURS}
+    assert found["a"]["HoursToCeiling"] == pytest.approx((WINDOW - 400) / 3600)
+
+
+def test_at_first_the_rate_is_the_average_since_the_grant() -> None:
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=400, b=200), at=NOW + 100), RECONCILED, None)
+
+    assert (found["a"]["IntegersPerSecond"], found["b"]["IntegersPerSecond"]) == (4.0, 2.0)
+
+
+def test_a_later_grant_counts_from_its_position() -> None:
+    granted = replace(REGISTER, limit=REGISTER.limit + 400 * 2, granted=NOW)  # at a position of 400 in each region
+    items = minted(a=600, b=300)
+
+    found = rates(TablesScan({"c": granted}, items=items, at=NOW + 100), {"c": Outcome(granted, ())}, None)
+
+    assert found["a"]["IntegersPerSecond"] == 2.0
+    assert found["a"]["HoursToCeiling"] == pytest.approx((1400 - 600) / 2 / 3600)
+    assert found["b"]["IntegersPerSecond"] == 0, "it is behind, and nothing says by how much it was"
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 29])
+def test_a_short_look_says_nothing(seconds: int) -> None:
+    before = TablesScan(items=minted(a=0, b=0), at=NOW)
+
+    assert rates(TablesScan({"c": REGISTER}, items=minted(a=900, b=900), at=NOW + seconds), RECONCILED, before) == {}
+
+
+def test_a_new_counter_counts_from_its_beginning() -> None:
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=30, b=0), at=NOW + 60), RECONCILED, NOTHING)
+
+    assert found["a"]["IntegersPerSecond"] == 0.5
+
+
+def test_a_new_epoch_counts_from_its_beginning() -> None:
+    before = TablesScan(items={"a": {"c": Item(499, 2, 500, epoch=2)}}, at=NOW)
+
+    assert (
+        rates(TablesScan({"c": REGISTER}, items=minted(a=30), at=NOW + 60), RECONCILED, before)["a"][
+            "IntegersPerSecond"
+        ]
+        == 0.5
+    )
+
+
+def test_rates_are_added_and_the_nearest_ceiling_counts() -> None:
+    slow, fast = replace(REGISTER, counter="slow"), replace(REGISTER, counter="fast")
+    items = {"a": {"slow": minted(a=60)["a"]["c"], "fast": minted(a=600)["a"]["c"]}}
+    outcomes = {"slow": Outcome(slow, ()), "fast": Outcome(fast, ())}
+
+    found = rates(TablesScan({"slow": slow, "fast": fast}, items=items, at=NOW + 60), outcomes, NOTHING)
+
+    assert found["a"]["IntegersPerSecond"] == 11.0
+    assert found["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600)
+
+
+def test_the_ceiling_is_that_of_the_raised_limit() -> None:
+    raised = replace(REGISTER, limit=REGISTER.limit + 2 * 9000)
+    reached = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(raised, ())}, NOTHING)
+    pending = rates(
+        TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(raised, ("a",))}, NOTHING
+    )
+
+    assert reached["a"]["HoursToCeiling"] == pytest.approx(9400 / 10 / 3600)
+    assert pending["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600), "it hasn't been given more yet"
+
+
+def test_after_a_change_of_regions_the_whole_new_window_is_left() -> None:
+    following = register("a", epoch=4, base=5001)
+
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {"c": Outcome(following, ())}, NOTHING)
+
+    assert found["a"]["HoursToCeiling"] == pytest.approx(WINDOW / 10 / 3600)
+
+
+def test_a_counter_that_the_run_did_not_reach_keeps_its_ceiling() -> None:
+    found = rates(TablesScan({"c": REGISTER}, items=minted(a=600), at=NOW + 60), {}, NOTHING)
+
+    assert found["a"]["HoursToCeiling"] == pytest.approx(400 / 10 / 3600)
+
+
+def test_an_unreachable_or_unopened_region_has_no_rate() -> None:
+    put_closed = replace(minted(b=0)["b"]["c"], opening="a run's")
+    items = {"a": Absent.UNREACHABLE, "b": {"c": put_closed}}
+
+    assert rates(TablesScan({"c": REGISTER}, items=items, at=NOW + 60), RECONCILED, NOTHING) == {}

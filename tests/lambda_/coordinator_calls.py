@@ -1,0 +1,297 @@
+"""Calls of the coordinator as a deployment and the schedule make them, and a look at what came of it."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from threading import Lock
+from types import SimpleNamespace
+from typing import Any, Literal, Protocol
+
+import boto3
+import coordinate.handler
+from aws_client.service import DynamoDB
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from coordinate.dynamodb.encoding import (
+    attributes_of,
+    copy_of,
+    item_of,
+    item_values,
+    record_of,
+    register_of,
+)
+from coordinate.protocol.model import Copy, DeploymentRecord, Item, Register
+
+from global_integers_core.records import RECORD_KEY
+from local.resources import Aws
+
+HOME = "us-east-1"
+REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2"]
+
+
+PATIENCE = 60
+"""Seconds that a client waits for the server, which answers at once: but the machine may be as busy as can be."""
+
+
+def all_time() -> int:
+    """Return the milliseconds that a function has at first."""
+    return 900_000
+
+
+def make_table(aws: Aws, region: str, table: str, key: str = "counter") -> None:
+    made = aws.client("dynamodb", region).create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+    )
+    _IDS[region, table] = made["TableDescription"].get("TableId", "")
+
+
+def deploy(*regions: str, **settings: Any) -> dict[str, Any]:
+    """Deploy with these settings (`deployment`), and return the coordinator's reply."""
+    return send(deployment(*regions, **settings))
+
+
+_PASSING = time.time
+"""The clock, if no test has stopped it."""
+
+_IDS: dict[tuple[str, str], str] = {}
+"""The ids of the tables that were made, by region and name. The coordinator's records name them."""
+
+_SNAPSHOTS: dict[str, tuple[str, dict[tuple[str, str], str]]] = {}
+"""The coordinator's reply and all that it has written, as JSON, by what it was asked for; and the ids at that time."""
+
+
+def laid_out(*regions: str, **settings: Any) -> dict[str, Any]:
+    """Do what `deploy` does to empty tables. What it has written is kept, and written again the next time."""
+    passing = None if time.time is _PASSING else time.time()  # the registers say when they were granted
+    key = json.dumps([regions, settings, passing], sort_keys=True)
+    if key not in _SNAPSHOTS:
+        reply = deploy(*regions, **settings)
+        _SNAPSHOTS[key] = json.dumps([reply, _written()]), _IDS.copy()
+        return reply
+    text, ids = _SNAPSHOTS[key]
+    for table, was in ids.items():
+        text = text.replace(was, _IDS[table])
+    reply, written = json.loads(text)
+    for region, records in written.items():
+        with closing(DynamoDB(region)) as dynamodb:
+            for some in batched(records, 25):
+                puts: dict[str, list[Any]] = {}
+                for table, record in some:
+                    puts.setdefault(table, []).append({"PutRequest": {"Item": record}})
+                assert not dynamodb.call("BatchWriteItem", {"RequestItems": puts}).get("UnprocessedItems")
+    return reply
+
+
+def batched(records: list[tuple[str, Any]], size: int) -> list[list[tuple[str, Any]]]:
+    return [records[start : start + size] for start in range(0, len(records), size)]
+
+
+def _written() -> dict[str, list[tuple[str, Any]]]:
+    counters = os.environ["COUNTERS_TABLE"]
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for region in (*REGIONS, "us-west-2"):
+        tables = [counters, *((os.environ["LAYOUTS_TABLE"], os.environ["MIRROR_TABLE"]) if region == HOME else ())]
+        with closing(DynamoDB(region)) as dynamodb:
+            found[region] = [
+                (table, record)
+                for table in tables
+                for record in dynamodb.call("Scan", {"TableName": table, "ConsistentRead": True})["Items"]
+            ]
+    return {region: records for region, records in found.items() if records}
+
+
+def deployment(
+    *regions: str,
+    counters: list[str] | None = None,
+    leaving: list[str] | None = None,
+    floors: dict[str, Any] | None = None,
+    window: int = 100_000_000,
+    headroom: int = 10_000,
+    schedule_minutes: int = 5,
+    home: str | None = None,
+    first: str | None = None,
+) -> dict[str, Any]:
+    """Return a deployment's event, as the program makes it from what its preview reads.
+
+    Args:
+        regions: the layout, by default `REGIONS`.
+        counters: by default `integers`.
+        leaving: regions that are out of the layout, but not deleted yet.
+        floors: by counter, or by `*`.
+        window: integers a region.
+        headroom: integers after a fence.
+        schedule_minutes: between two scheduled runs.
+        home: by default that of the layouts table as it is now.
+        first: what `home` was at the first deployment, by default what it is now.
+    """
+    names, leavers = list(regions) or REGIONS, leaving or []
+    home = home or home_now()
+    desired = {
+        "regions": names,
+        "leaving": leavers,
+        "counters": counters or ["integers"],
+        "floors": floors or {},
+        "window": window,
+        "headroom": headroom,
+        "scheduleMinutes": schedule_minutes,
+        "tableLabels": {region: _label(region, os.environ["COUNTERS_TABLE"]) for region in (*names, *leavers)},
+        "layoutsLabel": home,
+        "firstLayoutsLabel": home if first is None else first,
+    }
+    found = _client(HOME).get_item(TableName=os.environ["LAYOUTS_TABLE"], Key={"counter": {"S": RECORD_KEY}})
+    item = found.get("Item")
+    if item is None:
+        return {"desired": desired, "follows": 0, "requested": int(time.time())}
+    record = record_of(item)
+    if record.reconciled and json.loads(record.desired.text) == desired:
+        return {"desired": desired, "follows": record.follows, "requested": record.requested}
+    return {"desired": desired, "follows": record.number, "requested": int(time.time())}
+
+
+def home_now() -> str:
+    """Return the home region, and what tells its layouts table from a recreated one."""
+    return f"{HOME} {_label(HOME, os.environ['LAYOUTS_TABLE'])}"
+
+
+def scheduled_run(remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Run the coordinator as the schedule does."""
+    return send({"schedule": True}, remaining)
+
+
+def create(*counters: str) -> dict[str, Any]:
+    """Create counters as an operator does."""
+    return send({"create": list(counters)})
+
+
+def send(event: dict[str, Any], remaining: Callable[[], int] = all_time) -> dict[str, Any]:
+    """Send the coordinator an event. `remaining` says how many milliseconds the function has left."""
+    return coordinate.handler.handler(event, SimpleNamespace(get_remaining_time_in_millis=remaining))
+
+
+def _label(region: str, table: str) -> str:
+    try:
+        return _client(region).describe_table(TableName=table)["Table"].get("TableId", "")
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
+            raise
+        return ""
+
+
+def _client(region: str) -> Any:
+    return client("dynamodb", region)
+
+
+def client(
+    service: Literal["dynamodb"], region_name: str, config: Config | None = None, endpoint: str | None = None
+) -> Any:
+    """Return a client as `boto3.client` does. All runs of the process share it: to make one takes long."""
+    keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+    with _MAKING:
+        return _made(region_name, endpoint or os.environ["AWS_ENDPOINT_URL"], keys, config)
+
+
+@cache
+def _made(region: str, endpoint: str, keys: tuple[str, str], config: Config | None) -> Any:
+    key, secret = keys
+    patience = Config(connect_timeout=PATIENCE, read_timeout=PATIENCE)
+    return _session().client(
+        "dynamodb",
+        region,
+        endpoint_url=endpoint,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        config=config.merge(patience) if config else patience,
+    )
+
+
+@cache
+def _session() -> boto3.Session:
+    return boto3.Session()
+
+
+_MAKING = Lock()
+"""Threads may share clients, but must not make them at the same time."""
+
+
+class Tables(Protocol):
+    """Where the counters tables are."""
+
+    @property
+    def aws(self) -> Aws: ...
+    @property
+    def counters(self) -> str: ...
+
+
+class AllTables(Tables, Protocol):
+    """Where the layouts table and its mirror are, too."""
+
+    @property
+    def layouts(self) -> str: ...
+    @property
+    def mirror(self) -> str: ...
+
+
+def item(stack: Tables, region: str, counter: str = "integers") -> Item | None:
+    found = _found(stack, region, stack.counters, counter)
+    return item_of(found) if found else None
+
+
+def items(stack: Tables, *regions: str, counter: str = "integers") -> list[Item | None]:
+    return [item(stack, region, counter) for region in regions or REGIONS]
+
+
+def put_item(stack: Tables, region: str, new: Item, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", region).put_item(
+        TableName=stack.counters, Item={"counter": {"S": counter}, **item_values(new)}
+    )
+
+
+def delete_item(stack: Tables, region: str, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", region).delete_item(TableName=stack.counters, Key={"counter": {"S": counter}})
+
+
+def record(stack: AllTables) -> DeploymentRecord:
+    found = _found(stack, HOME, stack.layouts, RECORD_KEY)
+    assert found is not None, "there is no record"
+    return record_of(found)
+
+
+def put_record(stack: AllTables, new: DeploymentRecord) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
+
+
+def register(stack: AllTables, counter: str = "integers") -> Register | None:
+    found = _found(stack, HOME, stack.layouts, counter)
+    return register_of(found) if found else None
+
+
+def put_register(stack: AllTables, new: Register) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.layouts, Item=attributes_of(new))
+
+
+def delete_register(stack: AllTables, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.layouts, Key={"counter": {"S": counter}})
+
+
+def copy(stack: AllTables, counter: str = "integers") -> Copy[Register] | None:
+    found = _found(stack, HOME, stack.mirror, counter)
+    return copy_of(register_of)(found) if found else None
+
+
+def put_copy(stack: AllTables, new: Copy[Register]) -> None:
+    stack.aws.client("dynamodb", HOME).put_item(TableName=stack.mirror, Item=attributes_of(new))
+
+
+def delete_copy(stack: AllTables, counter: str = "integers") -> None:
+    stack.aws.client("dynamodb", HOME).delete_item(TableName=stack.mirror, Key={"counter": {"S": counter}})
+
+
+def _found(stack: Tables, region: str, table: str, key: str) -> dict[str, Any] | None:
+    client: Any = stack.aws.client("dynamodb", region)
+    return client.get_item(TableName=table, Key={"counter": {"S": key}}).get("Item")

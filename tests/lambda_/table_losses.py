@@ -1,0 +1,56 @@
+"""What happens to tables and regions: deleted, recreated empty, restored from a backup, unreachable."""
+
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+from botocore.config import Config
+
+from tests.lambda_.coordinator_calls import HOME, AllTables, client, make_table
+
+Records = list[dict[str, Any]]
+
+NOWHERE = "http://127.0.0.1:1"
+"""An endpoint that refuses connections."""
+
+
+def recreate(stack: AllTables, region: str, table: str) -> None:
+    """Delete a table, and make an empty one of its name."""
+    delete(stack, region, table)
+    make_table(stack.aws, region, table)
+
+
+def delete(stack: AllTables, region: str, table: str) -> None:
+    stack.aws.client("dynamodb", region).delete_table(TableName=table)
+
+
+def backup(stack: AllTables, region: str, table: str) -> Records:
+    """Return all records of a table, ordered by their keys."""
+    found: list[Any] = list(stack.aws.client("dynamodb", region).scan(TableName=table, ConsistentRead=True)["Items"])
+    return sorted(found, key=lambda each: each["counter"]["S"])
+
+
+def restore(stack: AllTables, region: str, table: str, records: Records) -> None:
+    """Replace a table by another one of its name that has these records, as restoring it from a backup does."""
+    recreate(stack, region, table)
+    client = stack.aws.client("dynamodb", region)
+    for each in records:
+        client.put_item(TableName=table, Item=each)
+
+
+def everything(stack: AllTables, *regions: str) -> dict[str, Records]:
+    """Return all records of the layouts table, of the mirror, and of these regions' counters tables."""
+    return {
+        "layouts": backup(stack, HOME, stack.layouts),
+        "mirror": backup(stack, HOME, stack.mirror),
+        **{region: backup(stack, region, stack.counters) for region in regions},
+    }
+
+
+def cut_off(patch: pytest.MonkeyPatch, *regions: str) -> None:
+    """Let these regions refuse the coordinator's connections. They mint all the same."""
+
+    def reached(service: Literal["dynamodb"], region_name: str, config: Config) -> Any:
+        return client(service, region_name, config, NOWHERE if region_name in regions else None)
+
+    patch.setattr("coordinate.dynamodb.calls.boto3", SimpleNamespace(client=reached))

@@ -1,0 +1,172 @@
+"""API Gateway at a deployment on this machine: beside the Function URLs, and while regions are added."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from local.resources import Aws
+from tests.local.machine import Clients, Machine, mint
+
+ONE = ("eu-west-1",)
+TWO = ("us-east-1", *ONE)
+THREE = (*TWO, "ap-southeast-2")
+ON = ("apiGateway=true", 'counters=["integers", "orders"]')
+OFF = ON[1:]
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
+    machine = machines()
+    result = machine.up(*ONE, settings=ON)
+    assert result.returncode == 0, result.stderr
+    assert "served by a small process here" in result.stdout
+    yield machine
+    pid, _ = process(machine)
+    machine.run("down")
+    assert not runs(pid)
+    assert not (machine.folder / "gateway.json").exists()
+
+
+def process(machine: Machine) -> tuple[int, int]:
+    """Its process and port."""
+    record = json.loads((machine.folder / "gateway.json").read_text())
+    return record["pid"], record["port"]
+
+
+def test_it_answers_as_the_function_does(machine: Machine) -> None:
+    outputs = machine.outputs()
+    function, gateway = outputs["urls"]["eu-west-1"], outputs["gatewayUrls"]["eu-west-1"]
+
+    for path in ("", "integers", "orders"):
+        one, other = mint(function, path), mint(gateway, path)
+        assert other == (200, {**one[1], "integer": one[1]["integer"] + 1})
+    assert mint(gateway, "counter?systemKey=orders", "GET")[1]["counter"] == "orders"
+    refused = {"nothing": 404, "a%22b": 404, "a/b": 404, "counter": 400, "orders?count=5": 400}
+    refused |= {"counter?systemKey=integers&systemKey=orders": 400, "orders?count=5&count=1": 400}
+    for path, status in refused.items():
+        found, document = mint(gateway, path)
+        assert (found, document["status"]) == (status, status), path
+        assert set(document) == {"type", "title", "status", "detail"}
+
+
+def test_it_sees_headers_as_they_were_sent(machine: Machine) -> None:
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    connection = http.client.HTTPConnection(url.netloc)
+
+    connection.request("POST", url.path, headers={"IDEMPOTENCY-KEY": "k"})
+
+    response = connection.getresponse()
+    assert (response.status, "no Idempotency-Key" in json.loads(response.read())["detail"]) == (400, True)
+    connection.close()
+
+
+def test_a_connection_that_ends_after_its_response_says_so(machine: Machine) -> None:
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    caller = http.client.HTTPConnection(str(url.hostname), url.port)
+
+    for headers, expected in (({}, None), ({"Connection": "close"}, "close")):
+        caller.request("POST", f"{url.path}nothing", headers=headers)
+        response = caller.getresponse()
+        response.read()
+        assert response.headers["Connection"] == expected
+
+
+def test_malformed_headers_are_refused(machine: Machine) -> None:
+    """Whoever reads them otherwise could see a key where this server sees none."""
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    with socket.create_connection((url.hostname or "", url.port or 0)) as connection:
+        connection.sendall(f"POST {url.path} HTTP/1.1\r\nHost: h\r\nno colon\r\nIdempotency-Key: k\r\n\r\n".encode())
+
+        assert connection.recv(100).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    "type_", ["application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8"]
+)
+def test_a_body_of_any_type_is_ignored(machine: Machine, type_: str) -> None:
+    """As `curl -d ''` sends one. DynamoDB itself refuses most types."""
+    url = urlsplit(str(machine.outputs()["gatewayUrls"]["eu-west-1"]))
+    connection = http.client.HTTPConnection(url.netloc)
+
+    connection.request("POST", url.path, "x", {"Content-Type": type_})
+
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_its_role_is_what_lets_it_in_and_up_mends_it(machine: Machine) -> None:
+    gateway = machine.outputs()["gatewayUrls"]["eu-west-1"]
+    iam = Aws(machine.endpoint).client("iam", "us-east-1")
+
+    iam.delete_role_policy(RoleName="global-integers-dev-gateway-eu-west-1", PolicyName="own")
+    assert mint(gateway)[0] == 503
+    assert machine.up(*ONE, settings=ON).returncode == 0
+    assert mint(gateway)[0] == 200
+
+
+def test_an_unsigned_call_is_refused_where_callers_sign(machine: Machine) -> None:
+    assert machine.up(*ONE, settings=(*ON, "authorization=AWS_IAM")).returncode == 0
+
+    status, document = mint(machine.outputs()["gatewayUrls"]["eu-west-1"])
+    assert (status, document["status"]) == (403, 403)
+    assert "not signed" in document["detail"]
+
+
+@pytest.mark.long
+def test_the_process_comes_again_on_its_port_and_goes(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    pid, port = process(machine)
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    assert process(machine) == (pid, port), "a second run leaves it alone"
+
+    os.kill(pid, signal.SIGKILL)
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    fresh, same = process(machine)
+    assert (fresh != pid, same) == (True, port)
+    assert mint(machine.outputs()["gatewayUrls"]["us-east-1"])[0] == 200
+
+    assert machine.up(*TWO, settings=OFF).returncode == 0
+    assert machine.outputs()["gatewayUrls"] == {}
+    assert not runs(fresh)
+    assert mint(machine.outputs()["urls"]["us-east-1"])[0] == 200
+    assert machine.up(*TWO, settings=ON).returncode == 0
+
+
+@pytest.mark.long
+def test_both_urls_mint_while_a_region_is_added(machine: Machine) -> None:
+    assert machine.up(*TWO, settings=ON).returncode == 0
+    outputs = machine.outputs()
+    both = {f"{region} {name}": url for name in ("urls", "gatewayUrls") for region, url in outputs[name].items()}
+    clients = Clients(both)
+    try:
+        result = machine.up(*THREE, settings=ON)
+        assert result.returncode == 0, result.stderr
+        outputs = machine.outputs()
+        clients.add({"ap-southeast-2 gatewayUrls": outputs["gatewayUrls"]["ap-southeast-2"]})
+        clients.wait_for_more((*both, "ap-southeast-2 gatewayUrls"))
+    finally:
+        minted = clients.end()
+
+    assert len(minted) == len(set(minted))
+    assert clients.failed == {}
+    base = outputs["counters"]["integers"]["base"]
+    for place, name in enumerate(THREE, start=1):
+        for (client, _), integers in clients.minted.items():
+            if client.startswith(name):
+                assert integers == sorted(integers)
+                assert {n % 3 for n in integers if n >= base} == {place % 3}
+    assert {client for client, _ in clients.minted} == {*both, "ap-southeast-2 gatewayUrls"}
+
+
+def runs(pid: int) -> bool:
+    try:
+        return b"local.apigateway.rest_api_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False

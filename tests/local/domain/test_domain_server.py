@@ -1,0 +1,365 @@
+"""The domain of a deployment on this machine: its names, its process, and the nearest region that is healthy."""
+
+import http.client
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, cast
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from local.resources import Aws
+from local.resources.route53 import zone
+from tests.local.machine import HANGING, Machine, processes_of, up
+
+REGIONS = ("us-east-1", "eu-west-1")
+DOMAIN = "integers.example.com"
+WITH_DOMAIN = (f"domain={DOMAIN}", "hostedZone=example.com")
+BOTH = (*WITH_DOMAIN, "functionUrls=false", "apiGateway=true")
+MINT = "global-integers-dev-mint"
+
+MINTED: list[int] = []
+"""All integers that these tests got."""
+
+
+@pytest.fixture(scope="module")
+def machine(machines: Callable[[], Machine]) -> Generator[Machine]:
+    """A stack with a domain and API Gateways, without Function URLs. The tests change it, from top to bottom."""
+    machine = up(machines(), *REGIONS, settings=BOTH)
+    yield machine
+    machine.end()
+
+
+@pytest.fixture
+def aws(machine: Machine) -> Aws:
+    return Aws(machine.endpoint)
+
+
+def send(port: int, path: str, method: str, headers: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+    """Return status and document."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGING)
+    try:
+        connection.request(method, path, headers=dict(headers))
+        response = connection.getresponse()
+        return response.status, json.load(response)
+    finally:
+        connection.close()
+
+
+def ask(machine: Machine, host: str, path: str, method: str = "GET") -> tuple[int, dict[str, Any]]:
+    """Return status and document of a request to the server by this name, as API Gateway gets it."""
+    return send(machine.port, path, method, {"Host": host})
+
+
+def call(
+    machine: Machine, path: str = "/", host: str = "", method: str = "POST", **headers: str
+) -> tuple[int, dict[str, Any]]:
+    """Return status and document of a request to the domain."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()} | ({"Host": host} if host else {})
+    status, document = send(process(machine)[1], path, method, named)
+    if status == 200:
+        MINTED.extend(document.get("integers", [document["integer"]] if "integer" in document else []))
+    return status, document
+
+
+def head(machine: Machine, host: str) -> int:
+    """The status of a HEAD request, whose response has no body."""
+    connection = http.client.HTTPConnection("127.0.0.1", process(machine)[1], timeout=HANGING)
+    connection.request("HEAD", "/-/health", headers={"Host": host})
+    with connection.getresponse() as response:
+        return response.status
+
+
+def process(machine: Machine) -> tuple[int, int]:
+    """Its process and port."""
+    record = json.loads((machine.folder / "domain.json").read_text())
+    return record["pid"], record["port"]
+
+
+def region_of(machine: Machine, start: str = "", path: str = "/", host: str = "") -> str:
+    """The region that mints for a caller in the region `start`, by default the home region, or why none does."""
+    status, document = call(machine, path, host, **({"x_from_region": start} if start else {}))
+    return document["region"] if status == 200 else f"{status} {document}"
+
+
+def moved(machine: Machine, to: str, start: str = "", path: str = "/", host: str = "") -> None:
+    """Wait until the domain answers from the region `to`. On a busy machine, any region may seem unhealthy."""
+    while region_of(machine, start, path, host) != to:
+        time.sleep(0.1)
+
+
+def names(aws: Aws) -> dict[str, list[dict[str, Any]]]:
+    """The records of the zone by name, but those of the zone itself."""
+    zone_id = zone(aws, {"name": "example.com"})["zoneId"]
+    found: dict[str, list[dict[str, Any]]] = {}
+    pages = aws.client("route53", REGIONS[0]).get_paginator("list_resource_record_sets")
+    for page in pages.paginate(HostedZoneId=zone_id):
+        for record in page["ResourceRecordSets"]:
+            if record["Type"] not in ("NS", "SOA"):
+                found.setdefault(record["Name"].removesuffix("."), []).append(record)
+    return found
+
+
+def test_each_region_answers_under_its_own_name(machine: Machine) -> None:
+    for region in REGIONS:
+        assert ask(machine, f"{region}.{DOMAIN}", "/-/health") == (200, {"status": "ok", "region": region})
+        status, minted = ask(machine, f"{region}.{DOMAIN}", "/", "POST")
+        assert (status, minted["region"]) == (200, region)
+        assert minted["integer"] % len(REGIONS) == (REGIONS.index(region) + 1) % len(REGIONS)
+
+
+def test_the_outputs_name_the_domain(machine: Machine) -> None:
+    outputs = machine.outputs()
+
+    assert outputs["domainUrl"] == f"https://{DOMAIN}/"
+    assert outputs["domainGatewayUrl"] == f"https://gateway.{DOMAIN}/"
+    assert outputs["urls"] == {region: f"https://{region}.{DOMAIN}/" for region in REGIONS}
+
+
+def test_the_server_has_the_records_and_their_health_checks(aws: Aws) -> None:
+    records = names(aws)
+    checks = aws.client("route53", REGIONS[0]).list_health_checks()["HealthChecks"]
+    asked = {check["Id"]: check["HealthCheckConfig"]["FullyQualifiedDomainName"] for check in checks}
+
+    assert set(records) - {DOMAIN, f"gateway.{DOMAIN}"} == {
+        *(f"{region}.{DOMAIN}" for region in REGIONS),
+        f"_acme-challenge.{DOMAIN}",
+    }
+    for name in (DOMAIN, f"gateway.{DOMAIN}"):
+        found = {(record["Region"], record["Type"]): asked[record["HealthCheckId"]] for record in records[name]}
+        assert found == {(region, kind): f"{region}.{DOMAIN}" for region in REGIONS for kind in ("A", "AAAA")}
+
+
+def test_the_nearest_region_mints_and_another_ones_is_elsewhere(machine: Machine) -> None:
+    moved(machine, "us-east-1", host=DOMAIN)
+    for start, nearest in {"": "us-east-1", "eu-north-1": "eu-west-1", "us-west-2": "us-east-1"}.items():
+        moved(machine, nearest, start)
+
+
+def test_each_region_mints_its_own_integers_under_its_own_name(machine: Machine) -> None:
+    for place, region in enumerate(REGIONS, 1):
+        status, minted = call(machine, "/integers?count=2", host=f"{region}.{DOMAIN}")
+        assert (status, minted["region"]) == (200, region)
+        assert {integer % 2 for integer in minted["integers"]} == {place % 2}
+
+
+def test_an_http_proxy_is_another_way_to_name_the_host(machine: Machine) -> None:
+    assert call(machine, f"http://eu-west-1.{DOMAIN}:80/", host=DOMAIN)[1]["region"] == "eu-west-1"
+    assert call(machine, f"http://eu-west-1.{DOMAIN}", host=DOMAIN)[1]["region"] == "eu-west-1"
+
+
+def test_the_apis_without_a_function_have_a_name_too(machine: Machine) -> None:
+    for start, nearest in {"us-east-1": "us-east-1", "eu-west-2": "eu-west-1"}.items():
+        moved(machine, nearest, start, "/integers", f"gateway.{DOMAIN}")
+
+
+def test_what_the_function_responds_arrives_as_it_is(machine: Machine) -> None:
+    status, problem = call(machine, "/nothing%20here?count=1")
+    assert (status, problem["status"]) == (404, 404)
+    assert [call(machine, method="DELETE")[0], call(machine, "/?count=0")[0]] == [405, 400]
+    assert call(machine, "//mars/", host=DOMAIN)[1]["status"] == 404
+    first = call(machine, Idempotency_Key="cart-99")
+    assert call(machine, Idempotency_Key="cart-99") == first
+    MINTED.remove(first[1]["integer"])  # it was returned twice, as it should be
+
+
+def test_wrong_names_and_places_are_said(machine: Machine) -> None:
+    status, document = call(machine, host=f"mars.{DOMAIN}")
+    assert (status, f"there is no record for mars.{DOMAIN}" in document["message"]) == (404, True)
+    status, document = call(machine, x_from_region="mars")
+    assert (status, "'mars' is not a region" in document["message"]) == (400, True)
+
+
+def test_a_second_up_changes_nothing_and_leaves_the_process(machine: Machine) -> None:
+    pid, port = process(machine)
+    outputs = machine.outputs()
+    assert (outputs["domainUrl"], outputs["localDomainUrl"]) == (f"https://{DOMAIN}/", f"http://127.0.0.1:{port}/")
+
+    again = machine.up(*REGIONS, settings=BOTH)
+
+    assert again.returncode == 0, again.stderr
+    (line,) = [line for line in again.stdout.splitlines() if line.startswith("dev: ")]
+    assert line.endswith(" unchanged")
+    assert "," not in line
+    assert process(machine) == (pid, port)
+    assert f"curl http://127.0.0.1:{port}/    (Host: {DOMAIN})" in again.stdout
+
+
+@pytest.mark.long
+def test_a_killed_process_comes_again_on_its_port(machine: Machine) -> None:
+    pid, port = process(machine)
+    os.kill(pid, signal.SIGKILL)
+    up(machine, *REGIONS, settings=BOTH)
+    fresh, same = process(machine)
+
+    assert (fresh != pid, same) == (True, port)
+    moved(machine, "us-east-1")
+    shown = machine.run("demo").stdout
+    assert f"minted at the domain, http://127.0.0.1:{port}/: " in shown
+    assert "take a region down:" in shown
+
+
+def test_a_region_that_cannot_mint_is_left_out_until_it_can(machine: Machine, aws: Aws) -> None:
+    moved(machine, "us-east-1")
+
+    aws.client("dynamodb", "us-east-1").delete_table(TableName="global-integers-dev-counters")
+    assert call(machine, host=f"us-east-1.{DOMAIN}")[0] == 503, "its callers notice at once, the domain only later"
+    moved(machine, "eu-west-1")
+    assert call(machine, "/-/health", f"us-east-1.{DOMAIN}", "GET")[0] == 503
+    assert call(machine, "/-/health", f"eu-west-1.{DOMAIN}", "GET") == (200, {"status": "ok", "region": "eu-west-1"})
+
+    up(machine, *REGIONS, settings=BOTH)
+    moved(machine, "us-east-1")
+
+
+@pytest.mark.long
+def test_paused_regions_are_left_out_unless_all_are(machine: Machine) -> None:
+    functions = {region: Aws(machine.endpoint).client("lambda", region) for region in (*REGIONS, "ap-southeast-2")}
+    up(machine, *functions, settings=(*WITH_DOMAIN, f"paused={json.dumps(REGIONS)}"))
+    moved(machine, "ap-southeast-2")
+
+    functions["ap-southeast-2"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
+    functions["us-east-1"].delete_function_concurrency(FunctionName=MINT)
+    moved(machine, "us-east-1")
+    functions["us-east-1"].put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
+    assert head(machine, f"us-east-1.{DOMAIN}") == 500
+    while not region_of(machine).startswith("500"):
+        time.sleep(0.1)
+
+    functions["ap-southeast-2"].delete_function_concurrency(FunctionName=MINT)
+    up(machine, *functions, settings=WITH_DOMAIN)
+    moved(machine, "us-east-1")
+
+
+def test_no_integer_was_minted_twice(machine: Machine) -> None:
+    for region in REGIONS * 5:
+        assert call(machine, "/integers?count=2", f"{region}.{DOMAIN}")[0] == 200
+
+    assert len(MINTED) == len(set(MINTED)) >= 20
+
+
+def test_names_of_a_killed_up_are_taken_over_but_not_anothers(machine: Machine) -> None:
+    """It was killed before it could record them."""
+    state, other = machine.folder / "dev.json", machine.folder / "local.json"
+    written = json.loads(state.read_text())
+    names = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/domainName")]
+    mappings = [made for made in written["resources"] if made["type"].startswith("aws:apigatewayv2/apiMapping")]
+    rest = [made for made in written["resources"] if made not in names + mappings]
+    assert len(names) == len(mappings) == 3 * len(REGIONS)
+    state.write_text(json.dumps({**written, "resources": rest}))
+
+    other.write_text(json.dumps({**written, "stack": "local", "outputs": {}, "resources": names}))
+    refused = machine.up(*REGIONS, settings=BOTH)
+    other.unlink()
+    assert refused.returncode == 1
+    assert "ConflictException" in refused.stderr
+
+    up(machine, *REGIONS, settings=BOTH)
+    assert [ask(machine, f"{region}.{DOMAIN}", "/", "POST")[0] for region in REGIONS] == [200, 200]
+
+
+def test_signed_requests_mint_by_the_name_of_a_region(machine: Machine) -> None:
+    up(machine, *REGIONS, settings=(*WITH_DOMAIN, "authorization=AWS_IAM"))
+    for region in REGIONS:
+        host = f"{region}.{DOMAIN}"
+        assert [ask(machine, host, path, "POST")[0] for path in ("/", "/orders", "/-/health")] == [403, 403, 403]
+        assert ask(machine, host, "/-/health")[0] != 403
+    iam = Aws(machine.endpoint).client("iam", "us-east-1")
+    allow = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/v1/*"}
+    iam.create_user(UserName="caller")
+    iam.put_user_policy(
+        UserName="caller", PolicyName="mint", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+    )
+    key = iam.create_access_key(UserName="caller")["AccessKey"]
+    keys = Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+
+    for region in REGIONS:
+        host = f"{region}.{DOMAIN}"
+        assert call(machine, "/-/health", host, "GET") == (200, {"status": "ok", "region": region})
+        assert call(machine, host=host)[0] == 403
+        status, minted = call(machine, "/integers?count=2", host, **signed(keys, host, region))
+        assert (status, minted.get("region")) == (200, region), minted
+        wrong = Credentials(keys.access_key, "x" * 40)
+        assert call(machine, "/integers?count=2", host, **signed(wrong, host, region))[0] == 403
+    assert call(machine)[0] == 403
+    status, document = call(machine, "/integers?count=2", **signed(keys, DOMAIN, "us-east-1"))
+    assert (status, f"sign for us-east-1.{DOMAIN}" in document["message"]) == (501, True)
+
+    host = f"eu-west-1.{DOMAIN}"
+    function = Aws(machine.endpoint).client("lambda", "eu-west-1")
+    function.put_function_concurrency(FunctionName=MINT, ReservedConcurrentExecutions=0)
+    status, problem = call(machine, "/integers?count=2", host, **signed(keys, host, "eu-west-1"))
+    assert (status, problem["status"], problem["title"]) == (503, 503, "Service Unavailable")
+    function.delete_function_concurrency(FunctionName=MINT)
+
+
+def signed(keys: Credentials, host: str, region: str) -> Mapping[str, str]:
+    request = AWSRequest("POST", f"http://{host}/integers?count=2")
+    cast("Any", SigV4Auth(keys, "execute-api", region)).add_auth(request)
+    return {str(name): str(value) for name, value in cast("Any", request.headers).items()}
+
+
+def test_without_the_domain_nothing_of_it_is_left(machine: Machine, aws: Aws) -> None:
+    pid, _ = process(machine)
+    up(machine, *REGIONS)
+
+    assert names(aws) == {}
+    assert aws.client("route53", REGIONS[0]).list_health_checks()["HealthChecks"] == []
+    for region in REGIONS:
+        assert aws.client("acm", region).list_certificates()["CertificateSummaryList"] == []
+        assert aws.client("apigateway", region).get_rest_apis()["items"] == []
+        assert aws.client("apigatewayv2", region).get_apis()["Items"] == []
+        assert aws.client("apigatewayv2", region).get_domain_names()["Items"] == []
+    assert "domainUrl" not in machine.outputs()
+    assert pid not in processes_of(machine.folder)
+
+
+@pytest.mark.long
+def test_without_a_zone_nothing_answers_and_up_says_so(machine: Machine) -> None:
+    up(machine, *REGIONS, settings=WITH_DOMAIN)
+    pid, _ = process(machine)
+    result = machine.up(*REGIONS, settings=(f"domain={DOMAIN}",))
+
+    assert result.returncode == 0, result.stderr
+    assert "the records are made by hand, so nothing answers at it here. To try it: " in result.stdout
+    assert "localDomainUrl" not in machine.outputs()
+    assert pid not in processes_of(machine.folder)
+
+    assert machine.up(*REGIONS, settings=(f"domain={DOMAIN}", "functionUrls=false")).returncode == 0
+    assert "there are no Function URLs to mint by.\ndomain: the records are made by hand" in machine.run("demo").stderr
+
+
+@pytest.mark.long
+def test_without_function_urls_the_demo_mints_by_the_names(machine: Machine) -> None:
+    up(machine, *REGIONS, settings=(*WITH_DOMAIN, "functionUrls=false"))
+
+    shown = machine.run("demo")
+
+    assert shown.returncode == 0, shown.stderr
+    url = machine.outputs()["localDomainUrl"]
+    assert f"mint one more:  curl -x {url} http://us-east-1.{DOMAIN}/" in shown.stdout
+    assert f"{4 * len(REGIONS)} integers minted; no problems" in shown.stdout
+
+
+@pytest.mark.long
+def test_an_added_region_answers_by_its_name_then_by_the_domain(machine: Machine) -> None:
+    up(machine, *REGIONS, "us-west-2", settings=WITH_DOMAIN)
+
+    assert call(machine, host=f"us-west-2.{DOMAIN}")[1]["region"] == "us-west-2"
+    moved(machine, "us-west-2", start="us-west-1")
+
+
+@pytest.mark.long
+def test_down_ends_it(machine: Machine) -> None:
+    up(machine, *REGIONS, settings=WITH_DOMAIN)
+    moved(machine, "us-east-1")
+
+    machine.run("down")
+
+    assert processes_of(machine.folder) == []
+    assert not (machine.folder / "domain.json").exists()

@@ -1,0 +1,201 @@
+"""The local AWS server's process: started where nothing runs, found again, and never mistaken for another."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from local.paths import VERSION, LocalError
+from local.server import aws_server, process
+from local.server.process import BackgroundService, Server, is_free
+from tests.local.machine import HANGING, Machine, mint, processes_of, up
+
+pytestmark = pytest.mark.server
+
+
+def test_a_server_that_is_busy_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "SILENT", 0)
+    really = BackgroundService.answers
+    started = aws_server.start(0)
+    asked = threading.Event()
+
+    def answers(service: BackgroundService, server: Server) -> bool:
+        asked.set()
+        return really(service, server)
+
+    monkeypatch.setattr(BackgroundService, "answers", answers)
+    os.kill(started.pid, signal.SIGSTOP)
+
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(aws_server.running)
+        assert asked.wait(HANGING)
+        assert not found.done(), "it can't answer"
+        os.kill(started.pid, signal.SIGCONT)
+        assert found.result() == started
+    aws_server.SERVICE.stop()
+    assert f"the server (process {started.pid}) is busy; waiting for it" in capfd.readouterr().err
+
+
+def test_a_server_that_never_answers_is_not_ended_as_the_first_way_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = aws_server.start(0)
+    monkeypatch.setattr(process, "START_TIMEOUT", 0)
+
+    def silent(_service: BackgroundService, _server: Server) -> bool:
+        return False
+
+    monkeypatch.setattr(BackgroundService, "answers", silent)
+
+    with pytest.raises(LocalError, match=r"runs, but hasn't answered .* wait, and repeat the command\. Only if"):
+        aws_server.running()
+    assert aws_server.SERVICE.alive(started.pid)
+    aws_server.SERVICE.stop()
+
+
+def test_a_port_that_is_taken_is_reported_with_its_process(fresh: Machine) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        wrong = fresh.run("up", "--port", str(port))
+
+    assert wrong.returncode == 1
+    assert f"port {port} is taken by process {os.getpid()}, " in wrong.stderr
+    assert "python -m local up --port N" in wrong.stderr
+    assert processes_of(fresh.folder) == []
+
+
+def test_the_server_of_a_deleted_checkout_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = folder / "clone"
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(clone / ".local"))
+    started = aws_server.start(0)
+    process, port = started.pid, started.port
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "other"))
+
+    assert (
+        aws_server.taken(port)
+        == f"port {port} is taken by process {process}, the local AWS server of {clone / '.local'}"
+    )
+    shutil.rmtree(clone)
+    with pytest.raises(LocalError, match=f"of a checkout that was deleted .*; end it: kill {process}\n"):
+        aws_server.start(port)
+
+    os.kill(process, signal.SIGTERM)
+    os.waitpid(process, 0)
+    assert is_free(port)
+    assert aws_server.start(port).port == port
+    aws_server.SERVICE.stop()
+
+
+def test_a_port_that_only_root_may_use_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bind(_socket: socket.socket, ip_address: tuple[str, int]) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", bind)  # the tests may run as root, who may
+
+    with pytest.raises(LocalError, match="--port 1: this user may not listen on it; choose one from 1024 on"):
+        aws_server.start(1)
+
+
+def test_a_server_of_another_version_is_refused(folder: Path) -> None:
+    started = aws_server.start(0)
+    record = folder / "server.json"
+    record.write_text(json.dumps({"pid": started.pid, "port": started.port, "version": VERSION + 1}))
+    machine = Machine(folder)
+
+    refused = machine.run("up")
+
+    assert refused.returncode == 1
+    expected = f"the local AWS server is of version {VERSION + 1} of the local deployment, this is version {VERSION}"
+    assert expected in refused.stderr
+    assert "-m local down, then " in refused.stderr
+    assert machine.run("down").returncode == 0
+    assert not aws_server.SERVICE.alive(started.pid)
+    assert {path.name for path in folder.iterdir()} == {"lock", "port", "server.log"}
+
+
+def test_a_copied_record_ends_no_server_of_another_folder(small: Machine, folder: Path) -> None:
+    shutil.copytree(small.folder, folder, dirs_exist_ok=True)
+    copy = Machine(folder)
+
+    for command in ("up", "outputs"):
+        result = copy.run(command)
+        assert result.returncode == 1
+        assert "has ended, and with it its tables" in result.stderr
+    assert copy.run("down").returncode == 0
+
+    assert mint(small.outputs()["urls"]["us-east-1"])[0] == 200
+
+
+def test_a_folder_that_was_moved_keeps_its_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "before"))
+    started = aws_server.start(0)
+    (folder / "before").rename(folder / "after")
+    monkeypatch.setenv("GLOBAL_INTEGERS_LOCAL", str(folder / "after"))
+
+    assert aws_server.running() == started
+    assert aws_server.SERVICE.stop()
+    assert is_free(started.port)
+
+
+def test_a_damaged_record_is_reported(folder: Path) -> None:
+    machine = Machine(folder)
+
+    for command, record in (("up", "{"), ("down", "{"), ("outputs", "{"), ("down", '{"pid": -1, "port": 4000}')):
+        (folder / "server.json").write_text(record)
+        result = machine.run(command)
+        assert result.returncode == 1
+        assert "server.json is damaged" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_a_server_that_died_is_reported_and_not_started_silently(small: Machine) -> None:
+    os.killpg(small.server(), signal.SIGKILL)
+    gone(small)
+
+    for command in ("up", "outputs", "demo"):
+        result = small.run(command)
+        assert result.returncode == 1
+        assert "has ended, and with it its tables" in result.stderr
+        assert "python -m local down" in result.stderr
+    assert small.run("down").returncode == 0
+    assert up(small, "us-east-1")
+    assert mint(small.outputs()["urls"]["us-east-1"])[1]["integer"] == 1
+
+
+def gone(machine: Machine) -> None:
+    """Wait until no process of the machine is left."""
+    while processes_of(machine.folder):
+        time.sleep(0.01)
+
+
+def test_down_leaves_no_process_and_no_port_and_may_be_repeated(small: Machine) -> None:
+    mint(small.outputs()["urls"]["us-east-1"])
+    assert processes_of(small.folder)
+    port = small.port
+    (small.folder / "photos").mkdir()
+    (small.folder / "photos" / "a.jpg").write_text("x")
+    (small.folder / "notes.json").write_text("{}")
+
+    assert "forgotten" in small.run("down").stdout
+
+    assert processes_of(small.folder) == []
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+    left = {str(path.relative_to(small.folder)) for path in small.folder.rglob("*") if path.is_file()}
+    assert left == {"photos/a.jpg", "notes.json", "lock", "port", "server.log"}, "it removes only its own"
+    assert small.run("down").stdout == "nothing ran here\n"
+    assert "nothing runs here; start it: " in small.run("outputs").stderr
+    up(small, "us-east-1")
