@@ -24,9 +24,13 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 
 
 def install(requirements: Path, log: Path, pip: Sequence[str] = PIP) -> None:
-    """Install a file of pinned requirements, with pip's output in `log`, or end with a message for the user."""
+    """Install a file of pinned requirements, with pip's output in `log`, or end with a message for the user.
+
+    The file names all that is needed, so pip looks for nothing else. Otherwise pip 23.2 would take the newest version
+    of a package that another one needs with an extra (`coverage[toml]`), and refuse it for having no hash.
+    """
     total, found = len(PACKAGE.findall(requirements.read_text())), 0
-    command = [*pip, "install", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
+    command = [*pip, "install", "--no-deps", "--progress-bar=off", "--retries=2", "-r", str(requirements)]
     with (
         log.open("w") as log_file,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
