@@ -61,6 +61,9 @@ URL = Call(
 )
 
 
+ALIAS = Call("create_alias", "FunctionName Name FunctionVersion Description")
+
+
 def _permission(inputs: Inputs, found: Any) -> dict[str, Any] | None:
     return {} if any(one["Sid"] == inputs[ID] for one in json.loads(found["Policy"])["Statement"]) else None
 
@@ -72,7 +75,9 @@ class _Invocation(Kind):
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         name = inputs["functionName"]
-        response = aws.client("lambda", inputs["region"]).invoke(FunctionName=name, Payload=inputs["input"])
+        qualifier = inputs.get("qualifier", "$LATEST")  # the provider's default
+        client = aws.client("lambda", inputs["region"])
+        response = client.invoke(FunctionName=name, Qualifier=qualifier, Payload=inputs["input"])
         payload = response["Payload"].read().decode()
         if "FunctionError" in response:
             raise LocalError(f"{name}: {json.loads(payload).get('errorMessage', payload)}")
@@ -97,11 +102,24 @@ KINDS: dict[str, Kind] = {
         now=lambda _inputs, found: {"arn": found["Configuration"]["FunctionArn"]},
         delete_by="delete_function",
     ),
+    "aws:lambda/alias:Alias": Described(
+        "lambda",
+        ("region", "functionName", "name"),
+        create=ALIAS,
+        update=ALIAS.also("update_alias"),
+        read_by=Call("get_alias", "FunctionName", Name=ID),
+        now=lambda _inputs, found: {"arn": found["AliasArn"]},
+        delete_by="delete_alias",
+    ),
     "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": Described(
         "lambda",
-        ("region", "functionName"),
-        create=Call("put_function_event_invoke_config", "FunctionName MaximumEventAgeInSeconds MaximumRetryAttempts"),
-        read_by=Call("get_function_event_invoke_config", FunctionName=ID),
+        ("region", "functionName", "qualifier"),
+        id="{functionName}",
+        create=Call(
+            "put_function_event_invoke_config",
+            "FunctionName Qualifier MaximumEventAgeInSeconds MaximumRetryAttempts",
+        ),
+        read_by=Call("get_function_event_invoke_config", "FunctionName Qualifier"),
         delete_by="delete_function_event_invoke_config",
     ),
     "aws:lambda/functionUrl:FunctionUrl": Described(
@@ -182,6 +200,8 @@ def registers(aws: Aws, region: str, table: str) -> dict[str, dict[str, Any]]:
 
 def phase(register: dict[str, Any]) -> str:
     """Return a counter's epoch in words, and the regions that don't mint in it yet."""
+    if not register["regions"]["L"]:
+        return "is being deleted"
     epoch = f"epoch {register['epoch']['N']} from {register['base']['N']}"
     regions = [region["S"] for region in register["regions"]["L"]]
     waiting = [

@@ -1,5 +1,7 @@
 """ministack with a queue in front of its functions: `python -m local.server.ministack_server <port>`.
 
+It also treats a function's aliases as Lambda does (`qualifiers.py`), and names the error that a function has raised.
+
 ministack runs each concurrent request to a function in a process of its own, as AWS does. On a small machine with 200
 callers at once, none would get a response in time. So only `AT_ONCE` requests to Function URLs run. The others wait in
 order, and get 429 after `PATIENCE` seconds, as from AWS where a function is at its limit. Requests to other services
@@ -9,9 +11,10 @@ don't wait, since functions need them to end.
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
-from functools import partialmethod
+from functools import partialmethod, wraps
 from typing import Any
 
 AT_ONCE = 2 * (os.cpu_count() or 1)
@@ -31,6 +34,9 @@ THROTTLED = json.dumps({"Reason": "ConcurrentInvocationLimitExceeded", "Type": "
 
 FUNCTION_URLS = "/_aws/lambda-url/"
 """The beginning of every Function URL's path. ministack also has host names for them, which no resolver here knows."""
+
+RAISED = re.compile(r"\n(?:  .*\n)+(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?=:|\n|$)")
+"""The end of a traceback's frames, and the class of the error without its module."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -69,6 +75,24 @@ async def _throttle(send: Send) -> None:
     await send({"type": "http.response.body", "body": THROTTLED.encode()})
 
 
+def with_error_type(execute: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Give a function's error the name of its class, as Lambda does; ministack calls all of them alike.
+
+    Source: Lambda guide, "AWS Lambda function errors in Python": `errorType`.
+    """
+
+    @wraps(execute)
+    def executed(*arguments: Any) -> dict[str, Any]:
+        result = execute(*arguments)
+        _, _, trace = str(result.get("log", "")).rpartition("Traceback (most recent call last):")
+        raised = RAISED.match(trace)
+        if result.get("error") and raised and result["body"]["errorType"] == "Runtime.HandlerError":
+            result["body"]["errorType"] = raised[1]
+        return result
+
+    return executed
+
+
 def main() -> None:
     """Run ministack. Its other settings are in the environment (local/server/aws_server.py)."""
     os.environ["GATEWAY_PORT"] = sys.argv.pop()  # ministack reads options of its own
@@ -76,8 +100,14 @@ def main() -> None:
     from hypercorn.config import Config
     from ministack import app as ministack  # pyright: ignore[reportMissingTypeStubs]
     from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
+    from ministack.services import lambda_svc  # pyright: ignore[reportMissingTypeStubs]
+
+    from . import qualifiers
 
     Config.backlog = BACKLOG
+    qualifiers.apply()
+    functions: Any = lambda_svc
+    functions._execute_function_warm = with_error_type(functions._execute_function_warm)
     worker: Any = Worker
     worker._drain_stderr_bounded = partialmethod(worker._drain_stderr_bounded, first_line_wait=LOG_WAIT)
     server: Any = ministack

@@ -2,12 +2,14 @@
 
 import asyncio
 import inspect
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from ministack.core.lambda_runtime import Worker  # pyright: ignore[reportMissingTypeStubs]
 
-from local.server.ministack_server import Queue
+from local.server.ministack_server import Queue, with_error_type
 
 URL = "/_aws/lambda-url/abc/"
 
@@ -88,3 +90,35 @@ def test_ministack_still_has_what_is_changed_in_it() -> None:
     worker: Any = Worker
 
     assert inspect.signature(worker._drain_stderr_bounded).parameters["first_line_wait"].default == 0.05
+
+
+LOGGED = 'Traceback (most recent call last):\n  File "index.py", line 1, in handler\nValueError: logged\n'
+
+
+class TooBusyError(Exception):
+    """An error with a message of several lines, as a coordinator's refusals have."""
+
+
+@pytest.mark.parametrize(
+    "error", [TooBusyError("a: no. Set these:\n  b: 1\nThen: deploy"), TooBusyError(), KeyError("x")]
+)
+def test_an_error_has_the_name_of_its_class(error: Exception) -> None:
+    def execute(event: Any) -> dict[str, Any]:
+        try:
+            raise error
+        except (TooBusyError, KeyError):
+            return {"error": True, "body": {"errorType": event}, "log": f"before\n{traceback.format_exc()}"}
+
+    assert with_error_type(execute)("Runtime.HandlerError")["body"] == {"errorType": type(error).__name__}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"body": 1, "log": LOGGED},
+        {"error": True, "body": {"errorType": "Runtime.HandlerError"}},
+        {"error": True, "body": {"errorType": "Sandbox.Timedout"}, "log": LOGGED},
+    ],
+)
+def test_what_is_no_error_or_has_no_traceback_stays(result: dict[str, Any]) -> None:
+    assert with_error_type(lambda: dict(result))() == result

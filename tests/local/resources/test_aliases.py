@@ -1,0 +1,222 @@
+"""A function's aliases: what its context says, who may call it by one, and what becomes of events that fail.
+
+On AWS, each of these depends on the qualifier with which a function is called.
+"""
+
+import json
+import time
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from local.engine.program import Registration
+from local.resources import Aws
+from tests.local.machine import HANGING, OPENER
+from tests.local.registrations import HOME, function, registration, role, up
+
+SAYS_ITS_ARN = """
+import json, os
+def handler(event, context):
+    if "CALLS" in os.environ:
+        with open(os.environ["CALLS"], "a") as calls:
+            calls.write(context.invoked_function_arn + "\\n")
+    if "fail" in event:
+        raise RuntimeError("as asked")
+    return {"statusCode": 200, "body": json.dumps({"arn": context.invoked_function_arn})}
+"""
+
+
+@pytest.fixture
+def name(folder: Path) -> str:
+    return f"t{uuid4().hex[:8]}"
+
+
+def arn(name: str, qualifier: str = "") -> str:
+    return f"arn:aws:lambda:{HOME}:000000000000:function:{name}" + (f":{qualifier}" if qualifier else "")
+
+
+def alias(name: str, qualifier: str = "minting", **changed: str) -> Registration:
+    inputs = {"region": HOME, "functionName": name, "name": qualifier, "functionVersion": "$LATEST"}
+    return registration("aws:lambda/alias:Alias", f"{name}-{qualifier}", {**inputs, **changed})
+
+
+def retries(name: str, attempts: int, qualifier: str | None) -> Registration:
+    inputs = {"region": HOME, "functionName": name, "maximumEventAgeInSeconds": 60, "maximumRetryAttempts": attempts}
+    inputs |= {"qualifier": qualifier} if qualifier else {}
+    kind = "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig"
+    return registration(kind, f"{name}-{qualifier}-retries", inputs)
+
+
+def called_as(aws: Aws, name: str, **qualifier: str) -> str:
+    """Return the ARN that a function sees when it is called in this way."""
+    response = aws.client("lambda", HOME).invoke(**{"FunctionName": name, "Payload": b"{}", **qualifier})  # pyright: ignore[reportArgumentType]
+    return json.loads(json.load(response["Payload"])["body"])["arn"]
+
+
+def lines(path: Path, count: int) -> list[str]:
+    """Wait until a file has so many lines, and return them."""
+    ends = time.monotonic() + HANGING
+    while not path.exists() or len(path.read_text().splitlines()) < count:
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+    return path.read_text().splitlines()
+
+
+def test_an_alias_is_made_changed_in_place_and_deleted(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    parts = [role(name), function(name, SAYS_ITS_ARN, {})]
+
+    made, events = up(aws, *parts, alias(name))
+    assert (made[-1]["arn"], events) == (arn(name, "minting"), Counter(created=3))
+    assert up(aws, *parts, alias(name))[1] == Counter(unchanged=3)
+
+    assert up(aws, *parts, alias(name, description="new"))[1] == Counter(unchanged=2, updated=1)
+    assert client.get_alias(FunctionName=name, Name="minting").get("Description") == "new"
+    client.delete_alias(FunctionName=name, Name="minting")
+    assert up(aws, *parts, alias(name))[1] == Counter(unchanged=2, created=1)
+
+    assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
+    assert client.list_aliases(FunctionName=name)["Aliases"] == []
+
+
+def test_an_alias_and_its_function_have_settings_of_their_own_for_events(aws: Aws, name: str) -> None:
+    client = aws.client("lambda", HOME)
+    parts = [role(name), function(name, SAYS_ITS_ARN, {}), alias(name), retries(name, 1, None)]
+    up(aws, *parts, retries(name, 0, "minting"))
+
+    of_alias = client.get_function_event_invoke_config(FunctionName=name, Qualifier="minting")
+    of_function = client.get_function_event_invoke_config(FunctionName=name)
+    assert (of_alias.get("MaximumRetryAttempts"), of_function.get("MaximumRetryAttempts")) == (0, 1)
+
+    assert up(aws, *parts)[1] == Counter(unchanged=4, deleted=1)
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.get_function_event_invoke_config(FunctionName=name, Qualifier="minting")
+    assert client.get_function_event_invoke_config(FunctionName=name).get("MaximumRetryAttempts") == 1
+
+
+def test_a_function_sees_by_which_name_it_is_called(aws: Aws, name: str) -> None:
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+
+    for _ in range(2):  # one process serves both
+        assert called_as(aws, name) == called_as(aws, arn(name)) == arn(name)
+        assert called_as(aws, arn(name, "minting")) == arn(name, "minting")
+        assert called_as(aws, f"{name}:minting") == arn(name, "minting")
+        assert called_as(aws, name, Qualifier="minting") == arn(name, "minting")
+
+
+def test_a_function_sees_by_which_name_an_event_was_left_for_it(aws: Aws, name: str, folder: Path) -> None:
+    calls = folder / "calls"
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    client = aws.client("lambda", HOME)
+
+    client.invoke(FunctionName=name, InvocationType="Event", Payload=b"{}")
+    assert lines(calls, 1) == [arn(name)]
+    client.invoke(FunctionName=arn(name, "minting"), InvocationType="Event", Payload=b"{}")
+    assert lines(calls, 2)[1] == arn(name, "minting")
+
+
+@pytest.mark.parametrize("qualifier", ["", "minting"])
+def test_a_function_sees_which_name_a_rule_calls(aws: Aws, name: str, folder: Path, qualifier: str) -> None:
+    calls = folder / "calls"
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name))
+    events = aws.client("events", HOME)
+    events.put_rule(Name=name, EventPattern=json.dumps({"source": [name]}))
+    events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn(name, qualifier)}])
+
+    events.put_events(Entries=[{"Source": name, "DetailType": "test", "Detail": "{}"}])
+
+    assert lines(calls, 1) == [arn(name, qualifier)]
+    events.remove_targets(Rule=name, Ids=["1"])
+    events.delete_rule(Name=name)
+
+
+@pytest.mark.parametrize("qualifier", ["", "minting"])
+def test_a_function_sees_which_name_a_url_calls(aws: Aws, name: str, qualifier: str) -> None:
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+    own: Any = {"Qualifier": qualifier} if qualifier else {}
+    client = aws.client("lambda", HOME)
+    found = client.create_function_url_config(FunctionName=name, AuthType="NONE", **own)["FunctionUrl"]
+    client.add_permission(
+        FunctionName=name,
+        StatementId="url",
+        Action="lambda:InvokeFunctionUrl",
+        Principal="*",
+        FunctionUrlAuthType="NONE",
+        **own,
+    )
+    url = f"{aws.endpoint}/_aws/lambda-url/{found.split('://')[1].split('.')[0]}/"
+
+    with OPENER.open(urllib.request.Request(url), timeout=HANGING) as response:
+        assert json.load(response)["arn"] == arn(name, qualifier)
+
+
+def test_an_alias_retries_by_its_own_settings(aws: Aws, name: str, folder: Path) -> None:
+    """Those of the function don't hold for it."""
+    calls = folder / "calls"
+    parts = [role(name), function(name, SAYS_ITS_ARN, {"CALLS": str(calls)}), alias(name, "retried"), alias(name)]
+    up(aws, *parts, retries(name, 0, None), retries(name, 1, "retried"), retries(name, 0, "minting"))
+    client = aws.client("lambda", HOME)
+    for qualifier in ("minting", "retried"):
+        client.invoke(FunctionName=arn(name, qualifier), InvocationType="Event", Payload=b'{"fail": 1}')
+
+    assert sorted(lines(calls, 3)) == sorted([arn(name, "minting"), *[arn(name, "retried")] * 2])
+
+
+@pytest.mark.parametrize("allowed", ["", "minting"])
+def test_a_policy_holds_for_the_name_by_which_a_function_is_called(aws: Aws, name: str, allowed: str) -> None:
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+    caller = as_user(aws, name, "lambda:InvokeFunction", arn(name, allowed))
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("", {"FunctionName": name}),
+        ("", {"FunctionName": arn(name)}),
+        ("minting", {"FunctionName": arn(name, "minting")}),
+        ("minting", {"FunctionName": f"{name}:minting"}),
+        ("minting", {"FunctionName": name, "Qualifier": "minting"}),
+        ("minting", {"FunctionName": arn(name), "Qualifier": "minting"}),
+    ]
+    client: Any = caller.client("lambda", HOME)
+    for kind in ("RequestResponse", "Event"):
+        for qualifier, target in calls:
+            if qualifier == allowed:
+                assert client.invoke(**target, InvocationType=kind)["StatusCode"] in (200, 202)
+            else:
+                with pytest.raises(client.exceptions.ClientError, match="AccessDenied"):
+                    client.invoke(**target, InvocationType=kind)
+
+
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        ("get_alias", {"Name": "minting"}),
+        ("update_alias", {"Name": "minting", "Description": "new"}),
+        ("delete_alias", {"Name": "minting"}),
+        ("list_aliases", {}),
+        ("create_alias", {"Name": "another", "FunctionVersion": "$LATEST"}),
+    ],
+)
+def test_each_call_about_aliases_is_an_action_of_its_own(
+    aws: Aws, name: str, operation: str, more: dict[str, str]
+) -> None:
+    action = f"lambda:{operation.title().replace('_', '')}"
+    up(aws, role(name), function(name, SAYS_ITS_ARN, {}), alias(name))
+    may: Any = as_user(aws, name, action, arn(name)).client("lambda", HOME)
+    may_not: Any = as_user(aws, f"{name}-other", "lambda:PublishVersion", arn(name)).client("lambda", HOME)
+
+    with pytest.raises(may_not.exceptions.ClientError, match=f"{action} "):
+        getattr(may_not, operation)(FunctionName=name, **more)
+    getattr(may, operation)(FunctionName=name, **more)
+
+
+def as_user(aws: Aws, name: str, action: str, resource: str) -> Aws:
+    """Return the clients of a new user who may only do this."""
+    iam = aws.client("iam", HOME)
+    iam.create_user(UserName=name)
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    iam.put_user_policy(UserName=name, PolicyName="call", PolicyDocument=policy)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return Aws(aws.endpoint, (key["AccessKeyId"], key["SecretAccessKey"]))
