@@ -89,7 +89,9 @@ class Engine:
             if self.state.frozen:
                 called = resource.type == INVOCATION  # each is another call
                 self._tell("create" if before is None else "replace" if called else "update", wanted)
-                return ("", registered) if before is None or called else (before.id, {**before.outputs, **registered})
+                if before is None or called:
+                    return "", {**registered, **kind.planned(registered)}
+                return before.id, {**before.outputs, **registered}
             result = self._apply(kind, wanted, before)
         made = replace(wanted, id=result.id, outputs=dict(result.outputs))
         if before is not None and result.replaces:
@@ -202,6 +204,8 @@ class Engine:
 
 def _key(resource: Registration, inputs: Mapping[str, Any]) -> str:
     key = " ".join([resource.type, *(str(as_json(inputs.get(name))) for name in KINDS[resource.type].identity)])
+    if not KINDS[resource.type].identity:
+        return f"{key} {resource.name}"
     if resource.type != INVOCATION:
         return key
     return key + (subject(inputs) if _is_identified(resource) else f" {resource.name}")

@@ -12,6 +12,7 @@ from ..stack import Made
 from . import apigateway, cloudwatch, lambda_, route53
 from .dynamodb import Table, table_item
 from .kind import ACCOUNT, ANYWHERE, ID, Aws, Call, Described, Inputs, Kind, Result, capital
+from .stash import Stash
 
 __all__ = ["FUNCTIONS", "KINDS", "Aws", "Kind", "Result"]
 
@@ -50,8 +51,6 @@ class _Role(Described):
 
 def _changed_role(client: Any, inputs: Inputs, before: Made | None) -> None:
     name = inputs["name"]
-    if before is not None:
-        client.update_role(RoleName=name, Description=inputs.get("description", ""))
     if "permissionsBoundary" in inputs:
         client.put_role_permissions_boundary(RoleName=name, PermissionsBoundary=inputs["permissionsBoundary"])
     elif before is not None and "permissionsBoundary" in before.inputs:
@@ -125,7 +124,7 @@ KINDS: dict[str, Kind] = {
         ("name",),
         create=Call(
             "create_role",
-            "Description Path",
+            "Path",
             RoleName="name",
             AssumeRolePolicyDocument="assumeRolePolicy",
         ),
@@ -160,6 +159,7 @@ KINDS: dict[str, Kind] = {
         now=lambda inputs, _: {"arn": inputs[ID]},
         delete_by="unsubscribe",
     ),
+    "pulumi:index:Stash": Stash(),
 }
 
 FUNCTIONS: dict[str, Callable[[Aws, Mapping[str, Any]], Mapping[str, Any]]] = {

@@ -64,15 +64,25 @@ class Result:
     """Whether it is a new one, which takes the place of the one before. That is deleted at the end."""
 
 
+Inputs = Mapping[str, Any]
+
+
 class Kind:
     """One type of resource. `before` is how the last deployment left it, None if it did not make it."""
 
     identity: tuple[str, ...]
-    """The inputs that identify a resource. Where one changes, it is another resource, as for Pulumi."""
+    """The inputs that identify a resource. Where one changes, it is another resource, as for Pulumi.
+
+    Without any, the program's name for it does.
+    """
 
     def apply(self, aws: Aws, inputs: dict[str, Any], before: Made | None) -> Result:
         """Bring the real resource to `inputs`: create it where it is missing, else change it in place."""
         raise NotImplementedError
+
+    def planned(self, inputs: Inputs) -> Mapping[str, Any]:
+        """Return the outputs that a preview knows of one that will be created."""
+        return {}
 
     def read(self, aws: Aws, made: Made) -> Mapping[str, Any] | None:
         """Return its outputs as they are now, or None (or the service's error) if it no longer exists.
@@ -84,8 +94,6 @@ class Kind:
     def delete(self, aws: Aws, made: Made) -> None:
         """Remove it. The caller ignores the service's error that it no longer exists."""
 
-
-Inputs = Mapping[str, Any]
 
 ID = "id"
 """The resource's id among its inputs. No input of the provider is called so."""

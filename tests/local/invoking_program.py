@@ -27,9 +27,9 @@ def program() -> None:
     role = aws.iam.Role(
         "role",
         name=name,
-        description=config.get("description"),
+        path=config.get("path"),
         assume_role_policy=trusting("lambda.amazonaws.com"),
-        opts=pulumi.ResourceOptions(ignore_changes=["description"]),
+        opts=pulumi.ResourceOptions(ignore_changes=["path"]),
     )
     function = aws.lambda_.Function(
         "function",
@@ -73,7 +73,7 @@ def program() -> None:
                 point_in_time_recovery=aws.dynamodb.TablePointInTimeRecoveryArgs(enabled=True),
                 opts=pulumi.ResourceOptions(depends_on=[asked]),
             )
-    pulumi.export("description", role.description)
+    pulumi.export("path", role.path)
 
 
 def deployed(endpoint: str, settings: dict[str, str]) -> tuple[dict[str, Any], Counter[str]]:

@@ -67,9 +67,9 @@ def program(aws: Aws, folder: Path) -> InvokingProgram:
 
 
 def test_a_change_is_a_new_call_and_no_change_is_none(program: InvokingProgram) -> None:
-    assert program.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(created=1))
-    assert program.up(ONE) == ({"result": {"asked": ONE}, "description": None}, Counter(unchanged=1))
-    assert program.up(TWO) == ({"result": {"asked": TWO}, "description": None}, Counter(replaced=1))
+    assert program.up(ONE) == ({"result": {"asked": ONE}, "path": None}, Counter(created=1))
+    assert program.up(ONE) == ({"result": {"asked": ONE}, "path": None}, Counter(unchanged=1))
+    assert program.up(TWO) == ({"result": {"asked": TWO}, "path": None}, Counter(replaced=1))
     assert program.up(None)[1] == Counter(deleted=1)
 
     assert program.calls() == [ONE, TWO], "as the input is, and no call at a deletion"
@@ -144,11 +144,11 @@ def test_what_was_replaced_is_forgotten_at_the_end(program: InvokingProgram) -> 
 
 
 def test_an_ignored_change_keeps_what_the_state_has(program: InvokingProgram) -> None:
-    for first, description in (("home", "home"), ("elsewhere", "home")):
-        exported, _ = program.up(None, description=first)
-        assert exported["description"] == description
+    for first, path in (("/home/", "/home/"), ("/elsewhere/", "/home/")):
+        exported, _ = program.up(None, path=first)
+        assert exported["path"] == path
     role = program.aws.client("iam", "us-east-1").get_role(RoleName=program.name)["Role"]
-    assert role.get("Description") == "home"
+    assert role["Path"] == "/home/"
 
     (program.folder / f"{program.name}.json").unlink()
-    assert program.up(None, description="elsewhere")[0]["description"] == "elsewhere", "not in the state: the program's"
+    assert program.up(None, path="/elsewhere/")[0]["path"] == "/elsewhere/", "not in the state: the program's"

@@ -76,10 +76,3 @@ def test_how_long_events_wait_is_set_changed_and_deleted(aws: Aws, name: str) ->
     assert up(aws, *parts)[1] == Counter(unchanged=2, deleted=1)
     with pytest.raises(client.exceptions.ResourceNotFoundException):
         client.get_function_event_invoke_config(FunctionName=name)
-
-
-def test_a_roles_description_is_changed_in_place(aws: Aws, name: str) -> None:
-    iam = aws.client("iam", HOME)
-    for description in ("one", "two"):
-        up(aws, role(name, description=description))
-        assert iam.get_role(RoleName=name)["Role"].get("Description") == description
